@@ -101,7 +101,7 @@ int main(int argc, char** argv) try {
     Device& device = comm->device();
     Rank rank{device.create_stream(), device.create_stream(), nullptr, device.allocate<float>(most)};
     rank.own->zero(rank.data);
-    if (raw) rank.native = rank.shared->native_handle();
+    if (raw) rank.native = rank.shared->share_native_handle();
     ranks.push_back(std::move(rank));
   }
   const auto one_by_weir = [&](std::size_t i, std::size_t count) {

@@ -39,7 +39,7 @@ weir::Device& device() { return weir::device("host:0"); }
 struct Weir {
   weir::StreamPtr first = device().create_stream(), second = device().create_stream();
   weir::ModulePtr module = device().compile(cuda_source);
-  weir::KernelPtr nothing = module->kernel("nothing"), saxpy = module->kernel("saxpy");
+  weir::KernelPtr nothing = module->untyped_kernel("nothing"), saxpy = module->untyped_kernel("saxpy");
   weir::Buffer<float> x = device().allocate<float>(elements), y = device().allocate<float>(elements);
 };
 Weir& weir_side() {

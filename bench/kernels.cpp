@@ -236,7 +236,7 @@ class Bench {
       if (kernel != nullptr || std::strstr(text, (" " + name + "(").c_str()) == nullptr) continue;
       weir::ModulePtr& module = modules_[source];
       if (module == nullptr) module = device_.compile(text, options_);
-      kernel = module->kernel(name);
+      kernel = module->untyped_kernel(name);
     }
     return kernel;
   }

@@ -45,6 +45,7 @@ wanted=(
   "valgrind|header valgrind/callgrind.h|the count of instructions in each call"
   "libamdhip64-dev|header hip/hip_runtime_api.h|the HIP backend"
   "python3|command python3|the checks of the pages"
+  "libdlpack-dev|header dlpack/dlpack.h|the test of DLPack tensors"
   "openmpi-bin|command mpirun|the tests of collectives between processes"
   "doxygen|command doxygen|the reference as HTML"
 )

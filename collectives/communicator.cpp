@@ -170,8 +170,17 @@ std::string Communicator::describe() const {
   return fmt::format("{} rank {} of {} on {}", library_.substr(0, library_.find(' ')), rank_, size_, device_->describe());
 }
 
+namespace {
+
+[[noreturn]] void throw_null_stream(const Communicator& communicator, const char* operation) {
+  throw Error(Errc::invalid_argument, operation, communicator.describe(), "the stream is null");
+}
+
+}  // namespace
+
 void Communicator::enqueue(const CollectiveCall& asked) {
   CollectiveCall call = asked;
+  if (call.stream == nullptr) throw_null_stream(*this, operation_name(call.kind));
   Stream& stream = *call.stream;
   const StreamCall entered(stream, operation_name(call.kind));
   const auto refuse = [&](Errc code, std::string_view cause) { throw Error(code, entered.operation(), describe(), cause); };
@@ -249,11 +258,11 @@ void Communicator::submit(std::span<const CollectiveCall> calls) {
 
 namespace {
 
-CollectiveCall call_of(Kind kind, const CollectiveData& data, Stream& stream, Reduction reduction = Reduction::sum,
+CollectiveCall call_of(Kind kind, const CollectiveData& data, StreamRef stream, Reduction reduction = Reduction::sum,
                        int peer = 0) {
   CollectiveCall call{data};
   call.kind = kind;
-  call.stream = &stream;
+  call.stream = stream.get();
   call.reduction = reduction;
   call.peer = peer;
   return call;
@@ -261,31 +270,31 @@ CollectiveCall call_of(Kind kind, const CollectiveData& data, Stream& stream, Re
 
 }  // namespace
 
-void Communicator::all_reduce_raw(const CollectiveData& data, Reduction reduction, Stream& stream) {
+void Communicator::all_reduce_raw(const CollectiveData& data, Reduction reduction, StreamRef stream) {
   enqueue(call_of(Kind::all_reduce, data, stream, reduction));
 }
-void Communicator::broadcast_raw(const CollectiveData& data, int root, Stream& stream) {
+void Communicator::broadcast_raw(const CollectiveData& data, int root, StreamRef stream) {
   enqueue(call_of(Kind::broadcast, data, stream, {}, root));
 }
-void Communicator::reduce_raw(const CollectiveData& data, Reduction reduction, int root, Stream& stream) {
+void Communicator::reduce_raw(const CollectiveData& data, Reduction reduction, int root, StreamRef stream) {
   enqueue(call_of(Kind::reduce, data, stream, reduction, root));
 }
-void Communicator::all_gather_raw(const CollectiveData& data, Stream& stream) {
+void Communicator::all_gather_raw(const CollectiveData& data, StreamRef stream) {
   enqueue(call_of(Kind::all_gather, data, stream));
 }
-void Communicator::reduce_scatter_raw(const CollectiveData& data, Reduction reduction, Stream& stream) {
+void Communicator::reduce_scatter_raw(const CollectiveData& data, Reduction reduction, StreamRef stream) {
   enqueue(call_of(Kind::reduce_scatter, data, stream, reduction));
 }
-void Communicator::all_to_all_raw(const CollectiveData& data, Stream& stream) {
+void Communicator::all_to_all_raw(const CollectiveData& data, StreamRef stream) {
   enqueue(call_of(Kind::all_to_all, data, stream));
 }
-void Communicator::send_raw(const void* data, std::size_t count, ElementType type, int to, Stream& stream) {
+void Communicator::send_raw(const void* data, std::size_t count, ElementType type, int to, StreamRef stream) {
   enqueue(call_of(Kind::send, {.send = data, .count = count, .type = type}, stream, {}, to));
 }
-void Communicator::receive_raw(void* data, std::size_t count, ElementType type, int from, Stream& stream) {
+void Communicator::receive_raw(void* data, std::size_t count, ElementType type, int from, StreamRef stream) {
   enqueue(call_of(Kind::receive, {.receive = data, .count = count, .type = type}, stream, {}, from));
 }
-void Communicator::barrier(Stream& stream) { enqueue(call_of(Kind::barrier, {}, stream)); }
+void Communicator::barrier(StreamRef stream) { enqueue(call_of(Kind::barrier, {}, stream)); }
 
 void Communicator::throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
                                  std::size_t send_parts) const {
@@ -326,12 +335,15 @@ void Communicator::check() {
   if (impl().has_failed()) impl().throw_failure("Communicator::check");
 }
 
-void Communicator::synchronize(Stream& stream) {
-  stream.synchronize();
+void Communicator::synchronize(StreamRef stream) {
+  if (!stream) throw_null_stream(*this, "Communicator::synchronize");
+  stream->synchronize();
   check();
 }
 
-void Communicator::watch(Stream& stream) {
+void Communicator::watch(StreamRef watched) {
+  if (!watched) throw_null_stream(*this, "Communicator::watch");
+  Stream& stream = *watched;
   const StreamCall entered(stream, "Communicator::watch");
   if (impl().has_failed()) impl().throw_failure(entered.operation());
   if (&stream.device() != device_) {

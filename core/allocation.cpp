@@ -256,7 +256,8 @@ struct Allocate {
 
 }  // namespace
 
-AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) {
+AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPoolRef from) {
+  MemoryPool* const pool = from.get();
   const StreamCall call(*this, "Stream::allocate_async");
   call.require(Feature::async_allocation);
   call.check_bytes(bytes);

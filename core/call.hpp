@@ -45,6 +45,13 @@ class Call {
     if (!device().supports(feature)) [[unlikely]]
       refuse_feature(*this, feature);
   }
+  /// What `ref` refers to. Throws `invalid_argument` for null. `what`: "the event".
+  template <class R>
+  auto& not_null(const R& ref, const char* what) const {
+    if (!ref) [[unlikely]]
+      refuse_null(*this, what);
+    return *ref;
+  }
   /// Throws `wrong_device` for an object of another device. `what`: "the event".
   void check_device(const Device& other, const char* what) const {
     if (&other != &device()) [[unlikely]] refuse(Errc::wrong_device, std::string(what) + " is of " + other.describe());
@@ -88,6 +95,9 @@ class Call {
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const Object& object, const char* operation, Errc code,
                                                             std::string_view cause) {
     throw Error(code, operation, object.describe(), cause);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null(Call call, const char* what) {
+    call.refuse(Errc::invalid_argument, std::string(what) + " is null");
   }
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_feature(Call call, Feature feature) {
     call.refuse(Errc::unsupported, absence(call.device(), feature));

@@ -44,8 +44,9 @@ void Event::synchronize() const {
           [this] { impl(*this).do_synchronize(); });
 }
 
-std::chrono::duration<double, std::milli> Event::elapsed_since(const Event& start) const {
+std::chrono::duration<double, std::milli> Event::elapsed_since(EventRef begin) const {
   const Call call(*this, "Event::elapsed_since");
+  const Event& start = call.not_null(begin, "the start event");
   if (&start.device_ != &device_) {
     call.refuse(Errc::wrong_device,
                 "the start event is of " + start.device_.describe() + ", and two devices share no clock");

@@ -131,6 +131,12 @@ std::string GraphExec::describe() const {
 
 namespace {
 
+Stream& not_null(const GraphExec& exec, const char* operation, StreamRef stream) {
+  if (!stream) [[unlikely]]
+    throw Error(Errc::invalid_argument, operation, exec.describe(), "the stream is null");
+  return *stream;
+}
+
 [[gnu::always_inline]] inline void check_stream(const GraphExec& exec, const StreamCall& call) {
   if (&call.device() != &exec.device()) [[unlikely]] {
     throw Error(Errc::wrong_device, call.operation(), exec.describe(),
@@ -166,12 +172,17 @@ struct UploadGraph {
 
 }  // namespace
 
-void GraphExec::launch(Stream& stream) { submit(stream, "GraphExec::launch", LaunchGraph{*this}); }
+void GraphExec::launch(StreamRef stream) {
+  submit(not_null(*this, "GraphExec::launch", stream), "GraphExec::launch", LaunchGraph{*this});
+}
 
-void GraphExec::upload(Stream& stream) { submit(stream, "GraphExec::upload", UploadGraph{*this}); }
+void GraphExec::upload(StreamRef stream) {
+  submit(not_null(*this, "GraphExec::upload", stream), "GraphExec::upload", UploadGraph{*this});
+}
 
-void GraphExec::update(const Graph& graph) {
+void GraphExec::update(GraphRef with) {
   const Call call(*this, "GraphExec::update");
+  const Graph& graph = call.not_null(with, "the graph");
   call.require(Feature::graph_update);
   call.check_device(graph.device(), "the graph");
   call.check_not_continued(graph);

@@ -9,9 +9,9 @@
 
 #include "core/impl.hpp"
 #include "core/stream_core.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::detail {
 namespace {
@@ -20,25 +20,6 @@ namespace {
 constexpr std::size_t most_streams = 1024;
 
 std::atomic<Journal*> journal{nullptr};
-
-/// Whether the operation takes its turn on a stream.
-bool is_work(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::kernel:
-    case OperationKind::copy:
-    case OperationKind::fill:
-    case OperationKind::host_function:
-    case OperationKind::callback:
-    case OperationKind::memory_operations:
-    case OperationKind::free:
-    case OperationKind::prefetch:
-    case OperationKind::external:
-    case OperationKind::wait_event:
-    case OperationKind::wait_stream:
-    case OperationKind::launch_graph: return true;
-    default: return false;
-  }
-}
 
 }  // namespace
 
@@ -97,7 +78,7 @@ void Journal::after(const Operation& operation) noexcept try {
   const bool waits = operation.kind == OperationKind::wait_stream || operation.kind == OperationKind::wait_event;
   if (waits && (open_captures.load(std::memory_order_acquire) != 0 || operation.stream->is_capturing())) return;
   if (operation.kind == OperationKind::record) return note_record(operation);
-  if (is_work(operation.kind)) {
+  if (traits_of(operation.kind).is_in_order) {
     PendingWork work = work_of(operation);
     add(operation.stream_key, {operation.id, std::move(work), const_cast<Stream*>(operation.stream)->record()});
   }

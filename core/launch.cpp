@@ -11,6 +11,15 @@ namespace weir {
 
 std::string to_string(const Dim3& d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); }
 
+void detail::throw_negative_extent(long long number) {
+  throw Error(Errc::invalid_argument, "Dim3", "", "an extent of " + std::to_string(number) + "; give 1 or more");
+}
+
+void detail::throw_large_extent(unsigned long long number) {
+  throw Error(Errc::invalid_argument, "Dim3", "",
+              "an extent of " + std::to_string(number) + "; no device takes more than 2^31-1 blocks");
+}
+
 LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
   if (block == 0) throw Error(Errc::invalid_argument, "grid_for", "", "blocks of 0 threads");
   const std::size_t blocks = count == 0 ? 1 : (count - 1) / block + 1;
@@ -22,7 +31,7 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
   return {.grid = {static_cast<std::uint32_t>(blocks), 1, 1}, .block = {block, 1, 1}};
 }
 
-KernelPtr Module::kernel(std::string_view name) {
+KernelPtr Module::untyped_kernel(std::string_view name) {
   if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
   if (name.find('\0') != name.npos) {
     throw Error(Errc::invalid_argument, "Module::kernel", device_.describe(),

@@ -382,6 +382,15 @@ std::vector<BackendInfo> Registry::probe_all() {
   return all;
 }
 
+std::vector<Device*> Registry::devices() {
+  std::vector<Device*> all;
+  for (const BackendInfo& info : probe_all()) {
+    for (int i = 0; info.backend != nullptr && i < info.backend->device_count(); ++i)
+      all.push_back(&info.backend->device(i));
+  }
+  return all;
+}
+
 Backend& Registry::default_backend() {
   enter("Registry::default_backend");
   Backend* const backend = implementation_->default_backend.load(std::memory_order_acquire);

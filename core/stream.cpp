@@ -139,8 +139,8 @@ void check_closable(const Stream& stream, const char* operation) {
 
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
-void* Stream::native_handle() {
-  const StreamCall call(*this, "Stream::native_handle");
+void* Stream::share_native_handle() {
+  const StreamCall call(*this, "Stream::share_native_handle");
   StreamCore::set_shared(*this);
   return handle_;
 }
@@ -209,12 +209,10 @@ std::size_t Stream::hash() const noexcept {
   return static_cast<std::size_t>(mixed * 0xC2B2AE3D27D4EB4FU ^ (mixed >> 29U));
 }
 
-bool operator==(const StreamPtr& a, const StreamPtr& b) noexcept {
-  return a.get() == b.get() || (a != nullptr && b != nullptr && *a == *b);
-}
+bool operator==(StreamRef a, StreamRef b) noexcept { return a <=> b == 0; }
 
-std::strong_ordering operator<=>(const StreamPtr& a, const StreamPtr& b) noexcept {
-  if (a == nullptr || b == nullptr) return (a != nullptr) <=> (b != nullptr);
+std::strong_ordering operator<=>(StreamRef a, StreamRef b) noexcept {
+  if (!a || !b) return static_cast<bool>(a) <=> static_cast<bool>(b);
   return *a <=> *b;
 }
 
@@ -309,8 +307,9 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
   impl(*this).do_set_access_policy_window(window);
 }
 
-void Stream::copy_attributes(const Stream& other) {
+void Stream::copy_attributes(StreamRef from) {
   const StreamCall call(*this, "Stream::copy_attributes");
+  const Stream& other = call.not_null(from, "the other stream");
   (void)StreamCall(other, call.operation());
   if (other.device_ != device_) {
     call.refuse(Errc::wrong_device, "the other stream is of " + other.device_->describe());
@@ -321,6 +320,6 @@ void Stream::copy_attributes(const Stream& other) {
 
 }  // namespace weir
 
-std::size_t std::hash<weir::StreamPtr>::operator()(const weir::StreamPtr& stream) const noexcept {
-  return stream != nullptr ? stream->hash() : 0;
+std::size_t std::hash<weir::StreamRef>::operator()(weir::StreamRef stream) const noexcept {
+  return stream ? stream->hash() : 0;
 }

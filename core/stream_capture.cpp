@@ -120,11 +120,11 @@ void Stream::begin_capture(const CaptureOptions& options) {
   StreamCore::begin(*this, options.mode, nullptr, [&] { return impl(*this).do_begin_capture(options.mode); });
 }
 
-void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
+void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
   const StreamCall call(*this, "Stream::resume_capture");
   call.require(Feature::capture_into_graph);
   call.check_enumerator("CaptureMode", mode, CaptureMode::relaxed);
-  if (!graph) call.refuse(Errc::invalid_argument, "the graph is null");
+  const GraphPtr graph(&call.not_null(continued, "the graph"));
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
   StreamCore::begin(*this, mode, graph, [&] { return impl(*this).do_resume_capture(graph, mode); });
@@ -362,7 +362,10 @@ struct Conditional {
 
 }  // namespace
 
-void Stream::add_child_graph(const Graph& graph) { submit(*this, "Stream::add_child_graph", ChildGraph{graph}); }
+void Stream::add_child_graph(GraphRef child) {
+  const Graph& graph = StreamCall(*this, "Stream::add_child_graph").not_null(child, "the graph");
+  submit(*this, "Stream::add_child_graph", ChildGraph{graph});
+}
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
   submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, body});

@@ -51,12 +51,6 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
          (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
 }
 
-/// Dim3 makes one number of all that it cannot hold.
-std::string as_written(const Dim3& d) {
-  const bool is_exact = std::max({d.x, d.y, d.z}) != UINT32_MAX;
-  return to_string(d) + (is_exact ? "" : " (4294967295 stands for a negative number, or for one that is too large)");
-}
-
 /// Throws why a launch is not possible.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
                                                           const ArgumentTypes& types) {
@@ -68,13 +62,13 @@ std::string as_written(const Dim3& d) {
     refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
   }
   if (!block_fits(config.block, limits)) {
-    refuse(Errc::invalid_argument, "blocks of " + as_written(config.block) + " threads; the device takes up to " +
+    refuse(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
                                        to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) +
                                        " in all");
   }
   if (!within(config.grid, limits.max_grid)) {
     refuse(Errc::invalid_argument,
-           "a grid of " + as_written(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+           "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
   }
   if (config.shared_memory_bytes != 0) {
     call.require(Feature::block_cooperation);
@@ -144,9 +138,10 @@ void detail::throw_null_kernel(const Stream& stream) {
   throw Error(Errc::invalid_argument, "Stream::launch", stream.describe(), "the kernel is null");
 }
 
-void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
   const StreamCall call(*this, "Stream::launch");
+  const Kernel& kernel = call.not_null(launched, "the kernel");
   if (arguments.size() != sizes.size()) {
     call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
                                             " addresses of arguments were given, and " + std::to_string(sizes.size()) +

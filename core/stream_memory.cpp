@@ -351,12 +351,6 @@ struct Prefetch {
   }
 };
 
-const Allocation& checked(const Stream& stream, const char* operation, const AllocationPtr& allocation) {
-  if (!allocation)
-    throw Error(Errc::invalid_argument, operation, stream.describe(), "there is no memory: the pointer is null");
-  return *allocation;
-}
-
 }  // namespace
 
 void Stream::memory_operation(const MemoryOperation& op) {
@@ -367,12 +361,9 @@ void Stream::batch_memory_operations(std::span<const MemoryOperation> operations
   submit(*this, "Stream::batch_memory_operations", Batch{operations});
 }
 
-void Stream::attach_memory(const AllocationPtr& managed, AttachMode mode) {
-  attach_memory(checked(*this, "Stream::attach_memory", managed), mode);
-}
-
-void Stream::attach_memory(const Allocation& managed, AttachMode mode) {
+void Stream::attach_memory(AllocationRef attached, AttachMode mode) {
   const StreamCall call(*this, "Stream::attach_memory");
+  const Allocation& managed = call.not_null(attached, "the memory");
   call.require(Feature::managed_attach);
   call.check_enumerator("AttachMode", mode, AttachMode::single);
   check_managed(call, managed);
@@ -381,11 +372,8 @@ void Stream::attach_memory(const Allocation& managed, AttachMode mode) {
   if (managed.size_bytes() != 0) impl(*this).do_attach_memory(managed, mode);
 }
 
-void Stream::prefetch(const AllocationPtr& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target) {
-  prefetch(checked(*this, "Stream::prefetch", managed), offset, bytes, target);
-}
-
-void Stream::prefetch(const Allocation& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target) {
+void Stream::prefetch(AllocationRef prefetched, std::size_t offset, std::size_t bytes, PrefetchTarget target) {
+  const Allocation& managed = StreamCall(*this, "Stream::prefetch").not_null(prefetched, "the memory");
   submit(*this, "Stream::prefetch", Prefetch{managed, offset, bytes, target});
 }
 

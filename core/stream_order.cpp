@@ -162,8 +162,9 @@ EventPtr Stream::record(const EventOptions& options) {
   return event;
 }
 
-void Stream::record(Event& event) {
+void Stream::record(Ref<Event> recorded) {
   const StreamCall call(*this, "Stream::record");
+  Event& event = call.not_null(recorded, "the event");
   check_recordable(call, event);
   const CaptureState capture = call.usable_capture();
   perform(*this, "Stream::record", capture, Record{event});
@@ -175,14 +176,16 @@ void Stream::record(Event& event) {
   event.record_state_.store(state, std::memory_order_release);
 }
 
-void Stream::record_external(Event& event) {
+void Stream::record_external(Ref<Event> recorded) {
+  Event& event = StreamCall(*this, "Stream::record_external").not_null(recorded, "the event");
   submit(*this, "Stream::record_external", RecordExternal{event});
   // Launches of the graph record it, so the host may use it like any other event.
   event.record_state_.store(Event::recorded, std::memory_order_release);
 }
 
-void Stream::wait(const Event& event) {
+void Stream::wait(EventRef awaited) {
   const StreamCall call(*this, "Stream::wait");
+  const Event& event = call.not_null(awaited, "the event");
   call.check_same_backend(event.device());
   const CaptureState mine = call.usable_capture();
   const WaitEvent operation{event};
@@ -207,17 +210,16 @@ void Stream::wait(const Event& event) {
   if (external) StreamCore::set_shared(*this);
 }
 
-void Stream::wait(const EventPtr& event) {
-  if (!event) throw Error(Errc::invalid_argument, "Stream::wait", describe(), "the event is null");
-  wait(*event);
+void Stream::wait_external(EventRef awaited) {
+  const Event& event = StreamCall(*this, "Stream::wait_external").not_null(awaited, "the event");
+  submit(*this, "Stream::wait_external", WaitExternal{event});
 }
-
-void Stream::wait_external(const Event& event) { submit(*this, "Stream::wait_external", WaitExternal{event}); }
 
 // --- Other streams ----------------------------------------------------------------------------------------------------
 
-void Stream::wait(Stream& other) {
+void Stream::wait(StreamRef awaited) {
   const StreamCall call(*this, "Stream::wait");
+  Stream& other = call.not_null(awaited, "the stream to wait for");
   const StreamCall other_call(other, call.operation());
   call.check_same_backend(*other.device_);
   if (handle_ == other.handle_ && *this == other) return;
@@ -233,11 +235,6 @@ void Stream::wait(Stream& other) {
   perform(*this, "Stream::wait", mine, operation);
   joining.done();
   if (!Captures::instance().is_open(device_->backend(), theirs.id)) StreamCore::set_shared(*this);
-}
-
-void Stream::wait(const StreamPtr& other) {
-  if (!other) throw Error(Errc::invalid_argument, "Stream::wait", describe(), "the stream to wait for is null");
-  wait(*other);
 }
 
 // --- Host functions ---------------------------------------------------------------------------------------------------

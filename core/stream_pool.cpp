@@ -114,7 +114,7 @@ StreamPool::StreamPool(Device& device, const StreamPoolOptions& options) {
                 "there is no such PoolSharing; use the enumerators");
   }
   if (options.max_streams == 0) throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "a pool of no streams");
-  state_ = make<detail::StreamPoolState>(device, options);
+  state_ = make_ptr<detail::StreamPoolState>(device, options);
 }
 
 StreamPool::~StreamPool() = default;

@@ -52,6 +52,8 @@ template <class Op>
 /// Tells tools of an operation that has been checked, and enqueues it. `name`: of the public function.
 template <class Op>
 [[gnu::always_inline]] inline auto perform(Stream& stream, const char* name, const CaptureState& capture, Op operation) {
+  static_assert(Op::capturing != Capturing::node || traits_of(Op::kind).may_be_captured);
+  static_assert(Op::capturing != Capturing::refused || !traits_of(Op::kind).may_be_captured);
   if (StreamCore::is_watched(stream)) [[unlikely]]
     return perform_watched(stream, name, capture, operation);
   return operation.enqueue(impl(stream), capture);

@@ -345,7 +345,9 @@ void declare_touches(std::span<const MemoryAccess> accesses) {
   weir::this_thread().has_touches = true;
 }
 
-void note_external_work(Stream& stream, const char* name, std::span<const MemoryAccess> accesses) {
+void note_external_work(StreamRef on, const char* name, std::span<const MemoryAccess> accesses) {
+  if (!on) throw Error(Errc::invalid_argument, "external_work", name, "the stream is null");
+  Stream& stream = *on;
   const StreamCall call(stream, "external_work");
   Watched watched(stream, OperationKind::external, name, call.usable_capture());
   for (const MemoryAccess& access : accesses) watched.touches(access);

@@ -46,7 +46,7 @@ StreamPtr GpuDevice<Api>::do_create_stream(bool blocking, int priority) {
   StreamHandle handle = nullptr;
   check(api_, api_.StreamCreateWithPriority(&handle, blocking ? Api::stream_blocking : Api::stream_non_blocking, priority),
         "Device::create_stream", *this);
-  return make_owner([&] { return make<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking); },
+  return make_owner([&] { return make_ptr<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking); },
                     [&] { log_failure(api_, api_.StreamDestroy(handle), "while a stream was destroyed", describe()); });
 }
 
@@ -60,7 +60,7 @@ StreamPtr GpuDevice<Api>::create_body_stream(std::shared_ptr<const void>& owner)
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed",
                 "weir");
   });
-  auto stream = make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
+  auto stream = make_ptr<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
   stream->keep_private();
   return stream;
 }
@@ -68,13 +68,13 @@ StreamPtr GpuDevice<Api>::create_body_stream(std::shared_ptr<const void>& owner)
 template <class Api>
 StreamPtr GpuDevice<Api>::do_create_default_stream() {
   (void)context();
-  return make<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default, nullptr, false);
+  return make_ptr<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default, nullptr, false);
 }
 
 template <class Api>
 StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
   (void)context();
-  return make<GpuStream<Api>>(*this, api_.per_thread_stream(), StreamKind::per_thread_default, nullptr, false);
+  return make_ptr<GpuStream<Api>>(*this, api_.per_thread_stream(), StreamKind::per_thread_default, nullptr, false);
 }
 
 template <class Api>
@@ -112,7 +112,7 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
         "runtime does");
   }
   (void)context();
-  return make<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
+  return make_ptr<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
 }
 
 /// Frameworks pass the same few streams again and again, so their wrappers are kept.
@@ -186,7 +186,7 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
 template <class Api>
 EventPtr GpuDevice<Api>::own_event(const EventOptions& options, typename Api::EventHandle native,
                                    typename GpuEvent<Api>::Origin origin) {
-  return make_owner([&]() -> EventPtr { return make<GpuEvent<Api>>(*this, options, native, origin); },
+  return make_owner([&]() -> EventPtr { return make_ptr<GpuEvent<Api>>(*this, options, native, origin); },
                     [&] { end([&] { return api_.EventDestroy(native); }, "while an event was destroyed"); });
 }
 
@@ -308,7 +308,7 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
   auto own = make_native_pool(options.max_size);
   const bool is_new = !own->was_used();
-  const auto pool = make<GpuMemoryPool<Api>>(*this, own->handle(), std::move(own));
+  const auto pool = make_ptr<GpuMemoryPool<Api>>(*this, own->handle(), std::move(own));
   add_pool(*pool);
   if (!is_new || options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
   return pool;
@@ -379,7 +379,7 @@ MemoryPoolPtr GpuDevice<Api>::do_default_memory_pool() {
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
   check(api_, api_.default_pool(context(), handle), "Device::default_memory_pool", *this);
-  return make<GpuMemoryPool<Api>>(*this, handle, nullptr);
+  return make_ptr<GpuMemoryPool<Api>>(*this, handle, nullptr);
 }
 
 template <class Api>
@@ -530,7 +530,7 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
         for (const auto& [expression, symbol] : program.names) {
           contents.symbols.emplace(kernels::normalized_name(expression), symbol);
         }
-        return make<GpuModule<Api>>(*this, module, std::move(contents));
+        return make_ptr<GpuModule<Api>>(*this, module, std::move(contents));
       },
       [&] { end([&] { return api_.ModuleUnload(module); }, "while a module was unloaded"); });
 }
@@ -547,10 +547,7 @@ void GpuDevice<Api>::unload(typename Api::ModuleHandle module) const noexcept {
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
-  const Program program = api_.compile(*this, source, options);
-  ModuleContents contents;
-  contents.parameter_kinds = kinds_in(source);
-  return load(program, std::move(contents));
+  return load(api_.compile(*this, source, options), {});
 }
 
 template <class Api>

@@ -89,7 +89,7 @@ class GpuGraph final : public GraphImpl {
   /// The owner of a graph that the driver has just made, with the modules that `modules()` returns.
   template <class Modules>
   static GraphPtr own(GpuDevice<Api>& device, Handle handle, Modules&& modules) {
-    return make_owner([&]() -> GraphPtr { return make<GpuGraph>(device, handle, GraphOwnership::own, modules()); },
+    return make_owner([&]() -> GraphPtr { return make_ptr<GpuGraph>(device, handle, GraphOwnership::own, modules()); },
                       [&] { destroy(device, handle); });
   }
 

@@ -185,7 +185,7 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   std::set_difference(allocated.begin(), allocated.end(), freed.begin(), freed.end(), std::back_inserter(left));
   allocated = std::move(left);
   Ptr<GraphErrors> errors;
-  if (!contents.host_functions.empty()) errors = make<GraphErrors>(std::move(contents.host_functions));
+  if (!contents.host_functions.empty()) errors = make_ptr<GraphErrors>(std::move(contents.host_functions));
   use(native(), std::move(errors), contents);
 }
 
@@ -200,7 +200,7 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
     if (auto_free) executable->left = std::move(contents.left);
     check(executable->instantiate(graph), operation);
-    made = make<GpuGraphExec<Api>>(device_, std::move(executable));
+    made = make_ptr<GpuGraphExec<Api>>(device_, std::move(executable));
   });
   return made;
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
 
 #include "weir/module.hpp"
 
@@ -15,11 +13,8 @@ namespace weir::gpu {
 std::string declaration_of(const std::string& symbol);
 /// The name in it alone, as kernels::normalized_name has it: "blur<float,3>".
 std::string name_of(const std::string& symbol);
-/// Which parameters are floating-point numbers, as far as the symbol tells: nothing of one with C linkage.
+/// Which parameters are floating-point numbers, and which are pointers to `const`, as far as the symbol tells: nothing of
+/// one with C linkage.
 detail::NumberKinds kinds_of(const std::string& symbol);
-
-/// The same for the kernels in a source, by their names: of those parameters whose types are written with words of the
-/// language. Nothing of a name that is there more than once.
-std::map<std::string, detail::NumberKinds, std::less<>> kinds_in(std::string_view source);
 
 }  // namespace weir::gpu

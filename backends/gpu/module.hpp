@@ -141,8 +141,8 @@ class GpuModule final : public ModuleImpl {
     // Loaded now: the first launch may be in a capture, or beside a kernel that waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
-    return make<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, parameter_sizes(function, symbol),
-                                parameter_kinds(symbol));
+    return make_ptr<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, parameter_sizes(function, symbol),
+                                kinds_of(symbol));
   }
 
   Span<std::byte> do_global(std::string_view name) override {
@@ -213,11 +213,6 @@ class GpuModule final : public ModuleImpl {
       if (kernel.name == symbol) return kernel.parameter_sizes;
     }
     return std::nullopt;
-  }
-
-  detail::NumberKinds parameter_kinds(const std::string& symbol) const {
-    const auto found = contents_.parameter_kinds.find(symbol);
-    return found != contents_.parameter_kinds.end() ? found->second : kinds_of(symbol);
   }
 
   GpuDevice<Api>& device_;

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "weir/module.hpp"
-
 namespace weir::gpu {
 
 /// A kernel as an image describes it.
@@ -20,8 +18,6 @@ struct ImageKernel {
 struct ModuleContents {
   std::vector<ImageKernel> kernels;            ///< as the image describes them; empty where it does not
   std::map<std::string, std::string> symbols;  ///< of those that were asked for by an expression, normalized
-  std::map<std::string, detail::NumberKinds, std::less<>>
-      parameter_kinds;  ///< of those with C linkage, as far as the source tells
 };
 
 }  // namespace weir::gpu

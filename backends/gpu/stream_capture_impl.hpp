@@ -60,7 +60,7 @@ template <class Api>
 GraphPtr GpuStream<Api>::do_captured_graph() const {
   const Capture capture = this->capture();
   if (capture.status != CaptureStatus::active || capture.graph == nullptr) return nullptr;
-  return make<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
+  return make_ptr<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
 }
 
 // --- Begin and end ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
              kind != StreamKind::legacy_default && kind != StreamKind::per_thread_default),
       is_reusable_(kind == StreamKind::borrowed),
       native_stream_(device.native_stream(handle, kind)),
-      errors_(make<HostErrors>(device)) {
+      errors_(make_ptr<HostErrors>(device)) {
   if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
   learn_identity();
 }
@@ -365,7 +365,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
     refuse_in_conditional_body(state, operation, "host functions");
     const Submission submission(*this);
     const auto graph = capture().graph;  // may throw
-    auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>(device_)};
+    auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
     // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
     give_to_graph(api_, graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);

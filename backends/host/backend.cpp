@@ -3,11 +3,11 @@
 
 #include <tbb/version.h>
 
+#include "backends/host/compile/elf_image.hpp"
 #include "backends/host/device.hpp"
-#include "backends/host/elf_image.hpp"
-#include "backends/host/kernel.hpp"
-#include "weir/plugin/support.hpp"
+#include "backends/host/run/kernel.hpp"
 #include "weir/plugin/plugin.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/version.hpp"
 
 namespace weir::host {

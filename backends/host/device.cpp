@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/host/kernel.hpp"
+#include "backends/host/run/kernel.hpp"
 #include "backends/host/stream.hpp"
 #include "weir/backend.hpp"
 #include "weir/error.hpp"
@@ -21,32 +21,32 @@ HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const s
     : DeviceImpl(backend, ordinal, ordinal) {
   describe_properties(mutable_properties(), ordinal, Scheduler::instance().threads());
   describe_features(mutable_features(), has_compiler, compiler);
-  default_queue_ = make<Queue>(*this, Queue::Role::legacy, 0);
-  memory_pool_ = make<HostMemoryPool>(*this, MemoryPoolOptions{.release_threshold = std::size_t{64} << 20U});
+  default_queue_ = make_ptr<Queue>(*this, Queue::Role::legacy, 0);
+  memory_pool_ = make_ptr<HostMemoryPool>(*this, MemoryPoolOptions{.release_threshold = std::size_t{64} << 20U});
 }
 
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
 StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
   const auto role = blocking ? Queue::Role::blocking : Queue::Role::non_blocking;
-  return make<HostStream>(*this, make<Queue>(*this, role, priority), StreamKind::owned);
+  return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, role, priority), StreamKind::owned);
 }
 
 StreamPtr HostDevice::do_create_default_stream() {
-  return make<HostStream>(*this, default_queue_, StreamKind::legacy_default);
+  return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default);
 }
 
 StreamPtr HostDevice::do_create_per_thread_stream() {
-  return make<HostStream>(*this, make<Queue>(*this, Queue::Role::per_thread, 0), StreamKind::per_thread_default);
+  return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, Queue::Role::per_thread, 0), StreamKind::per_thread_default);
 }
 
 StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   Queue& queue = handle == nullptr ? *default_queue_ : Queue::from_handle(*this, handle);
   if (&queue == default_queue_.get()) {
-    return make<HostStream>(*this, default_queue_, StreamKind::legacy_default, std::move(keep_alive));
+    return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default, std::move(keep_alive));
   }
   if (queue.role() == Queue::Role::per_thread) {
-    return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
+    return make_ptr<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
   }
   if (ownership == Ownership::adopt) {
     if (!queue.take_from_caller()) {
@@ -56,13 +56,13 @@ StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::sha
     }
     const Ptr<Queue> owned = Ptr<Queue>::attach(&queue);
     try {
-      return make<HostStream>(*this, owned, StreamKind::adopted, std::move(keep_alive));
+      return make_ptr<HostStream>(*this, owned, StreamKind::adopted, std::move(keep_alive));
     } catch (...) {
       queue.release_to_caller();
       throw;
     }
   }
-  return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::borrowed, std::move(keep_alive));
+  return make_ptr<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::borrowed, std::move(keep_alive));
 }
 
 PriorityRange HostDevice::do_priority_range() const { return {.least = 1, .greatest = -1}; }
@@ -95,7 +95,7 @@ void* HostDevice::do_register_host(void* data, std::size_t bytes) {
 }
 
 MemoryPoolPtr HostDevice::do_create_memory_pool(const MemoryPoolOptions& options) {
-  return make<HostMemoryPool>(*this, options);
+  return make_ptr<HostMemoryPool>(*this, options);
 }
 
 MemoryPoolPtr HostDevice::do_default_memory_pool() { return memory_pool_; }

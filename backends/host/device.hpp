@@ -4,10 +4,10 @@
 #include <mutex>
 #include <string>
 
+#include "backends/host/engine/queue.hpp"
+#include "backends/host/engine/scheduler.hpp"
 #include "backends/host/event.hpp"
 #include "backends/host/memory.hpp"
-#include "backends/host/queue.hpp"
-#include "backends/host/scheduler.hpp"
 #include "weir/plugin/device.hpp"
 
 namespace weir::host {

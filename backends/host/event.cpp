@@ -3,8 +3,8 @@
 
 #include <mutex>
 
-#include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
+#include "backends/host/graph/capture.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {

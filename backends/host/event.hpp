@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/host/signal.hpp"
+#include "backends/host/engine/signal.hpp"
 #include "core/spin_lock.hpp"
 #include "weir/plugin/event.hpp"
 

@@ -6,10 +6,10 @@
 #include <iterator>
 #include <new>
 
-#include "backends/host/address_sanitizer.hpp"
 #include "backends/host/device.hpp"
-#include "backends/host/launch_check.hpp"
-#include "backends/host/queue.hpp"
+#include "backends/host/engine/queue.hpp"
+#include "backends/host/run/address_sanitizer.hpp"
+#include "backends/host/run/launch_check.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/signal.hpp"
+#include "backends/host/engine/signal.hpp"
 #include "weir/plugin/memory.hpp"
 
 namespace weir::host {

@@ -16,11 +16,11 @@
 #include <system_error>
 
 #include "backends/cache/kernel_cache.hpp"
-#include "backends/host/elf_image.hpp"
-#include "backends/host/kernel.hpp"
+#include "backends/host/compile/elf_image.hpp"
+#include "backends/host/engine/work.hpp"
 #include "backends/host/memory.hpp"
-#include "backends/host/source_lines.hpp"
-#include "backends/host/work.hpp"
+#include "backends/host/run/kernel.hpp"
+#include "backends/host/run/source_lines.hpp"
 #include "kernels/kernel_name.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -143,7 +143,7 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::opti
   }
   // Atomic for ThreadSanitizer, which does not see that the loader had unmapped another module there.
   std::atomic_ref(*record->services).store(&launch_services(), std::memory_order_relaxed);
-  return make<HostModule>(device, handle, *record, std::move(variables), bytes,
+  return make_ptr<HostModule>(device, handle, *record, std::move(variables), bytes,
                           std::span(reinterpret_cast<const std::byte*>(map->l_addr), image.loaded_size()),
                           std::move(folder));
 }
@@ -210,9 +210,9 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
   const std::string wanted = kernels::normalized_name(name);
   for (const KernelRecord* const record : kernels()) {
     if (kernels::normalized_name(record->name) == wanted) {
-      auto kernel = make<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
+      auto kernel = make_ptr<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
       if (reference_)
-        kernel->set_reference(Ptr<const HostKernel>(static_cast<const HostKernel*>(reference_->kernel(name).get())));
+        kernel->set_reference(Ptr<const HostKernel>(static_cast<const HostKernel*>(reference_->untyped_kernel(name).get())));
       return kernel;
     }
     names.emplace_back(record->name);

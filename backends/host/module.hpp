@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/kernel_abi.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
+#include "backends/host/run/kernel_abi.hpp"
 #include "weir/plugin/module.hpp"
 
 /// Modules: shared objects of compiled kernels. Each is loaded separately, so two modules of one source share no variables.

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "backends/host/device.hpp"
-#include "backends/host/kernel.hpp"
-#include "backends/host/kernel_abi.hpp"
+#include "backends/host/run/kernel.hpp"
+#include "backends/host/run/kernel_abi.hpp"
 
 namespace weir::host {
 namespace {

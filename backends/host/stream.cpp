@@ -6,10 +6,10 @@
 #include <system_error>
 #include <utility>
 
-#include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/event.hpp"
-#include "backends/host/graph.hpp"
+#include "backends/host/graph/capture.hpp"
+#include "backends/host/graph/graph.hpp"
 #include "backends/host/memory.hpp"
 #include "weir/error.hpp"
 
@@ -100,7 +100,7 @@ void HostStream::do_wait_stream(Stream& other, const CaptureState&, const Captur
 void HostStream::do_launch_host_function(HostFunction&& function, const CaptureState& capture) {
   queue_->device().host_thread().ensure_started();
   if (capture) {
-    auto shared = make<SharedFunction>(std::move(function));
+    auto shared = make_ptr<SharedFunction>(std::move(function));
     if (Capture::add(*queue_, NodeKind::host_function, HostCall{shared})) return;
     function = std::move(shared->function);
   }
@@ -118,7 +118,7 @@ void HostStream::do_add_callback(StreamCallback&& callback) {
 // --- Capture ----------------------------------------------------------------------------------------------------------
 
 std::uint64_t HostStream::do_begin_capture(CaptureMode) {
-  return Capture::begin(*queue_, make<HostGraph>(host_device(*this), make<GraphData>()));
+  return Capture::begin(*queue_, make_ptr<HostGraph>(host_device(*this), make_ptr<GraphData>()));
 }
 
 std::uint64_t HostStream::do_resume_capture(const GraphPtr& graph, CaptureMode) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/host/queue.hpp"
+#include "backends/host/engine/queue.hpp"
 #include "weir/plugin/stream.hpp"
 
 namespace weir::host {

@@ -82,10 +82,10 @@ class Operations {
 
   void add_objects(Comparison& c) {
     const auto raw_streams = [this] { check(api_.StreamDestroy(make_stream()), "StreamDestroy"); };
-    add(c, "stream create + destroy", [this] { device_.create_stream(); }, raw_streams, {}, 100);
+    add(c, "stream create + destroy", [this] { (void)device_.create_stream(); }, raw_streams, {}, 100);
     pool_ = std::make_unique<StreamPool>(device_);
     add(c, "stream lease (raw: create + destroy)", [this] { (void)pool_->lease(); }, raw_streams, {.ratio = 1.0 / 20}, 100);
-    add(c, "event (raw: create + destroy)", [this] { device_.create_event(); },
+    add(c, "event (raw: create + destroy)", [this] { (void)device_.create_event(); },
         [this] {
           EventHandle event = nullptr;
           check(api_.EventCreate(&event, api_.event_flags({})), "EventCreate");
@@ -182,12 +182,12 @@ class Operations {
     }
     if (device_.supports(Feature::async_allocation)) {
       add(
-          c, "borrowed: allocate + free", [this] { borrowed_->allocate_bytes_async(4096); },
+          c, "borrowed: allocate + free", [this] { (void)borrowed_->allocate_bytes_async(4096); },
           [this] { raw_allocate_and_free(); }, {.ratio = 1.05, .extra_ns = 80});  // two operations
     }
     // The driver has no such thing: what Weir takes is allowed as it is.
     add(
-        c, "wrap + drop, wrapped before", [this] { device_.wrap_stream(raw_other_, Ownership::borrow); }, [] {},
+        c, "wrap + drop, wrapped before", [this] { (void)device_.wrap_stream(raw_other_, Ownership::borrow); }, [] {},
         {.ratio = 1, .extra_ns = 150}, 2000);
   }
 
@@ -202,7 +202,7 @@ class Operations {
              .drain = [this] { drain(); },
              .iterations = 400,
              .before = [this] { capturing_->begin_capture({.mode = CaptureMode::relaxed}); },
-             .after = [this] { capturing_->end_capture(); }});
+             .after = [this] { (void)capturing_->end_capture(); }});
     };
     add_beside(
         "launch, another captures", [this, one] { stream_->launch(kernels_[1], one, p_, p_, 3U); },
@@ -220,7 +220,8 @@ class Operations {
   }
 
   void add_launches(Comparison& c) {
-    kernels_ = {module_->kernel("arguments_0"), module_->kernel("arguments_3"), module_->kernel("arguments_12")};
+    kernels_ = {module_->untyped_kernel("arguments_0"), module_->untyped_kernel("arguments_3"),
+                module_->untyped_kernel("arguments_12")};
     for (const KernelPtr& kernel : kernels_) {
       raw_kernels_.push_back(static_cast<typename Api::FunctionHandle>(kernel->native_handle()));
     }
@@ -283,7 +284,7 @@ class Operations {
     }
     if (device_.supports(Feature::async_allocation)) {
       add(
-          c, "asynchronous allocate + free", [this] { stream_->allocate_bytes_async(4096); },
+          c, "asynchronous allocate + free", [this] { (void)stream_->allocate_bytes_async(4096); },
           [this] { raw_allocate_and_free(); }, {.ratio = 1.05, .extra_ns = 30});  // two operations
     }
   }
@@ -318,7 +319,7 @@ class Operations {
     exec_ = graph_->instantiate();
     raw_graph_ = raw_capture();
     check(api_.GraphInstantiateWithFlags(&raw_exec_, raw_graph_, 0), "instantiate");
-    add(c, "instantiate + destroy", [this] { graph_->instantiate(); },
+    add(c, "instantiate + destroy", [this] { (void)graph_->instantiate(); },
         [this] {
           typename Api::GraphExecHandle exec = nullptr;
           check(api_.GraphInstantiateWithFlags(&exec, raw_graph_, 0), "instantiate");

@@ -73,10 +73,10 @@ class LocalLibrary final : public CommunicatorLibrary {
 
   std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) override {
     if (request.id != nullptr) throw_one_process_only("Communicator::from_id", *request.devices[0]);
-    const auto group = make<LocalGroup>(request.ranks, request.timeout);
+    const auto group = make_ptr<LocalGroup>(request.ranks, request.timeout);
     std::vector<CommunicatorPtr> all;
     for (Device* const device : request.devices) {
-      all.push_back(make<LocalCommunicator>(*device, static_cast<int>(all.size()), request.ranks, group));
+      all.push_back(make_ptr<LocalCommunicator>(*device, static_cast<int>(all.size()), request.ranks, group));
     }
     return all;
   }

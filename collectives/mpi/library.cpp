@@ -252,7 +252,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   }
   // MPI's own error handler would end the process.
   check(api_.Comm_set_errhandler(shared->comm, api_.errors_return), "MPI_Comm_set_errhandler");
-  return {make<Communicator>(*this, *request.devices[0], shared)};
+  return {make_ptr<Communicator>(*this, *request.devices[0], shared)};
 }
 
 }  // namespace weir::mpi

@@ -174,7 +174,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   std::vector<CommunicatorPtr> all;
   all.reserve(comms.size());
   for (std::size_t i = 0; i < comms.size(); ++i) {
-    all.push_back(make<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
+    all.push_back(make_ptr<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
                                      comms[i], request.timeout));
     comms[i] = nullptr;  // it is the communicator's
   }

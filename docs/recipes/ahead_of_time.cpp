@@ -18,7 +18,7 @@ int main() {
   }
 
   weir::Device& device = weir::default_device();
-  const auto smooth = device.load(bundle)->kernel("smooth");
+  const auto smooth = device.load(bundle)->untyped_kernel("smooth");
   const auto stream = device.create_stream();
   const auto in = device.allocate<float>(1024), out = device.allocate<float>(1024);
   std::vector<float> values(in.size(), 0.0F);

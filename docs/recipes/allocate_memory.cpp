@@ -13,10 +13,10 @@ int main() {
   const auto stream = device.create_stream();
 
   auto x = device.allocate<float>(1000);  // cudaMalloc; the content is undefined
-  auto same = x;                          // a second owner of the same memory
+  const auto same = x.share();            // a second owner of the same memory
   x.reset();                              // nothing is freed yet
   stream->fill(same, 1.0F);
-  stream->fill(same.subspan(0, 500), 2.0F);  // the first 500 elements
+  stream->fill(same.first(500), 2.0F);  // the first 500 elements
   const auto values = stream->read(same);
   return values[499] == 2.0F && values[500] == 1.0F ? 0 : 1;
 }

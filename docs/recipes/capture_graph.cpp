@@ -14,7 +14,7 @@ extern "C" __global__ void add(int* x, const int* y) { x[threadIdx.x] += y[threa
 int main() {
   weir::Device& device = weir::default_device();
   if (!device.supports(weir::Feature::graph_capture)) return 77;  // skipped
-  const auto add = device.compile(source)->kernel("add");
+  const auto add = device.compile(source)->untyped_kernel("add");
   const auto stream = device.create_stream();
   const auto x = device.allocate<int>(32), y = device.allocate<int>(32);
   stream->zero(x);

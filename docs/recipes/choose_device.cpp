@@ -11,13 +11,9 @@
 
 // The first device whose name contains `text`, or whose UUID or PCI address it is; null if there is none.
 weir::Device* find_device(std::string_view text) {
-  for (const weir::BackendInfo& info : weir::Registry::instance().probe_all()) {
-    if (info.backend == nullptr) continue;
-    for (int i = 0; i < info.backend->device_count(); ++i) {
-      weir::Device& device = info.backend->device(i);
-      const weir::DeviceProperties& is = device.properties();
-      if (is.uuid == text || is.pci_bus_id == text || is.name.find(text) != std::string_view::npos) return &device;
-    }
+  for (weir::Device* device : weir::devices()) {
+    const weir::DeviceProperties& is = device->properties();
+    if (is.uuid == text || is.pci_bus_id == text || is.name.find(text) != std::string_view::npos) return device;
   }
   return nullptr;
 }

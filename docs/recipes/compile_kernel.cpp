@@ -20,14 +20,14 @@ extern "C" __global__ void power(float* x) {
 int main() {
   weir::Device& device = weir::default_device();
   const auto stream = device.create_stream();
-  const auto power = device.compile(source, {.name = "power.cu", .defines = {{"EXPONENT", "3"}}})->kernel("power");
+  const auto power = device.compile(source, {.name = "power.cu", .defines = {{"EXPONENT", "3"}}})->untyped_kernel("power");
   const auto x = device.allocate<float>(32);
   stream->fill(x, 2.0F);
   stream->launch(power, {1, 32}, x);
   if (stream->read(x) != std::vector<float>(32, 8.0F)) return 1;
 
   try {
-    device.compile(source, {.name = "power.cu"});  // without EXPONENT
+    (void)device.compile(source, {.name = "power.cu"});  // without EXPONENT
   } catch (const weir::Error& error) {
     std::printf("%s\n", error.what());
     return error.errc() == weir::Errc::compilation_failed && std::string(error.what()).find("power.cu") != std::string::npos

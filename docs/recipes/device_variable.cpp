@@ -21,6 +21,6 @@ int main() {
 
   stream->copy(module->global("weights"), std::as_bytes(std::span(weights)));
   stream->fill(x, 10.0F);
-  stream->launch(module->kernel("weigh"), {1, 4}, x);
+  stream->launch(module->untyped_kernel("weigh"), {1, 4}, x);
   return stream->read(x) == std::vector<float>{10, 20, 30, 40} ? 0 : 1;
 }

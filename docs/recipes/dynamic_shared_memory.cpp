@@ -21,7 +21,7 @@ extern "C" __global__ void reverse(int n, int* x) {
 int main() {
   weir::Device& device = weir::default_device();
   if (!device.supports(weir::Feature::block_cooperation)) return 77;  // skipped
-  const auto reverse = device.compile(source)->kernel("reverse");
+  const auto reverse = device.compile(source)->untyped_kernel("reverse");
   const auto stream = device.create_stream();
   const std::size_t bytes = std::min<std::size_t>(device.properties().shared_memory_per_block_optin, 64 * 1024);
   const int n = static_cast<int>(bytes / sizeof(int));

@@ -18,7 +18,7 @@ extern "C" __global__ void square(int n, float* x) {
 
 int main() try {
   weir::Device& device = weir::default_device();
-  const auto square = device.compile(source)->kernel("square");
+  const auto square = device.compile(source)->untyped_kernel("square");
 
   const int n = 1000;
   const auto stream = device.create_stream();

@@ -13,7 +13,7 @@ extern "C" __global__ void step(unsigned int* left, int* sum) { *sum += *left; *
 int main() {
   weir::Device& device = weir::default_device();
   if (!device.supports(weir::Feature::graph_conditional_nodes)) return 77;  // skipped
-  const auto step = device.compile(source)->kernel("step");
+  const auto step = device.compile(source)->untyped_kernel("step");
   const auto stream = device.create_stream();
   const auto left = device.allocate<std::uint32_t>(1);
   const auto sum = device.allocate<int>(1);

@@ -15,7 +15,7 @@ extern "C" __global__ void transpose(int rows, int columns, const int* in, int* 
 
 int main() {
   weir::Device& device = weir::default_device();
-  const auto transpose = device.compile(source)->kernel("transpose");
+  const auto transpose = device.compile(source)->untyped_kernel("transpose");
   const auto stream = device.create_stream();
   const int rows = 30, columns = 50;
   std::vector<int> matrix(rows * columns);

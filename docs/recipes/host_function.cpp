@@ -16,7 +16,7 @@ int main() {
   const auto x = device.allocate<int>(1, weir::MemoryKind::pinned);
   stream->fill(x, 42);
   int seen = 0;
-  stream->launch_host_function([&seen, x] { seen = x.host().front(); });
+  stream->launch_host_function([&seen, x = x.share()] { seen = x.host().front(); });
   stream->synchronize();
   if (seen != 42) return 1;
 

@@ -22,7 +22,7 @@ extern "C" __global__ void apply(unsigned int n, Line line, const float* x, floa
 
 int main() {
   weir::Device& device = weir::default_device();
-  const auto apply = device.compile(source)->kernel("apply");
+  const auto apply = device.compile(source)->untyped_kernel("apply");
   const auto stream = device.create_stream();
   const unsigned int n = 1000;
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);

@@ -13,7 +13,7 @@ extern "C" __global__ void scale(float factor, float* x) { x[threadIdx.x] *= fac
 
 int main() {
   weir::Device& device = weir::default_device();
-  const auto kernel = device.compile(source)->kernel("scale");
+  const auto kernel = device.compile(source)->untyped_kernel("scale");
   const auto stream = device.create_stream();
   const auto x = device.allocate<float>(32);
   stream->fill(x, 3.0F);

@@ -16,7 +16,7 @@ extern "C" __global__ void add(int n, int value, int* x) {
 int main() {
   weir::Device& device = weir::default_device();
   if (!device.supports(weir::Feature::managed_memory)) return 77;  // skipped
-  const auto add = device.compile(source)->kernel("add");
+  const auto add = device.compile(source)->untyped_kernel("add");
   const auto stream = device.create_stream();
   const int n = 1000;
   const auto x = device.allocate<int>(n, weir::MemoryKind::managed);

@@ -15,7 +15,7 @@ int main() {
   const auto stream = device.create_stream();
   const auto pool = device.create_memory_pool({.release_threshold = std::size_t{64} << 20U});
   for (int step = 0; step < 10; ++step) {
-    const auto x = stream->allocate_async<float>(1 << 20, pool.get());
+    const auto x = stream->allocate_async<float>(1 << 20, pool);
     stream->zero(x);
   }
   stream->synchronize();

@@ -15,7 +15,7 @@ int main() {
   std::printf("from %d (least) to %d (greatest)\n", range.least, range.greatest);
   const auto by_number = device.create_stream({.priority = range.greatest});
   try {
-    device.create_stream({.priority = range.greatest - 1});
+    (void)device.create_stream({.priority = range.greatest - 1});
   } catch (const weir::Error&) {
     return urgent->priority() <= idle->priority() && by_number->priority() == urgent->priority() ? 0 : 1;
   }

@@ -21,7 +21,7 @@ extern "C" __global__ void sum(int n, const int* x, int* total) {
 int main() {
   weir::Device& device = weir::default_device();
   if (!device.supports(weir::Feature::block_cooperation)) return 77;  // skipped
-  const auto sum = device.compile(source)->kernel("sum");
+  const auto sum = device.compile(source)->untyped_kernel("sum");
   const auto stream = device.create_stream();
   const int n = 100000;
   const auto x = device.allocate<int>(n), total = device.allocate<int>(1);

@@ -18,7 +18,7 @@ extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float*
 
 int main() try {
   weir::Device& device = weir::default_device();  // an NVIDIA GPU, an AMD GPU or the CPU
-  const auto saxpy = device.compile(source)->kernel("saxpy");
+  const auto saxpy = device.compile(source)->untyped_kernel("saxpy");
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
   const unsigned int n = 1 << 20;
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);

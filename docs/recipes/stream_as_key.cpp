@@ -2,8 +2,8 @@
 //
 // How do I keep something for each stream?
 //
-// Use a map with `StreamPtr` as the key: all wrappers of one native stream are the same key. Do not use the native handle:
-// drivers give a destroyed stream's handle to the next stream. A closed stream cannot be a key either.
+// Use a map with `StreamRef` as the key: all wrappers of one native stream are the same key. Remove the entry before the
+// stream ends: drivers give a destroyed stream's handle to the next stream.
 #include <string>
 #include <unordered_map>
 #include <weir/weir.hpp>
@@ -11,7 +11,7 @@
 int main() {
   weir::Device& device = weir::default_device();
   const auto a = device.create_stream(), b = device.create_stream();
-  std::unordered_map<weir::StreamPtr, std::string> names = {{a, "a"}, {b, "b"}};
-  const auto again = device.wrap_stream(a->native_handle(), weir::Ownership::borrow, {});
+  std::unordered_map<weir::StreamRef, std::string> names = {{a, "a"}, {b, "b"}};
+  const auto again = device.wrap_stream(a->share_native_handle(), weir::Ownership::borrow, {});
   return names.size() == 2 && names.at(again) == "a" && a->id() != b->id() ? 0 : 1;
 }

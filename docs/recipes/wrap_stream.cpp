@@ -11,7 +11,7 @@
 int main() {
   weir::Device& device = weir::default_device();
   const auto theirs = std::make_shared<weir::StreamPtr>(device.create_stream());
-  void* const handle = (*theirs)->native_handle();
+  void* const handle = (*theirs)->share_native_handle();
 
   const auto ours = device.wrap_stream(handle, weir::Ownership::borrow, theirs);  // keeps `theirs` alive
   const auto x = device.allocate<int>(1000);

@@ -328,19 +328,19 @@ class TemplateDevice final : public weir::DeviceImpl {
 
  protected:
   weir::StreamPtr do_create_stream(bool blocking, int) override {
-    return weir::make<TemplateStream>(*this, queues_, queues_.make(blocking), weir::StreamKind::owned);
+    return weir::make_ptr<TemplateStream>(*this, queues_, queues_.make(blocking), weir::StreamKind::owned);
   }
   weir::StreamPtr do_create_default_stream() override {
-    return weir::make<TemplateStream>(*this, queues_, &queues_.legacy(), weir::StreamKind::legacy_default);
+    return weir::make_ptr<TemplateStream>(*this, queues_, &queues_.legacy(), weir::StreamKind::legacy_default);
   }
   weir::StreamPtr do_wrap_stream(void* handle, weir::Ownership ownership, std::shared_ptr<const void> keep_alive) override {
     if (handle == nullptr || handle == &queues_.legacy()) return default_stream();
     const auto kind = ownership == weir::Ownership::adopt ? weir::StreamKind::adopted : weir::StreamKind::borrowed;
-    return weir::make<TemplateStream>(*this, queues_, static_cast<Queue*>(handle), kind, std::move(keep_alive));
+    return weir::make_ptr<TemplateStream>(*this, queues_, static_cast<Queue*>(handle), kind, std::move(keep_alive));
   }
   weir::PriorityRange do_priority_range() const override { return {0, 0}; }  // one level
   weir::EventPtr do_create_event(const weir::EventOptions& options) override {
-    return weir::make<TemplateEvent>(*this, options);
+    return weir::make_ptr<TemplateEvent>(*this, options);
   }
 
   // Yours: your driver's memory.

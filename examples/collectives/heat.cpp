@@ -60,7 +60,7 @@ int main(int argc, char** argv) try {
               outer,
               device.allocate<float>((planes + 2) * plane),
               device.allocate<float>((planes + 2) * plane),
-              device.compile(source)->kernel("step")};
+              device.compile(source)->untyped_kernel("step")};
     std::vector<float> first((planes + 2) * plane);
     for (std::size_t z = 0; z < planes + 2; ++z) {
       const int global = comm->rank() * side + static_cast<int>(z) - 1;
@@ -76,8 +76,8 @@ int main(int argc, char** argv) try {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
     stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128},
-                  writes(slab.next.subspan(first * plane, (last - first) * plane)),
-                  reads(slab.now.subspan((first - 1) * plane, (last - first + 2) * plane)), side);
+                  access::writes(slab.next.subspan(first * plane, (last - first) * plane)),
+                  access::reads(slab.now.subspan((first - 1) * plane, (last - first + 2) * plane)), side);
   };
   auto begin = std::chrono::steady_clock::now();
   for (int s = 0; s < steps; ++s) {

@@ -83,8 +83,8 @@ int main(int argc, char** argv) try {
            device.create_stream({.priority = Priority::high}),
            {},
            {},
-           module->kernel("backward"),
-           module->kernel("update"),
+           module->untyped_kernel("backward"),
+           module->untyped_kernel("update"),
            {}};
     for (std::size_t l = 0; l < layers; ++l) {
       r.weights.push_back(device.allocate<float>(static_cast<std::size_t>(parameters)));

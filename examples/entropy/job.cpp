@@ -104,7 +104,7 @@ void Job::submit_all(const ReaderTeam& readers) {
 void Job::await(const ReaderTeam& readers, std::uint64_t chunk, bool (Ring::*reached)(std::size_t, std::uint32_t) const) {
   unsigned looks = 0;
   wait_until([&] {
-    if (++looks % 1024 == 0) slots_[index_of(chunk)].stream->is_complete();
+    if (++looks % 1024 == 0) (void)slots_[index_of(chunk)].stream->is_complete();
     return readers.stopped() || (*ring_.*reached)(index_of(chunk), round_of(chunk));
   });
 }

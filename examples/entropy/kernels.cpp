@@ -84,8 +84,8 @@ Kernels::Kernels(weir::Device& device)
   options.name = "entropy.cu";
   options.defines = {{"INTERLEAVED", interleaved ? "1" : "0"}, {"THREADS", std::to_string(threads)}};
   const auto module = device.compile(source, options);
-  block_entropy = module->kernel("block_entropy");
-  sum_totals = module->kernel("sum_totals");
+  block_entropy = module->untyped_kernel("block_entropy");
+  sum_totals = module->untyped_kernel("sum_totals");
 }
 
 }  // namespace entropy

@@ -36,7 +36,7 @@ void ReaderTeam::run() {
       wait_until([&] { return stopped() || buffers_.is_free(chunk); });
       if (stopped()) return;
       {
-        const weir::Range reading("read");  // for WEIR_TOOLS=timeline
+        const weir::ScopedRange reading("read");  // for WEIR_TOOLS=timeline
         file_.read(buffers_.buffer(chunk) + offset, std::min(plan_.piece_bytes, chunk_bytes - offset),
                    chunk * plan_.chunk_bytes + offset);
       }

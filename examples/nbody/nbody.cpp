@@ -72,7 +72,8 @@ int simulate(const Options& options) {
 
   weir::Device& device = weir::default_device();
   const auto module = device.load(weir_kernels(nbody));
-  const auto accelerate = module->kernel("accelerate"), move = module->kernel("move"), measure = module->kernel("measure");
+  const auto accelerate = module->untyped_kernel("accelerate"), move = module->untyped_kernel("move"),
+             measure = module->untyped_kernel("measure");
   const auto stream = device.create_stream();
   const auto bodies = device.allocate<Float4>(begin.size()), velocities = device.allocate<Float4>(begin.size());
   const auto energies = device.allocate<double>(2);

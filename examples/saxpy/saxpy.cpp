@@ -20,7 +20,7 @@ int main() try {
   std::vector<float> result(n);
 
   weir::Device& device = weir::default_device();  // WEIR_BACKEND decides; the CPU if there is nothing else
-  const auto saxpy = device.compile(source)->kernel("saxpy");
+  const auto saxpy = device.compile(source)->untyped_kernel("saxpy");
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
 

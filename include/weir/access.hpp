@@ -35,9 +35,13 @@ struct Accessed {
   operator MemoryAccess() const noexcept { return {data, size * sizeof(T), Kind}; }
 };
 
-/// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, reads(x), writes(y))`. The kernel
-/// gets the address of the first element, as it would for `range` itself. Where nothing is said, a kernel reads and writes
-/// what its arguments name, and reads what they name as `const`. `range`: a `Buffer`, a `Span` or any other `ElementRange`.
+/// What an argument's memory is used for.
+namespace access {
+
+/// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, access::reads(x),
+/// access::writes(y))`. The kernel gets the address of the first element, as it would for `range` itself. Where nothing is
+/// said, a kernel reads and writes what its arguments name, and reads what they name as `const`. `range`: a `Buffer`, a
+/// `Span` or any other `ElementRange`.
 template <ElementRange R>
 auto reads(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
@@ -52,6 +56,8 @@ auto writes(R&& range) noexcept {
   static_assert(!std::is_const_v<T>, "what is written must not be const");
   return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
 }
+
+}  // namespace access
 
 namespace detail {
 

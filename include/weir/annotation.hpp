@@ -9,6 +9,7 @@
 #include "weir/access.hpp"
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+#include "weir/stream_ref.hpp"
 
 /// What host code can tell tools (docs/tools.md). Costs a test of one variable where there are none.
 namespace weir {
@@ -17,31 +18,34 @@ namespace detail {
 WEIR_API void begin_range(std::string_view name);
 WEIR_API void end_range() noexcept;
 WEIR_API void declare_touches(std::span<const MemoryAccess> accesses);
-WEIR_API void note_external_work(Stream& stream, const char* name, std::span<const MemoryAccess> accesses);
+WEIR_API void note_external_work(StreamRef stream, const char* name, std::span<const MemoryAccess> accesses);
 inline bool tools_look() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 }  // namespace detail
 
-/// A named part of what the calling thread does, from here to the end of the scope: `weir::Range step{"solver step"};`.
-/// Ranges nest. Tools show them, and each operation within.
-class Range {
+/// A named part of what the calling thread does, from here to the end of the scope: `weir::ScopedRange step{"solver
+/// step"};`. Ranges nest (nvtxRangePush). Tools show them, and each operation within.
+class [[nodiscard]] ScopedRange {
  public:
-  explicit Range(std::string_view name) : told_(detail::tools_look()) {
+  explicit ScopedRange(std::string_view name) : told_(detail::tools_look()) {
     if (told_) [[unlikely]]
       detail::begin_range(name);
   }
-  ~Range() {
+  ~ScopedRange() {
     if (told_) [[unlikely]]
       detail::end_range();
   }
-  Range(const Range&) = delete;
-  Range& operator=(const Range&) = delete;
+  ScopedRange(const ScopedRange&) = delete;
+  ScopedRange& operator=(const ScopedRange&) = delete;
 
  private:
   bool told_;
 };
 
-/// The next kernel that the calling thread launches touches this memory and no other: `touches(reads(x), writes(half));`.
-/// For kernels whose arguments do not tell: those that use a part of a buffer, or follow pointers in memory.
+namespace access {
+
+/// The next kernel that the calling thread launches touches this memory and no other:
+/// `access::touches(access::reads(x), access::writes(half));`. For kernels whose arguments do not tell: those that use a
+/// part of a buffer, or follow pointers in memory.
 template <class... Accesses>
 void touches(const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]
@@ -50,10 +54,12 @@ void touches(const Accesses&... accesses) {
   detail::declare_touches(all);
 }
 
+}  // namespace access
+
 /// Code that tools do not see, such as a vendor's library, enqueues work on `stream` here:
-/// `external_work(*stream, "gemm", reads(a), reads(b), writes(c));`. Throws what all functions of a stream throw.
+/// `external_work(stream, "gemm", access::reads(a), access::writes(c));`. Throws what all functions of a stream throw.
 template <class... Accesses>
-void external_work(Stream& stream, const char* name, const Accesses&... accesses) {
+void external_work(StreamRef stream, const char* name, const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]
     return;
   const std::array<MemoryAccess, sizeof...(Accesses)> all{accesses...};

@@ -22,6 +22,7 @@
 #include "weir/feature.hpp"
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
+#include "weir/stream_ref.hpp"
 #include "weir/span.hpp"
 #include "weir/unique_function.hpp"
 
@@ -228,91 +229,91 @@ class WEIR_API Communicator : public RefCounted {
 
   /// Every rank receives the reduction of all ranks' elements. Throws `length_mismatch`.
   template <CollectiveRange From, CollectiveRange To>
-  void all_reduce(From&& send, To&& receive, Reduction reduction, Stream& stream) {
+  void all_reduce(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
     const Typed t(*this, "Communicator::all_reduce", send, receive);
     t.check_lengths(1, 1);
     all_reduce_raw(t.data(t.sent), reduction, stream);
   }
   /// In place.
   template <CollectiveRange Data>
-  void all_reduce(Data&& data, Reduction reduction, Stream& stream) {
+  void all_reduce(Data&& data, Reduction reduction, StreamRef stream) {
     all_reduce(data, data, reduction, stream);
   }
   /// The same by addresses.
-  void all_reduce_raw(const CollectiveData& data, Reduction reduction, Stream& stream);
+  void all_reduce_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
 
   /// Every rank receives the root's elements. `send` is used on the root alone.
   template <CollectiveRange Data>
-  void broadcast(Data&& data, int root, Stream& stream) {
+  void broadcast(Data&& data, int root, StreamRef stream) {
     const Typed t(*this, "Communicator::broadcast", data, data);
     broadcast_raw(t.data(t.sent), root, stream);
   }
   /// The same by addresses. `send` may be `receive`.
-  void broadcast_raw(const CollectiveData& data, int root, Stream& stream);
+  void broadcast_raw(const CollectiveData& data, int root, StreamRef stream);
 
   /// The root receives the reduction of all ranks' elements. `receive` is used on the root alone, and may be empty
   /// elsewhere.
   template <CollectiveRange From, CollectiveRange To>
-  void reduce(From&& send, To&& receive, Reduction reduction, int root, Stream& stream) {
+  void reduce(From&& send, To&& receive, Reduction reduction, int root, StreamRef stream) {
     const Typed t(*this, "Communicator::reduce", send, receive);
     if (root == rank_) t.check_lengths(1, 1);
     reduce_raw(t.data(t.sent), reduction, root, stream);
   }
   /// The same by addresses.
-  void reduce_raw(const CollectiveData& data, Reduction reduction, int root, Stream& stream);
+  void reduce_raw(const CollectiveData& data, Reduction reduction, int root, StreamRef stream);
 
   /// Every rank receives the elements of all ranks, one rank's behind the other's: `receive` has `size()` times as many.
   template <CollectiveRange From, CollectiveRange To>
-  void all_gather(From&& send, To&& receive, Stream& stream) {
+  void all_gather(From&& send, To&& receive, StreamRef stream) {
     const Typed t(*this, "Communicator::all_gather", send, receive);
     t.check_lengths(parts(), 1);
     all_gather_raw(t.data(t.sent), stream);
   }
   /// `data.count`: elements that each rank sends.
-  void all_gather_raw(const CollectiveData& data, Stream& stream);
+  void all_gather_raw(const CollectiveData& data, StreamRef stream);
 
   /// Rank i receives part i of the reduction of all ranks' elements: `send` has `size()` times as many.
   template <CollectiveRange From, CollectiveRange To>
-  void reduce_scatter(From&& send, To&& receive, Reduction reduction, Stream& stream) {
+  void reduce_scatter(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
     const Typed t(*this, "Communicator::reduce_scatter", send, receive);
     t.check_lengths(1, parts());
     reduce_scatter_raw(t.data(t.received), reduction, stream);
   }
   /// `data.count`: elements that each rank receives.
-  void reduce_scatter_raw(const CollectiveData& data, Reduction reduction, Stream& stream);
+  void reduce_scatter_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
 
   /// Part i of what rank j sends becomes part j of what rank i receives. Both have the same number of elements, a multiple
   /// of `size()`.
   template <CollectiveRange From, CollectiveRange To>
-  void all_to_all(From&& send, To&& receive, Stream& stream) {
+  void all_to_all(From&& send, To&& receive, StreamRef stream) {
     const Typed t(*this, "Communicator::all_to_all", send, receive);
     t.check_lengths(parts(), parts());
     all_to_all_raw(t.data(t.sent / parts()), stream);
   }
   /// `data.count`: elements that each rank sends to each.
-  void all_to_all_raw(const CollectiveData& data, Stream& stream);
+  void all_to_all_raw(const CollectiveData& data, StreamRef stream);
 
   /// Sends to rank `to`, which receives as many. Sends and receives of two ranks match in the order of their calls. A send
   /// may wait for its receive: put those that depend on each other, as of two neighbours, into one `group`.
   template <CollectiveRange From>
-  void send(From&& data, int to, Stream& stream) {
+  void send(From&& data, int to, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<From>(data));
     send_raw(elements.data(), elements.size(), element_type<From>(), to, stream);
   }
   /// The same for `count` elements.
-  void send_raw(const void* data, std::size_t count, ElementType type, int to, Stream& stream);
+  void send_raw(const void* data, std::size_t count, ElementType type, int to, StreamRef stream);
   /// Receives what rank `from` sends.
   template <CollectiveRange To>
-  void receive(To&& data, int from, Stream& stream) {
+  void receive(To&& data, int from, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<To>(data));
     static_assert(!std::is_const_v<typename decltype(elements)::element_type>, "what is received must not be const");
     receive_raw(elements.data(), elements.size(), element_type<To>(), from, stream);
   }
   /// The same for `count` elements.
-  void receive_raw(void* data, std::size_t count, ElementType type, int from, Stream& stream);
+  void receive_raw(void* data, std::size_t count, ElementType type, int from, StreamRef stream);
 
   /// Later work of the stream waits until the streams of all ranks have come here.
-  void barrier(Stream& stream);
+  void barrier(StreamRef stream);
 
   /// Enqueues the operations that `function` calls at once, when it returns: those of several ranks or several streams, or
   /// sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is enqueued.
@@ -331,10 +332,10 @@ class WEIR_API Communicator : public RefCounted {
   /// Throws `communicator_failed` if the communicator has failed; asks the library.
   void check();
   /// Waits for the stream (`Stream::synchronize`), then `check`.
-  void synchronize(Stream& stream);
+  void synchronize(StreamRef stream);
   /// The timeout also covers the work that was enqueued on `stream` so far, such as a launched graph with captured
   /// operations, which the communicator does not see. Does nothing without a timeout.
-  void watch(Stream& stream);
+  void watch(StreamRef stream);
   /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice: by their timeout
   /// at the latest. Idempotent. Any thread.
   void abort();

@@ -80,7 +80,7 @@ class WEIR_API Device {
   // --- Features ---------------------------------------------------------------------------------------------------
 
   /// Costs a bit test.
-  bool supports(Feature feature) const noexcept { return features_.supports(feature); }
+  [[nodiscard]] bool supports(Feature feature) const noexcept { return features_.supports(feature); }
   /// Whether the device has the feature natively, emulated or not at all, and the reason if not natively.
   const FeatureState& feature(Feature feature) const noexcept { return features_.state(feature); }
   /// Throws `unsupported` if features are missing. The error lists all of them, with reasons.
@@ -125,7 +125,7 @@ class WEIR_API Device {
     return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
   /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
-  MemoryInfo memory_info() const;
+  [[nodiscard]] MemoryInfo memory_info() const;
   /// Copies and waits, outside the order of any stream. Throws `capture_unsupported` if an open capture forbids it.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
   /// Likewise all elements of `source`. Throws `length_mismatch`.
@@ -155,7 +155,7 @@ class WEIR_API Device {
   MemoryPoolPtr default_memory_pool();
   /// A handle with which another process opens `allocation`, which `allocate` made on this device. The process that
   /// allocated must keep the memory alive. Feature `interprocess_memory`.
-  InterprocessHandle interprocess_handle(const Allocation& allocation) const;
+  [[nodiscard]] InterprocessHandle interprocess_handle(const Allocation& allocation) const;
   /// Another process's allocation of `bytes` bytes, by the handle that it sent. Feature `interprocess_memory`.
   AllocationPtr open_allocation(const InterprocessHandle& handle, std::size_t bytes);
 
@@ -163,7 +163,7 @@ class WEIR_API Device {
 
   /// Whether kernels of this device can address `peer`'s memory once access is enabled. False for itself and for another
   /// backend's device.
-  bool can_access_peer(const Device& peer) const;
+  [[nodiscard]] bool can_access_peer(const Device& peer) const;
   /// Does nothing if access is enabled already. Throws `unsupported` where `can_access_peer` is false,
   /// `invalid_argument` for the device itself.
   void enable_peer_access(const Device& peer);
@@ -197,9 +197,9 @@ class WEIR_API Device {
   /// every call that concerns the device throws `device_fault` at once, with the driver's code of the first error. Pinned
   /// memory and other backends stay usable; a driver's other devices may be lost, too. Throws only
   /// `called_from_host_function` and `forked_process`.
-  DeviceHealth health() const;
+  [[nodiscard]] DeviceHealth health() const;
   /// Whether the device is known to be poisoned. Costs a load.
-  bool is_poisoned() const noexcept { return poison_.load(std::memory_order_acquire) != nullptr; }
+  [[nodiscard]] bool is_poisoned() const noexcept { return poison_.load(std::memory_order_acquire) != nullptr; }
 
   friend bool operator==(const Device& a, const Device& b) noexcept { return &a == &b; }
 

@@ -10,6 +10,7 @@
 #include "weir/fwd.hpp"
 #include "weir/memory.hpp"
 #include "weir/ptr.hpp"
+#include "weir/ref.hpp"
 
 /// Events: points in the order of a stream, which streams and the host can wait for.
 namespace weir {
@@ -34,31 +35,32 @@ class WEIR_API Event : public RefCounted {
   Device& device() const noexcept { return device_; }
   /// How it was made.
   const EventOptions& options() const noexcept { return options_; }
-  /// The vendor's event (cudaEvent_t, hipEvent_t). This object still owns it. After this call external code may record it
-  /// without Weir's knowledge.
-  void* native_handle() const noexcept {
+  /// The vendor's event (cudaEvent_t, hipEvent_t), to compare and to log.
+  void* native_handle() const noexcept { return handle_.load(std::memory_order_acquire); }
+  /// The same, to hand to other code, which may record it from now on without Weir's knowledge. This object still owns it.
+  void* share_native_handle() const noexcept {
     shared_.store(true, std::memory_order_relaxed);
     return handle_.load(std::memory_order_acquire);
   }
   /// Whether it was ever recorded through Weir.
-  bool is_recorded() const noexcept { return record_state_.load(std::memory_order_acquire) != unrecorded; }
+  [[nodiscard]] bool is_recorded() const noexcept { return record_state_.load(std::memory_order_acquire) != unrecorded; }
 
   /// Whether all work before the record is done. Throws the device's error if the work failed; `captured_event` if the last
   /// record was in a capture; `capture_unsupported` if an open capture forbids the query.
-  bool is_complete() const;
+  [[nodiscard]] bool is_complete() const;
   /// Blocks the calling thread until the event is complete. Throws like `is_complete`.
   void synchronize() const;
   /// Like `synchronize`, but gives up when `timeout` has passed: false then. Zero or less: asks once. If the event is
   /// recorded again meanwhile, this may wait for the new record.
-  bool synchronize_for(std::chrono::nanoseconds timeout) const;
+  [[nodiscard]] bool synchronize_for(std::chrono::nanoseconds timeout) const;
   /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
   /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event` or `not_ready`, in this order.
-  std::chrono::duration<double, std::milli> elapsed_since(const Event& start) const;
+  [[nodiscard]] std::chrono::duration<double, std::milli> elapsed_since(EventRef start) const;
   /// A handle with which another process opens this event (cudaIpcGetEventHandle). Needs `EventOptions::interprocess`.
-  InterprocessHandle interprocess_handle() const;
+  [[nodiscard]] InterprocessHandle interprocess_handle() const;
 
   /// "cuda:0 event 0x7f…"
-  std::string describe() const;
+  [[nodiscard]] std::string describe() const;
 
  private:
   friend class Stream;

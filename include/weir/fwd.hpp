@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
-#include <cstddef>
-
-#include "weir/export.hpp"
 #include "weir/ptr.hpp"
 
 /// Forward declarations of the main types.
@@ -54,17 +50,7 @@ using KernelPtr = Ptr<Kernel>;
 using MemoryPoolPtr = Ptr<MemoryPool>;
 /// Shared owner of a `Module`.
 using ModulePtr = Ptr<Module>;
-/// Shared owner of a `Stream`. Compares and hashes the stream, not the object.
+/// Shared owner of a `Stream`.
 using StreamPtr = Ptr<Stream>;
 
-/// These compare the streams, not the objects: all wrappers of one native stream are the same key of a map. Null equals only
-/// null and comes first. Do not close a stream that is a key.
-WEIR_API bool operator==(const StreamPtr& a, const StreamPtr& b) noexcept;
-WEIR_API std::strong_ordering operator<=>(const StreamPtr& a, const StreamPtr& b) noexcept;
-
 }  // namespace weir
-
-template <>
-struct std::hash<weir::StreamPtr> {
-  WEIR_API std::size_t operator()(const weir::StreamPtr& stream) const noexcept;
-};

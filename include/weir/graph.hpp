@@ -11,6 +11,8 @@
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
+#include "weir/ref.hpp"
+#include "weir/stream_ref.hpp"
 
 /// Graphs: captured work, which can be inspected, instantiated and launched many times.
 namespace weir {
@@ -59,11 +61,11 @@ class WEIR_API Graph : public RefCounted {
   void* native_handle() const noexcept { return handle_; }
 
   /// How many nodes there are. A child graph is one node.
-  std::size_t node_count() const;
+  [[nodiscard]] std::size_t node_count() const;
   /// Nodes and edges. A child graph is one node.
-  Topology topology() const;
+  [[nodiscard]] Topology topology() const;
   /// The graph in Graphviz's language. Feature `graph_debug_dot`.
-  std::string debug_dot() const;
+  [[nodiscard]] std::string debug_dot() const;
   /// An independent copy that shares the host functions. Throws `unsupported` for a graph that allocates memory, since its
   /// nodes hold the addresses. Feature `graph_clone`.
   GraphPtr clone() const;
@@ -72,7 +74,7 @@ class WEIR_API Graph : public RefCounted {
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
   /// "cuda:0 graph 0x7f…"
-  std::string describe() const;
+  [[nodiscard]] std::string describe() const;
 
  private:
   friend class GraphImpl;
@@ -93,16 +95,16 @@ class WEIR_API GraphExec : public RefCounted {
   /// Enqueues one run of the whole graph on `stream`, which must be of the graph's device (`wrong_device`). On a capturing
   /// stream, the graph becomes a child node; throws `unsupported` then if it allocates memory. The next `synchronize` of
   /// `stream` rethrows exceptions of the graph's host functions.
-  void launch(Stream& stream);
+  void launch(StreamRef stream);
   /// Prepares the first launch ahead of time, in the order of `stream`. Feature `graph_upload`.
-  void upload(Stream& stream);
+  void upload(StreamRef stream);
   /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them. If
   /// the shapes differ, or one of the graphs allocates memory, throws `graph_update_failed`, which names the cause, and
   /// changes nothing. Feature `graph_update`.
-  void update(const Graph& graph);
+  void update(GraphRef graph);
 
   /// "cuda:0 executable graph 0x7f…"
-  std::string describe() const;
+  [[nodiscard]] std::string describe() const;
 
  private:
   friend class GraphExecImpl;

@@ -56,6 +56,20 @@ concept KernelArgument = requires(const T& value) { detail::kernel_argument(valu
 
 namespace detail {
 
+/// Says in the compiler's first line why an argument of type `A` is none.
+template <class A>
+constexpr void explain_kernel_argument() {
+  static_assert(KernelArgument<A> || !ElementRange<const A>,
+                "a kernel cannot read a container, a string or an array of the host: copy it to a weir::Buffer");
+  static_assert(KernelArgument<A> || ElementRange<const A>,
+                "a kernel's arguments are copied as bytes, and this type is not trivially copyable: in a structure, hold a "
+                "weir::Span or a pointer");
+}
+
+}  // namespace detail
+
+namespace detail {
+
 template <class A>
 using passed_t = decltype(kernel_argument(std::declval<const A&>()));
 
@@ -119,7 +133,7 @@ constexpr bool is_value_of(V value) {
 }
 
 /// Which of up to 64 parameters or arguments, number i as bit i, are numbers, which of those floating-point ones, and which
-/// are pointers to `const`, as far as a kernel's source tells.
+/// are pointers to `const`, as far as is known of a kernel.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;

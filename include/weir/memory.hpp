@@ -81,7 +81,6 @@ using AllocationPtr = Ptr<Allocation>;
 
 namespace detail {
 [[noreturn]] WEIR_API void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes);
-[[noreturn]] WEIR_API void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size);
 [[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
 
 /// Whether there are tools (docs/tools.md). Set before the first device is opened, and fixed from then on.
@@ -90,9 +89,10 @@ WEIR_API extern std::atomic<bool> tools_watch;
 WEIR_API void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes);
 }  // namespace detail
 
-/// `size()` elements of `T` in an allocation. Copies share the memory. A moved-from buffer is empty.
+/// An owner of `size()` elements of `T` in an allocation. Movable, and empty once moved from. Not copyable, since a copy
+/// would not copy the elements: hand out a `Span` to use them, `share()` to own them, too.
 template <class T>
-class Buffer {
+class [[nodiscard]] Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
 
  public:
@@ -105,11 +105,11 @@ class Buffer {
     const std::size_t there = allocation_ ? allocation_->size_bytes() : 0;
     if (count > there / sizeof(T)) detail::throw_bad_buffer(count, sizeof(T), there);
   }
-  Buffer(const Buffer&) = default;
   Buffer(Buffer&& other) noexcept : allocation_(std::move(other.allocation_)), size_(std::exchange(other.size_, 0)) {}
-  Buffer& operator=(Buffer other) noexcept {
-    allocation_.swap(other.allocation_);
-    size_ = other.size_;
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer moved(std::move(other));
+    allocation_.swap(moved.allocation_);
+    size_ = moved.size_;
     return *this;
   }
   ~Buffer() = default;
@@ -127,12 +127,16 @@ class Buffer {
   /// The memory; null for an empty buffer.
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
-  /// Elements `[offset, offset + count)`, without ownership.
-  /// Throws `invalid_argument` if some are outside the buffer.
-  Span<T> subspan(std::size_t offset, std::size_t count) const {
-    if (offset > size_ || count > size_ - offset) detail::throw_bad_subspan(offset, count, size_);
-    return {data() + offset, count};
-  }
+  /// All elements, without ownership.
+  Span<T> span() const noexcept { return {data(), size_}; }
+  /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
+  Span<T> subspan(std::size_t offset, std::size_t count) const { return span().subspan(offset, count); }
+  /// All elements from `offset` on. Throws `invalid_argument` if there are fewer than `offset`.
+  Span<T> subspan(std::size_t offset) const { return span().subspan(offset); }
+  /// The first `count` elements. Throws `invalid_argument` if there are fewer.
+  Span<T> first(std::size_t count) const { return span().first(count); }
+  /// The last `count` elements. Throws `invalid_argument` if there are fewer.
+  Span<T> last(std::size_t count) const { return span().last(count); }
   /// The elements, for access by the host. Throws `invalid_argument` for device memory.
   std::span<T> host() const {
     if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
@@ -141,6 +145,8 @@ class Buffer {
     return {data(), size_};
   }
 
+  /// Another owner of the same memory.
+  Buffer share() const { return Buffer(allocation_, size_); }
   /// Lets go of the memory; empty afterwards.
   void reset() noexcept {
     allocation_.reset();
@@ -170,9 +176,9 @@ class WEIR_API MemoryPool : public RefCounted {
   /// The device whose memory it is.
   Device& device() const noexcept { return device_; }
   /// Bytes that allocations use now.
-  std::size_t used_bytes() const;
+  [[nodiscard]] std::size_t used_bytes() const;
   /// Bytes that the pool holds from the system now.
-  std::size_t reserved_bytes() const;
+  [[nodiscard]] std::size_t reserved_bytes() const;
   /// Returns unused memory to the system until at most `keep` bytes are reserved.
   void trim_to(std::size_t keep);
   /// Changes `MemoryPoolOptions::release_threshold`.

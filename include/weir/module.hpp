@@ -29,30 +29,32 @@ namespace detail {
 template <class T>
 concept Extent = std::integral<T> && !std::same_as<T, bool>;
 
-template <Extent T>
-constexpr std::uint32_t extent(T number) noexcept {
-  return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : UINT32_MAX;
-}
+[[noreturn]] WEIR_API void throw_negative_extent(long long number);
+[[noreturn]] WEIR_API void throw_large_extent(unsigned long long number);
 
-/// Not constructible from a number, so that `{4, 2, 256}` does not compile: is 256 the threads or the shared memory?
-struct ByNameFromHere {
-  constexpr explicit ByNameFromHere() noexcept = default;
-};
+template <Extent T>
+constexpr std::uint32_t extent(T number) {
+  if (!std::in_range<std::uint32_t>(number)) [[unlikely]] {
+    if (number < T(0)) throw_negative_extent(static_cast<long long>(number));
+    throw_large_extent(static_cast<unsigned long long>(number));
+  }
+  return static_cast<std::uint32_t>(number);
+}
 
 }  // namespace detail
 
-/// An extent in up to three dimensions, made from one, two or three numbers like CUDA's `dim3`. A number that is negative or
-/// too large becomes the largest value, which every device refuses.
+/// An extent in up to three dimensions, made from one, two or three integers of any type, like CUDA's `dim3`. Throws
+/// `invalid_argument` for a number that is negative or above 2³²−1.
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
   constexpr Dim3() noexcept = default;
   template <detail::Extent X>
-  constexpr Dim3(X width) noexcept : x(detail::extent(width)) {}
+  constexpr Dim3(X width) : x(detail::extent(width)) {}
   template <detail::Extent X, detail::Extent Y>
-  constexpr Dim3(X width, Y height) noexcept : x(detail::extent(width)), y(detail::extent(height)) {}
+  constexpr Dim3(X width, Y height) : x(detail::extent(width)), y(detail::extent(height)) {}
   template <detail::Extent X, detail::Extent Y, detail::Extent Z>
-  constexpr Dim3(X width, Y height, Z depth) noexcept
+  constexpr Dim3(X width, Y height, Z depth)
       : x(detail::extent(width)), y(detail::extent(height)), z(detail::extent(depth)) {}
 
   friend bool operator==(const Dim3&, const Dim3&) = default;
@@ -61,12 +63,11 @@ struct Dim3 {
 /// "8x4x1"
 WEIR_API std::string to_string(const Dim3&);
 
-/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as in CUDA's chevrons; `{{4, 2}, 256}` is 4 x 2 blocks of
-/// 256 threads. Further fields are given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
+/// The shape of a launch, in the order of CUDA's chevrons: `{4, 256}` is 4 blocks of 256 threads, `{{4, 2}, 256}` is 4 x 2
+/// blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic shared memory.
 struct LaunchConfig {
   Dim3 grid{};                          ///< blocks
   Dim3 block{};                         ///< threads in a block
-  [[no_unique_address]] detail::ByNameFromHere by_name_from_here = detail::ByNameFromHere();
   std::uint32_t shared_memory_bytes = 0;///< dynamic shared memory of each block
   bool cooperative = false;             ///< all blocks can wait for each other. Feature `cooperative_launch`
 };
@@ -113,15 +114,18 @@ class WEIR_API Module : public RefCounted {
   /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
-  /// The kernel of that name: as it stands in the source for an `extern "C"` function, with its namespaces for another one
+  /// The kernel of that name, which takes parameters of these types: `kernel<void(int, float, const float*,
+  /// float*)>("saxpy")`. `name`: as it stands in the source for an `extern "C"` function, with its namespaces for another
+  /// one
   /// ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
   /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error
-  /// lists the module's kernels if the backend knows them. Not cheap: keep the result.
-  KernelPtr kernel(std::string_view name);
-  /// The same with the types of its parameters: `module->kernel<void(int, float, const float*, float*)>("saxpy")`. Throws
-  /// `invalid_argument`, too, where they are not the kernel's (see `TypedKernel`).
+  /// lists the module's kernels if the backend knows them. Throws `invalid_argument` where the types are known not to be the
+  /// kernel's (see `TypedKernel`). Not cheap: keep the result. (cuModuleGetFunction)
   template <class Signature>
   TypedKernel<Signature> kernel(std::string_view name);
+  /// The same for a kernel whose parameters are known at run time only: launches check the number and the sizes of their
+  /// arguments, but an `int*` may go where the kernel takes a `float*`.
+  KernelPtr untyped_kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
 
@@ -218,7 +222,7 @@ class TypedKernel<void(P...)> {
 
 template <class Signature>
 TypedKernel<Signature> Module::kernel(std::string_view name) {
-  return TypedKernel<Signature>(kernel(name));
+  return TypedKernel<Signature>(untyped_kernel(name));
 }
 
 }  // namespace weir

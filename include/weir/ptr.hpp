@@ -78,9 +78,9 @@ class WEIR_API RefCounted {
 };
 
 /// A shared owner of a `RefCounted` object, of the size of a pointer. Converts, compares and hashes by address, as
-/// `std::shared_ptr` does. Only `StreamPtr` compares the objects (fwd.hpp).
+/// `std::shared_ptr` does.
 template <class T>
-class Ptr {
+class [[nodiscard]] Ptr {
  public:
   /// What it points to.
   using element_type = T;
@@ -150,9 +150,9 @@ std::strong_ordering operator<=>(const Ptr<T>& a, std::nullptr_t) noexcept {
   return std::compare_three_way{}(a.get(), static_cast<T*>(nullptr));
 }
 
-/// Makes a `T`, whose constructor makes no owner of it, and its first owner.
+/// Makes a `T` and its first owner, like `std::make_shared`.
 template <class T, class... Args>
-Ptr<T> make(Args&&... args) {
+Ptr<T> make_ptr(Args&&... args) {
   return Ptr<T>::first(new T(std::forward<Args>(args)...));
 }
 

@@ -45,6 +45,9 @@ class WEIR_API Registry {
   /// `probe` for all known names, and for other plugins that were opened.
   std::vector<BackendInfo> probe_all();
 
+  /// The devices of all usable backends, those of the known ones first; opens the backends that `probe_all` opens.
+  std::vector<Device*> devices();
+
   /// The backend that WEIR_BACKEND selects. The choice is made once. Throws like `open`; the error names all that was tried.
   Backend& default_backend();
   /// The device of the default backend that WEIR_DEVICE selects.
@@ -72,6 +75,8 @@ class WEIR_API Registry {
 
 /// `Registry::instance().default_device()`: where most programs start.
 WEIR_IN_CALLER Device& default_device() { return Registry::instance().default_device(); }
+/// `Registry::instance().devices()`: `for (weir::Device* device : weir::devices())`.
+WEIR_IN_CALLER std::vector<Device*> devices() { return Registry::instance().devices(); }
 /// `Registry::instance().device(name)`.
 WEIR_IN_CALLER Device& device(std::string_view name) { return Registry::instance().device(name); }
 

@@ -16,6 +16,8 @@ namespace weir {
 
 namespace detail {
 
+[[noreturn]] WEIR_API void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size);
+
 [[noreturn]] WEIR_API void throw_too_many_bytes(const char* operation, std::size_t count, std::size_t element_size);
 
 [[noreturn]] WEIR_API void throw_length_mismatch(const char* operation, const std::string& object, std::size_t to,
@@ -59,7 +61,7 @@ concept ElementRange = requires(std::remove_reference_t<R>& r) {
 /// an `ElementRange`, or from a pointer and a count. Like `std::span` it accepts neither elements of a derived class nor a
 /// temporary that owns its elements.
 template <class T>
-class Span {
+class [[nodiscard]] Span {
  public:
   /// What it holds.
   using element_type = T;
@@ -82,10 +84,22 @@ class Span {
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
   /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
-  /// Elements `[offset, offset + count)`, which must be within the span; this is not checked.
-  constexpr Span subspan(std::size_t offset, std::size_t count) const noexcept { return {data_ + offset, count}; }
-  /// The first `count` elements; the caller sees to it that there are so many.
-  constexpr Span first(std::size_t count) const noexcept { return {data_, count}; }
+  /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
+  constexpr Span subspan(std::size_t offset, std::size_t count) const {
+    if (offset > size_ || count > size_ - offset) [[unlikely]]
+      detail::throw_bad_subspan(offset, count, size_);
+    return {data_ + offset, count};
+  }
+  /// All elements from `offset` on. Throws `invalid_argument` if there are fewer than `offset`.
+  constexpr Span subspan(std::size_t offset) const { return subspan(offset, offset <= size_ ? size_ - offset : 0); }
+  /// The first `count` elements. Throws `invalid_argument` if there are fewer.
+  constexpr Span first(std::size_t count) const { return subspan(0, count); }
+  /// The last `count` elements. Throws `invalid_argument` if there are fewer.
+  constexpr Span last(std::size_t count) const {
+    if (count > size_) [[unlikely]]
+      detail::throw_bad_subspan(0, count, size_);
+    return {data_ + (size_ - count), count};
+  }
 
  private:
   T* data_ = nullptr;
@@ -98,6 +112,18 @@ template <ElementRange R>
 Span(R&& range) -> Span<detail::elements_of<R>>;
 template <class T, std::size_t N>
 Span(T (&)[N]) -> Span<T>;
+
+/// The bytes of the elements, like `std::as_bytes`.
+template <class T>
+constexpr Span<const std::byte> as_bytes(Span<T> elements) {
+  return {reinterpret_cast<const std::byte*>(elements.data()), elements.size_bytes()};
+}
+/// The same to write to, like `std::as_writable_bytes`.
+template <class T>
+  requires(!std::is_const_v<T>)
+constexpr Span<std::byte> as_writable_bytes(Span<T> elements) {
+  return {reinterpret_cast<std::byte*>(elements.data()), elements.size_bytes()};
+}
 
 namespace detail {
 

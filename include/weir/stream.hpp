@@ -28,9 +28,11 @@
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/ptr.hpp"
+#include "weir/ref.hpp"
 #include "weir/span.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
+#include "weir/stream_ref.hpp"
 #include "weir/unique_function.hpp"
 
 /// Streams: queues of work on a device, each in its own order.
@@ -105,24 +107,26 @@ class WEIR_API Stream : public RefCounted {
   Device& device() const noexcept { return *device_; }
   /// Where the stream came from.
   StreamKind kind() const noexcept { return kind_; }
-  /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend). This object still owns it. After this
-  /// call external code may capture the stream, so each later call asks the driver whether it captures.
-  void* native_handle();
+  /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend), to compare and to log.
+  [[nodiscard]] void* native_handle() const noexcept { return handle_; }
+  /// The same, to hand to other code, or to `Device::wrap_stream`. This object still owns it. Others may capture the stream
+  /// from now on, so each later call asks the driver whether it captures.
+  void* share_native_handle();
   /// The vendor's context (CUcontext). Feature `native_context`.
   void* native_context() const;
   /// Unique for the life of the process. The driver's own id if feature `stream_id` is native.
-  std::uint64_t id() const;
+  [[nodiscard]] std::uint64_t id() const;
   /// Whether the stream and the legacy default stream ignore each other.
-  bool is_non_blocking() const;
+  [[nodiscard]] bool is_non_blocking() const;
   /// The stream's priority as the vendor numbers it.
-  int priority() const;
+  [[nodiscard]] int priority() const;
   /// Whether `close` or `release_handle` was called.
-  bool is_closed() const noexcept;
+  [[nodiscard]] bool is_closed() const noexcept;
   /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
-  std::string describe() const;
+  [[nodiscard]] std::string describe() const;
 
   /// Streams are equal if their backends, devices and native handles are. Per-thread default streams are equal within one
-  /// thread only. A closed stream equals only itself. `StreamPtr` compares and hashes the same way, so it can be a key of
+  /// thread only. A closed stream equals only itself. `StreamRef` compares and hashes the same way; it can be a key of
   /// `std::map` and `std::unordered_map`.
   WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
@@ -139,7 +143,7 @@ class WEIR_API Stream : public RefCounted {
   void close();
   /// Like `close`, but the caller takes over the native handle and must destroy it (after cuda::stream::release).
   /// Throws `invalid_argument` unless the stream is owned or adopted.
-  void* release_handle();
+  [[nodiscard]] void* release_handle();
 
   // --- Ordering ---------------------------------------------------------------------------------------------------
 
@@ -148,34 +152,32 @@ class WEIR_API Stream : public RefCounted {
   /// thread to wait; the capture goes on.
   void synchronize();
   /// Whether all work enqueued so far is done. Throws the error if work failed, and `capture_unsupported` as `synchronize`.
-  bool is_complete() const;
+  [[nodiscard]] bool is_complete() const;
   /// Like `synchronize`, but gives up when `timeout` has passed: false then, and the work goes on. Zero or less: asks once.
   /// `pending` tells what the stream waits for. Waits by asking the driver again and again, at most once a millisecond.
-  bool synchronize_for(std::chrono::nanoseconds timeout);
+  [[nodiscard]] bool synchronize_for(std::chrono::nanoseconds timeout);
   /// The first operation that is not done. On the host backend this is exact; on GPUs the operations are known with
   /// WEIR_JOURNAL, and otherwise only that there are some: see docs/health.md. Harms no capture of other streams. Throws
   /// `capture_unsupported` if this stream captures, and the device's error if work failed.
-  PendingWork pending() const;
+  [[nodiscard]] PendingWork pending() const;
 
   /// Records a new event after all work enqueued so far, and returns it.
-  EventPtr record(const EventOptions& options = {});
+  [[nodiscard]] EventPtr record(const EventOptions& options = {});
   /// Records `event`, which must be of this stream's device (`wrong_device`).
-  void record(Event& event);
+  void record(Ref<Event> event);
   /// Records `event` as a node of the graph being captured: each launch of the graph records it. Work outside the graph can
   /// wait for it, and it can measure time inside a graph. Throws `not_capturing`. Feature `external_events`.
-  void record_external(Event& event);
+  void record_external(Ref<Event> event);
 
   /// Later work of this stream waits for `event`. Does not block the host. The event may be of another device of the same
   /// backend. Throws `unsupported` for another backend's event; `capture_isolation` or `capture_merge` if the wait would
   /// break a capture, which goes on.
-  void wait(const Event& event);
-  void wait(const EventPtr& event);
+  void wait(EventRef event);
   /// Waits for `event` as a node of the graph being captured. Throws `not_capturing`. Feature `external_events`.
-  void wait_external(const Event& event);
+  void wait_external(EventRef event);
   /// Later work of this stream waits for all work enqueued so far on `other`. Does nothing if both are the same stream.
-  /// Allocates nothing after the first call. Throws like `wait(Event)`.
-  void wait(Stream& other);
-  void wait(const StreamPtr& other);
+  /// Allocates nothing after the first call. Throws like `wait` for an event.
+  void wait(StreamRef other);
 
   // --- Host work --------------------------------------------------------------------------------------------------
 
@@ -222,20 +224,20 @@ class WEIR_API Stream : public RefCounted {
     return capture(CaptureMode::thread_local_, std::forward<F>(function));
   }
   /// Whether the stream captures. Asking never breaks the capture.
-  CaptureStatus capture_status() const;
+  [[nodiscard]] CaptureStatus capture_status() const;
   /// Whether the stream is in a capture, which an error may have invalidated.
-  bool is_capturing() const { return capture_status() != CaptureStatus::none; }
+  [[nodiscard]] bool is_capturing() const { return capture_status() != CaptureStatus::none; }
   /// The same, with the capture's id and the graph that is being built.
-  CaptureInfo capture_info() const;
+  [[nodiscard]] CaptureInfo capture_info() const;
 
   /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
   /// capture and this function resumes it. Until the capture ends, the graph cannot be instantiated, cloned, added as
   /// a child or continued by another stream: `capture_unsupported`. Feature `capture_into_graph`.
-  void resume_capture(const GraphPtr& graph, CaptureMode mode = CaptureMode::thread_local_);
+  void resume_capture(Ref<Graph> graph, CaptureMode mode = CaptureMode::thread_local_);
   /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`; `unsupported` for a graph that
   /// allocates memory, which cannot be copied; `capture_unsupported` for a graph that a capture continues. The host backend
   /// throws `invalid_argument` where graphs are nested more than 1000 levels deep. Feature `graph_child_nodes`.
-  void add_child_graph(const Graph& graph);
+  void add_child_graph(GraphRef graph);
   /// Adds a conditional node: when a launch reaches it and the 32-bit value at `condition` is not zero, it runs its body.
   /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body.
   /// Throws `not_capturing`. Feature `graph_conditional_nodes`.
@@ -262,7 +264,7 @@ class WEIR_API Stream : public RefCounted {
   /// Copies all elements of `source` to the host behind all work enqueued so far, waits, and returns them as a vector.
   /// Throws like `synchronize`.
   template <ElementRange From>
-  auto read(From&& source) {
+  [[nodiscard]] auto read(From&& source) {
     Span from(source);
     using T = std::remove_const_t<typename decltype(from)::element_type>;
     static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
@@ -323,16 +325,15 @@ class WEIR_API Stream : public RefCounted {
   /// Allocates memory in stream order, for work that is enqueued after this call. The last owner's release frees it on this
   /// stream, behind all work enqueued by then. `pool`: a pool of this device; null for the default one.
   /// Feature `async_allocation`; while capturing `graph_memory_nodes`.
-  AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPool* pool = nullptr);
+  [[nodiscard]] AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPoolRef pool = nullptr);
   /// Likewise `count` elements of `T`.
   template <class T>
-  Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
+  [[nodiscard]] Buffer<T> allocate_async(std::size_t count, MemoryPoolRef pool = nullptr) {
     return Buffer<T>(allocate_bytes_async(detail::byte_count("Stream::allocate_async", count, sizeof(T)), pool), count);
   }
   /// Sets which streams may access managed memory. Throws `invalid_argument` for memory of another kind and for null;
   /// `capture_unsupported` while capturing. Feature `managed_attach`.
-  void attach_memory(const Allocation& managed, AttachMode mode);
-  void attach_memory(const AllocationPtr& managed, AttachMode mode);
+  void attach_memory(AllocationRef managed, AttachMode mode);
   template <class T>
   void attach_memory(const Buffer<T>& managed, AttachMode mode) {
     attach_memory(managed.allocation(), mode);
@@ -340,12 +341,11 @@ class WEIR_API Stream : public RefCounted {
   /// Moves managed memory to this stream's device, or to the host. The memory may be of any device of this backend. Throws
   /// `invalid_argument` for memory of another kind, for null, and for bytes outside the allocation; `capture_unsupported`
   /// while capturing. Feature `managed_prefetch`.
-  void prefetch(const Allocation& managed, PrefetchTarget target = PrefetchTarget::device) {
-    prefetch(managed, 0, managed.size_bytes(), target);
+  void prefetch(AllocationRef managed, PrefetchTarget target = PrefetchTarget::device) {
+    prefetch(managed, 0, managed ? managed->size_bytes() : 0, target);
   }
   /// The same for the bytes `[offset, offset + bytes)` only.
-  void prefetch(const Allocation& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
-  void prefetch(const AllocationPtr& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
+  void prefetch(AllocationRef managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
   template <class T>
   void prefetch(const Buffer<T>& managed, PrefetchTarget target = PrefetchTarget::device) {
     prefetch(managed.allocation(), 0, managed.size_bytes(), target);
@@ -378,26 +378,26 @@ class WEIR_API Stream : public RefCounted {
   /// the kernel's, and if an argument is a floating-point number where the parameter is not, or the other way round (checked
   /// as far as the backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the
   /// configuration needs them.
-  template <KernelArgument... Args>
-  void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
-    std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
-    std::apply(
-        [&](auto&... v) {
-          void* addresses[sizeof...(v) + 1] = {&v...};
-          const ArgumentTypes& types = detail::argument_types<std::remove_reference_t<decltype(v)>...>;
-          if (is_watched()) [[unlikely]] {
-            const std::array<MemoryAccess, sizeof...(v)> accesses{detail::access_of(args)...};
-            launch_watched(kernel, config, addresses, types, accesses);
-          } else {
-            launch_packed(kernel, config, addresses, types);
-          }
-        },
-        values);
-  }
-  template <KernelArgument... Args>
-  void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
-    if (!kernel) detail::throw_null_kernel(*this);
-    launch(*kernel, config, args...);
+  template <class... Args>
+  void launch(KernelRef kernel, const LaunchConfig& config, const Args&... args) {
+    (detail::explain_kernel_argument<Args>(), ...);
+    if constexpr ((KernelArgument<Args> && ...)) {
+      if (!kernel) [[unlikely]]
+        detail::throw_null_kernel(*this);
+      std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
+      std::apply(
+          [&](auto&... v) {
+            void* addresses[sizeof...(v) + 1] = {&v...};
+            const ArgumentTypes& types = detail::argument_types<std::remove_reference_t<decltype(v)>...>;
+            if (is_watched()) [[unlikely]] {
+              const std::array<MemoryAccess, sizeof...(v)> accesses{detail::access_of(args)...};
+              launch_watched(*kernel, config, addresses, types, accesses);
+            } else {
+              launch_packed(*kernel, config, addresses, types);
+            }
+          },
+          values);
+    }
   }
   /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
   /// `KernelParameter` for what converts.
@@ -415,7 +415,7 @@ class WEIR_API Stream : public RefCounted {
   }
   /// The same with the addresses and sizes of the arguments; the arguments are copied before the call returns. Also throws
   /// `invalid_argument` for a null address, and if the number of sizes is not that of addresses.
-  void launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+  void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes);
 
   // --- Attributes -------------------------------------------------------------------------------------------------
@@ -429,7 +429,7 @@ class WEIR_API Stream : public RefCounted {
   /// Changes it. Throws `invalid_argument` for a ratio that is not between 0 and 1.
   void set_access_policy_window(const AccessPolicyWindow& window);
   /// Copies the attributes that can be set from `other`, a stream of the same device. Priority and blocking behaviour stay.
-  void copy_attributes(const Stream& other);
+  void copy_attributes(StreamRef other);
 
  private:
   friend class StreamImpl;

@@ -40,6 +40,7 @@ class WEIR_API StreamLease {
   Stream* operator->() const noexcept { return stream_.get(); }
   /// The stream, for code that shares its ownership. Its lease still ends with this object.
   const StreamPtr& stream() const noexcept { return stream_; }
+  operator StreamRef() const noexcept { return stream_; }
 
  private:
   friend class StreamPool;
@@ -63,11 +64,11 @@ class WEIR_API StreamPool {
   /// The device whose streams it lends.
   Device& device() const noexcept;
   /// Throws `pool_exhausted` if all streams are leased or capturing.
-  StreamLease lease();
+  [[nodiscard]] StreamLease lease();
   /// Returns nothing if all streams are leased or capturing.
-  std::optional<StreamLease> try_lease();
+  [[nodiscard]] std::optional<StreamLease> try_lease();
   /// How many streams the pool has created.
-  std::size_t size() const;
+  [[nodiscard]] std::size_t size() const;
 
  private:
   Ptr<detail::StreamPoolState> state_;

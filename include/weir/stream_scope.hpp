@@ -15,9 +15,9 @@ namespace weir {
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
-  explicit StreamScope(StreamPtr stream);
+  [[nodiscard]] explicit StreamScope(StreamPtr stream);
   /// Also throws `wrong_device` unless the stream is of `device`.
-  StreamScope(const Device& device, StreamPtr stream);
+  [[nodiscard]] StreamScope(const Device& device, StreamPtr stream);
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;

@@ -5,6 +5,7 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -176,12 +177,34 @@ void replace_empty_assembly(llvm::Module& module) {
   }
 }
 
+// The least number divided by -1 is itself. LLVM takes it for what does not happen, and leaves out stores of the result.
+void divide_least_numbers(llvm::Module& module) {
+  for (Function& function : module) {
+    for (llvm::Instruction& division : llvm::make_early_inc_range(llvm::instructions(function))) {
+      const bool quotient = division.getOpcode() == llvm::Instruction::SDiv;
+      if (!quotient && division.getOpcode() != llvm::Instruction::SRem) continue;
+      llvm::Value* const by = division.getOperand(1);
+      const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(by);
+      if (constant != nullptr && !constant->isMinusOne()) continue;
+      llvm::IRBuilder<> builder(&division);
+      llvm::Value* const by_minus_one = builder.CreateICmpEQ(by, llvm::Constant::getAllOnesValue(by->getType()));
+      division.setOperand(1, builder.CreateSelect(by_minus_one, llvm::ConstantInt::get(by->getType(), 1), by));
+      if (!quotient) continue;
+      builder.SetInsertPoint(division.getNextNode());
+      llvm::Value* const negative = builder.CreateNeg(division.getOperand(0));
+      llvm::Value* const result = builder.CreateSelect(by_minus_one, negative, &division);
+      division.replaceUsesWithIf(result, [&](llvm::Use& use) { return use.getUser() != result; });
+    }
+  }
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
   mark_mathematics(module, analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager());
   call_directly(module);
   replace_empty_assembly(module);
+  divide_least_numbers(module);
   note_names(module);
   const Functions entries = kernels(module);
   const Variables shared = shared_variables(module);

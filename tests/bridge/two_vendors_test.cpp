@@ -26,7 +26,10 @@ extern "C" __global__ void add(unsigned n, unsigned v, unsigned* p) {
 // What one vendor does for itself.
 struct Work {
   explicit Work(weir::Device& d)
-      : device(d), stream(d.create_stream()), memory(d.allocate<unsigned>(count)), kernel(d.compile(source)->kernel("add")) {
+      : device(d),
+        stream(d.create_stream()),
+        memory(d.allocate<unsigned>(count)),
+        kernel(d.compile(source)->untyped_kernel("add")) {
     stream->fill(memory, 0U);
   }
   void add(unsigned value) { stream->launch(kernel, weir::grid_for(count), count, value, memory); }

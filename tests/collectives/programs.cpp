@@ -147,7 +147,7 @@ void run_random_program(Ranks& ranks, unsigned seed, bool graphs) {
                          const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
                          if (i < n) to[i] = to[i] * 3u + from[i] + number;
                        })")
-            ->kernel("mix");
+            ->untyped_kernel("mix");
     states.push_back(std::move(state));
   }
 

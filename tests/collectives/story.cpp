@@ -78,7 +78,8 @@ int main(int argc, char** argv) {
          Device& device = Registry::instance().open(name).device(0);
          comms = {Communicator::from_mpi(device)};
          streams = {device.create_stream()};
-         data = {device.allocate<float>(1000)};
+         data.clear();
+         data.push_back(device.allocate<float>(1000));
          std::printf("%s\n", comms[0]->describe().c_str());
        }},
       {"from_mpi_null",  // of a split that this process is not in

@@ -172,7 +172,7 @@ TEST_CASE("S8 S48 default streams: their memory is allocated and freed in their 
     CAPTURE(s->describe());
     const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
     std::vector<std::uint32_t> back(1000);
-    auto memory = s->allocate_async<std::uint32_t>(back.size(), pool.get());
+    auto memory = s->allocate_async<std::uint32_t>(back.size(), pool);
     CHECK(memory.allocation()->stream() == s.get());
     s->fill(memory, 5U);
     s->copy(back, memory);
@@ -214,7 +214,7 @@ TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that i
   CHECK(&pool->device() == &device());
   CHECK(pool->used_bytes() == 0);
   constexpr std::size_t bytes = std::size_t{4} << 20U;
-  auto memory = s->allocate_async<std::byte>(bytes, pool.get());
+  auto memory = s->allocate_async<std::byte>(bytes, pool);
   s->fill(memory, std::byte{3});
   s->synchronize();
   CHECK(pool->used_bytes() >= bytes);
@@ -233,7 +233,7 @@ TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that i
   REQUIRE(own);
   CHECK(&own->device() == &device());
   const std::size_t before = own->used_bytes();
-  const auto from_own = s->allocate_async<std::byte>(bytes, own.get());
+  const auto from_own = s->allocate_async<std::byte>(bytes, own);
   CHECK(own->used_bytes() >= before + bytes);
   s->synchronize();
 }
@@ -242,7 +242,7 @@ TEST_CASE("S48 pool: dropped before the memory that came from it") {
   const StreamPtr s = device().create_stream();
   if (!needs_async(*s) || !needs_pools(*s)) return;
   weir::MemoryPoolPtr pool = device().create_memory_pool();
-  auto memory = s->allocate_async<std::uint32_t>(100, pool.get());
+  auto memory = s->allocate_async<std::uint32_t>(100, pool);
   s->fill(memory, 4U);
   pool.reset();
   std::vector<std::uint32_t> back(100);
@@ -265,7 +265,7 @@ TEST_CASE("S48 pool: dropped while streams have yet to free its memory, again an
       const StreamPtr short_lived = device().create_stream();
       short_lived->wait(*s);
       for (Stream* const on : {s.get(), short_lived.get()}) {
-        const auto memory = on->allocate_async<std::uint32_t>(100, pool.get());
+        const auto memory = on->allocate_async<std::uint32_t>(100, pool);
         on->fill(memory, i);
         on->copy(board.cell(i), memory.subspan(99, 1));
       }
@@ -277,7 +277,7 @@ TEST_CASE("S48 pool: dropped while streams have yet to free its memory, again an
   for (std::uint32_t i = 0; i < 8; ++i) CHECK(board[i] == i);
   for (int i = 0; i < 100; ++i) {
     const weir::MemoryPoolPtr pool = device().create_memory_pool();
-    const auto memory = s->allocate_async<std::uint32_t>(1000, pool.get());
+    const auto memory = s->allocate_async<std::uint32_t>(1000, pool);
     s->fill(memory, 1U);
   }
   CHECK_WORKS(*s);
@@ -292,9 +292,9 @@ TEST_CASE("S48 pool: no larger than it may be") {
     return;
   }
   const weir::MemoryPoolPtr pool = device().create_memory_pool({.max_size = limit});
-  const auto small = s->allocate_async<std::byte>(limit / 4, pool.get());
+  const auto small = s->allocate_async<std::byte>(limit / 4, pool);
   CHECK(small.data() != nullptr);
-  CHECK_REFUSED(Errc::out_of_memory, s->allocate_bytes_async(4 * limit, pool.get()));
+  CHECK_REFUSED(Errc::out_of_memory, s->allocate_bytes_async(4 * limit, pool));
   CHECK_WORKS(*s);
 }
 
@@ -478,7 +478,10 @@ TEST_CASE("S40 S48 graph memory: stream-ordered memory made before a capture and
 TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be freed behind the capture") {
   const StreamPtr observer = device().create_stream();
   if (!needs_async(*observer) || !needs_capture(*observer)) return;
-  using Owners = std::pair<StreamPtr&, Buffer<std::uint32_t>&>;
+  struct Owners {
+    StreamPtr& first;
+    Buffer<std::uint32_t>& second;
+  };
   struct Way {
     const char* name;
     std::function<void(Owners)> drop;
@@ -505,7 +508,7 @@ TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be fr
       CAPTURE(beside_another);
       const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
       StreamPtr s = device().create_stream();
-      auto memory = s->allocate_async<std::uint32_t>(100, pool.get());
+      auto memory = s->allocate_async<std::uint32_t>(100, pool);
       s->fill(memory, 1U);
       if (beside_another) observer->begin_capture();
       s->begin_capture({.mode = way.mode});

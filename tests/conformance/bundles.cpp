@@ -27,7 +27,7 @@ void check_turn(const ModulePtr& module) {
   const StreamPtr s = device().create_stream();
   const auto from = device().allocate<unsigned>(n), to = device().allocate<unsigned>(n);
   s->copy(from, in);
-  s->launch(module->kernel("turn"), {n / block, block}, from, to);
+  s->launch(module->untyped_kernel("turn"), {n / block, block}, from, to);
   s->copy(out, to);
   s->synchronize();
   CHECK(out == expected);
@@ -48,7 +48,7 @@ void check_names(const ModulePtr& module) {
     s->synchronize();
     CHECK(out == std::vector<T>(n, expected));
   };
-  scaled(module->kernel("ahead::scale<float, 3>"), 6.0F);
+  scaled(module->untyped_kernel("ahead::scale<float, 3>"), 6.0F);
   scaled(module->kernel<void(const float*, float*)>(" ahead::scale< float,3 >"), 6.0F);
   scaled(module->kernel<void(const double*, double*)>("ahead::scale<double, 5>"), 10.0);
   const auto negate = module->kernel<void(int, float*)>("ahead::negate");
@@ -61,7 +61,7 @@ void check_names(const ModulePtr& module) {
   s->synchronize();
   CHECK(out[4] == -1.0F);
   CHECK(out[5] == 1.0F);
-  CHECK_REFUSED(Errc::kernel_not_found, module->kernel("ahead::scale<short, 3>"));
+  CHECK_REFUSED(Errc::kernel_not_found, module->untyped_kernel("ahead::scale<short, 3>"));
 }
 
 KernelBundle ahead() { return weir_kernels(ahead); }

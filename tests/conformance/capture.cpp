@@ -267,7 +267,7 @@ TEST_CASE("S31 capture: in relaxed mode another thread may end what this one beg
 TEST_CASE("S35 external: joins a capture that other code began; its end leaves that capture open") {
   const StreamPtr theirs = device().create_stream();
   if (!needs_capture(*theirs)) return;
-  const StreamPtr mine = device().wrap_stream(theirs->native_handle(), Ownership::borrow);
+  const StreamPtr mine = device().wrap_stream(theirs->share_native_handle(), Ownership::borrow);
   Board board;
   theirs->begin_capture();
   board.set(*theirs, 0, 4);

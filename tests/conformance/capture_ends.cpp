@@ -19,7 +19,7 @@ TEST_SUITE_BEGIN("capture ends");
 TEST_CASE("S6 S31 capture: begun through one wrapper of a handle, ended through another") {
   const StreamPtr original = device().create_stream();
   if (!needs_capture(*original)) return;
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   Board board;
   wrapper->begin_capture();
   board.put(*original, 0, 4);
@@ -40,8 +40,9 @@ TEST_CASE("S6 S31 S37 capture: ended through another wrapper, the graph keeps th
   Board board;
   GraphPtr graph;
   {
-    const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
-    const auto kernel = device().compile("extern \"C\" __global__ void put(unsigned* p) { *p = 41; }")->kernel("put");
+    const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
+    const auto kernel =
+        device().compile("extern \"C\" __global__ void put(unsigned* p) { *p = 41; }")->untyped_kernel("put");
     wrapper->begin_capture();
     wrapper->launch(kernel, {}, board.cell(0));
     graph = original->end_capture();
@@ -62,7 +63,7 @@ TEST_CASE("S6 S42 resume: ended through another wrapper, it is the graph that wa
   Board board;
   const GraphPtr graph = original->capture([&](Stream& c) { board.set(c, 0, 5); });
   {
-    const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
     original->resume_capture(graph);
     board.show(*wrapper, 0);
     CHECK(wrapper->end_capture() == graph);
@@ -151,7 +152,7 @@ TEST_CASE("S31 discard: on the thread that captures, and its misuse") {
 TEST_CASE("S6 S31 capture: a wrapper that goes ends what was begun through it, and nothing else") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
-  const auto wrap = [&] { return device().wrap_stream(s->native_handle(), Ownership::borrow); };
+  const auto wrap = [&] { return device().wrap_stream(s->share_native_handle(), Ownership::borrow); };
   SUBCASE("begun through the original") {
     s->begin_capture();
     (void)wrap();
@@ -187,7 +188,7 @@ TEST_CASE(
   const StreamPtr s = device().per_thread_stream();
   if (!needs_capture(*s)) return;
   s->begin_capture();
-  (void)device().wrap_stream(s->native_handle(), Ownership::borrow);
+  (void)device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   check_goes_on(*s);
 }
 
@@ -208,7 +209,7 @@ TEST_CASE("S31 S40 S48 allocate: freed on a stream that was closed within the ca
   const StreamPtr origin = device().create_stream();
   StreamPtr closed = device().create_stream();
   const GraphPtr likewise = origin->capture([&](Stream& c) {
-    const StreamPtr joined = device().wrap_stream(closed->native_handle(), Ownership::borrow);
+    const StreamPtr joined = device().wrap_stream(closed->share_native_handle(), Ownership::borrow);
     joined->wait(c);
     auto memory = joined->allocate_async<std::uint32_t>(16);
     joined->fill(memory, 3U);
@@ -315,7 +316,7 @@ TEST_CASE("S27 S31 S33 end: by another thread, the moment that it sees the captu
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   SUBCASE("of a stream that Weir alone knows") {}
-  SUBCASE("of one that foreign code may know") { (void)s->native_handle(); }
+  SUBCASE("of one that foreign code may know") { (void)s->share_native_handle(); }
   constexpr int rounds = 200;
   std::atomic<int> graphs{0};
   std::atomic<bool> stop{false};
@@ -358,7 +359,7 @@ TEST_CASE("S6 S27 S31 S33 wrap: other threads wrap a stream, and ask after its c
     threads.emplace_back([&] {
       try {
         while (!stop) {
-          const StreamPtr wrapper = device().wrap_stream(s->native_handle(), Ownership::borrow);
+          const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
           (void)wrapper->capture_status();
           (void)forked->is_capturing();
         }

@@ -35,7 +35,7 @@ TEST_CASE("S9 close: every later use is refused, before the driver could take it
   s->close();
 
   const std::vector<std::pair<const char*, std::function<void()>>> uses = {
-      {"native_handle", [&] { (void)s->native_handle(); }},
+      {"native_handle", [&] { (void)s->share_native_handle(); }},
       {"native_context", [&] { (void)s->native_context(); }},
       {"id", [&] { (void)s->id(); }},
       {"is_non_blocking", [&] { (void)s->is_non_blocking(); }},

@@ -62,7 +62,7 @@ TEST_CASE("S17 scope: keeps the stream alive") {
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;
   const StreamPtr original = device().create_stream();
-  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
   {
     const StreamScope scope(wrapper);
     wrapper.reset();
@@ -147,7 +147,7 @@ TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both thre
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;
   const StreamPtr original = device().create_stream();
-  StreamPtr strayed = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr strayed = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
   const StreamPtr inner = device().create_stream();
   {
     std::optional<StreamScope> stray(std::in_place, std::move(strayed)), nested(std::in_place, inner);
@@ -171,7 +171,7 @@ TEST_CASE("S17 scope: of one that ends on another thread the stream is released 
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;
   const StreamPtr original = device().create_stream();
-  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
   std::optional<StreamScope> scope;
   SUBCASE("the scope ends first") {
     on_another_thread([&] {

@@ -353,7 +353,7 @@ TEST_CASE("S1 S15 S48 two devices: kernels, attributes and pools of another devi
   CHECK_REFUSED(Errc::wrong_device, here->copy_attributes(*there));
   if (device().supports(Feature::async_allocation) && other.supports(Feature::memory_pools)) {
     const weir::MemoryPoolPtr pool = other.default_memory_pool();
-    CHECK_REFUSED(Errc::wrong_device, here->allocate_async<int>(4, pool.get()));
+    CHECK_REFUSED(Errc::wrong_device, here->allocate_async<int>(4, pool));
   }
   CHECK_WORKS(*here);
   CHECK_WORKS(*there);

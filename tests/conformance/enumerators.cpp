@@ -14,7 +14,7 @@ TEST_CASE("S1 S3 S6 enumerators: of streams") {
   const StreamPtr s = device().create_stream();
   CHECK_REFUSED(Errc::invalid_argument, device().create_stream({.priority = weir::Priority(9)}));
   CHECK_REFUSED(Errc::invalid_argument, device().priority_number(weir::Priority(9)));
-  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(s->native_handle(), Ownership(7)));
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(s->share_native_handle(), Ownership(7)));
   CHECK_REFUSED(Errc::invalid_argument, weir::StreamPool(device(), {.sharing = weir::PoolSharing(2)}));
   if (device().supports(Feature::synchronization_policy)) {
     CHECK_REFUSED(Errc::invalid_argument, s->set_synchronization_policy(weir::SynchronizationPolicy(4)));

@@ -300,7 +300,7 @@ TEST_CASE("S9 S28 S40 host function: objects whose last owner goes inside are en
   };
   auto objects = std::make_unique<Objects>();
   objects->stream = device().create_stream();
-  objects->wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  objects->wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
   objects->event = s->record();
   objects->memory = device().allocate<int>(64);
   objects->pinned = device().allocate<int>(64, MemoryKind::pinned);

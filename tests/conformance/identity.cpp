@@ -24,8 +24,8 @@ TEST_CASE("S11 handle: stays the same for as long as the stream is open") {
 
 TEST_CASE("S12 equality: two wrappers of one handle are equal, both ways, with the same hash") {
   const StreamPtr s = device().create_stream();
-  const StreamPtr a = device().wrap_stream(s->native_handle(), Ownership::borrow);
-  const StreamPtr b = device().wrap_stream(s->native_handle(), Ownership::borrow);
+  const StreamPtr a = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
+  const StreamPtr b = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   CHECK(*s == *s);
   CHECK(*a == *s);
   CHECK(*s == *a);
@@ -34,10 +34,11 @@ TEST_CASE("S12 equality: two wrappers of one handle are equal, both ways, with t
   CHECK_FALSE(*a < *b);
   CHECK_FALSE(*b < *a);
   CHECK(a->hash() == s->hash());
-  CHECK(a == s);
-  CHECK(a == b);
-  CHECK((a <=> b) == std::strong_ordering::equal);
-  CHECK(std::hash<StreamPtr>{}(b) == std::hash<StreamPtr>{}(s));
+  CHECK(StreamRef(a) == StreamRef(s));
+  CHECK(StreamRef(a) == StreamRef(b));
+  CHECK((StreamRef(a) <=> StreamRef(b)) == std::strong_ordering::equal);
+  CHECK(std::hash<StreamRef>{}(b) == std::hash<StreamRef>{}(s));
+  CHECK(a != s);  // as any `Ptr`: two objects
 }
 
 TEST_CASE("S12 equality: different handles differ") {
@@ -64,12 +65,12 @@ TEST_CASE("S12 order: total, so that streams are keys of a map") {
   std::vector<StreamPtr> streams;
   for (int i = 0; i < 12; ++i) streams.push_back(device().create_stream());
   streams.push_back(device().default_stream());
-  std::map<StreamPtr, int> map;
+  std::map<StreamRef, int> map;
   for (int i = 0; i < static_cast<int>(streams.size()); ++i) map.emplace(streams[static_cast<std::size_t>(i)], i);
   CHECK(map.size() == streams.size());
   for (int i = 0; i < 12; ++i) {
     const StreamPtr wrapper =
-        device().wrap_stream(streams[static_cast<std::size_t>(i)]->native_handle(), Ownership::borrow);
+        device().wrap_stream(streams[static_cast<std::size_t>(i)]->share_native_handle(), Ownership::borrow);
     const auto found = map.find(wrapper);
     REQUIRE(found != map.end());
     CHECK(found->second == i);
@@ -85,24 +86,27 @@ TEST_CASE("S12 order: total, so that streams are keys of a map") {
 }
 
 TEST_CASE("S12 hash: wrappers of one handle are one key of an unordered map") {
-  std::unordered_map<StreamPtr, int> map;
+  std::unordered_map<StreamRef, int> map;
   const StreamPtr s = device().create_stream();
   ++map[s];
-  ++map[device().wrap_stream(s->native_handle(), Ownership::borrow)];
-  ++map[device().create_stream()];
+  const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow),
+                  other = device().create_stream();
+  ++map[wrapper];
+  ++map[other];
   ++map[nullptr];
   CHECK(map.size() == 3);
   CHECK(map[s] == 2);
 }
 
 TEST_CASE("S12 order: no stream comes first, and equals no other") {
-  const StreamPtr none, s = device().default_stream();
-  CHECK(none == StreamPtr());
+  const StreamPtr stream = device().default_stream();
+  const StreamRef none = nullptr, s = stream;
+  CHECK(none == StreamRef(StreamPtr()));
   CHECK(none != s);
   CHECK(s != none);
   CHECK(none < s);
   CHECK_FALSE(s < none);
-  CHECK_FALSE(none < StreamPtr());
+  CHECK_FALSE(none < StreamRef(nullptr));
 }
 
 TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its handle is used anew") {
@@ -125,7 +129,7 @@ TEST_CASE("S13 device: that of the factory, for every kind of stream") {
   const StreamPtr s = device().create_stream();
   CHECK(&s->device() == &device());
   CHECK(&device().default_stream()->device() == &device());
-  CHECK(&device().wrap_stream(s->native_handle(), Ownership::borrow)->device() == &device());
+  CHECK(&device().wrap_stream(s->share_native_handle(), Ownership::borrow)->device() == &device());
   CHECK(device() == s->device());
   CHECK(&device().backend() == &backend());
 }

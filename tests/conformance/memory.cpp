@@ -49,15 +49,26 @@ TEST_CASE("S42 memory: of no bytes is an allocation whose address is null") {
   CHECK(buffer.host().empty());
 }
 
-TEST_CASE("S42 buffer: copies share the memory; subspans are checked; device memory has no view for the host") {
+static_assert(!std::is_copy_constructible_v<Buffer<int>> && !std::is_copy_assignable_v<Buffer<int>>);
+
+TEST_CASE("S42 buffer: share makes another owner; subspans are checked; device memory has no view for the host") {
   const auto buffer = device().allocate<int>(10);
-  const auto same = buffer;
+  const auto same = buffer.share();
   CHECK(same.data() == buffer.data());
   CHECK(buffer.size() == 10);
   CHECK(buffer.size_bytes() == 40);
   CHECK(buffer.allocation()->use_count() == 2);
   CHECK(buffer.subspan(4, 6).data() == buffer.data() + 4);
   CHECK(buffer.subspan(10, 0).empty());
+  CHECK(buffer.subspan(7).size() == 3);
+  CHECK(buffer.first(4).data() == buffer.data());
+  CHECK(buffer.last(4).data() == buffer.data() + 6);
+  CHECK(weir::as_bytes(buffer.last(1)).size() == sizeof(int));
+  CHECK(weir::as_writable_bytes(buffer.span()).data() == reinterpret_cast<std::byte*>(buffer.data()));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(11));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.first(11));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.last(11));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.span().subspan(4, 7));
   CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(4, 7));
   CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(11, 0));
   CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(1, std::numeric_limits<std::size_t>::max()));

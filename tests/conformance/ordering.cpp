@@ -311,7 +311,7 @@ TEST_CASE("S23 wait for a stream: what it is told later is not waited for, nor h
 
 TEST_CASE("S23 wait for a stream: on itself, nothing, also through a wrapper of the same handle") {
   const StreamPtr s = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(s->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   if (!needs_gate(*s)) return;
   Gate gate;
   gate.hold(*s);
@@ -442,7 +442,7 @@ TEST_CASE("S23 S24 ping-pong: hundreds of waits between two streams reuse the ca
 TEST_CASE("S6 S24 cached event: two wrappers of one handle, of which one goes, do not disturb each other") {
   const StreamPtr original = device().create_stream();
   const StreamPtr waiting = device().create_stream();
-  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   if (!needs_gate(*original)) return;
   Board board;
   Gate gate;

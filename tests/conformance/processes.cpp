@@ -160,7 +160,7 @@ int play_memory(const std::string& handle) {
 // Makes the device fail, and says what synchronize and a callback make of it.
 int play_fault() {
   ::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would make an exit of it
-  const auto kernel = device().compile("extern \"C\" __global__ void k(unsigned* p) { *p = 1; }")->kernel("k");
+  const auto kernel = device().compile("extern \"C\" __global__ void k(unsigned* p) { *p = 1; }")->untyped_kernel("k");
   const StreamPtr s = device().create_stream();
   auto* const nowhere = reinterpret_cast<unsigned*>(std::uintptr_t{64});
   std::atomic<bool> called{false}, told{false};

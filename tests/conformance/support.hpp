@@ -53,6 +53,7 @@ using weir::Stream;
 using weir::StreamKind;
 using weir::StreamOptions;
 using weir::StreamPtr;
+using weir::StreamRef;
 using weir::Topology;
 using weir::WaitCondition;
 

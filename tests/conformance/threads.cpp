@@ -323,7 +323,7 @@ TEST_CASE("S9 S27 S40 S48 streams that capture are dropped by many threads at on
   in_parallel(thread_count, [&](std::size_t t) {
     for (std::uint32_t i = 0; i < 25; ++i) {
       StreamPtr s = device().create_stream();
-      auto memory = s->allocate_async<std::uint32_t>(1000, pool.get());
+      auto memory = s->allocate_async<std::uint32_t>(1000, pool);
       s->fill(memory, i);
       s->begin_capture();
       if ((t + i) % 2 == 0) {

@@ -12,7 +12,7 @@ TEST_SUITE_BEGIN("wrapping");
 
 TEST_CASE("S6 S11 borrow: the wrapper has the handle, and one queue with the original") {
   const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   CHECK(wrapper->kind() == StreamKind::borrowed);
   CHECK(wrapper->native_handle() == original->native_handle());
   CHECK(&wrapper->device() == &device());
@@ -31,7 +31,7 @@ TEST_CASE("S6 S11 borrow: the wrapper has the handle, and one queue with the ori
 
 TEST_CASE("S6 S20 borrow: work submitted through one is seen by the other") {
   const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   if (!needs_gate(*original)) return;
   Gate gate;
   gate.hold(*original);
@@ -44,7 +44,7 @@ TEST_CASE("S6 S20 borrow: work submitted through one is seen by the other") {
 TEST_CASE("S2 S3 S6 borrow: blocking behaviour and priority are those of the handle") {
   for (const bool blocking : {false, true}) {
     const StreamPtr original = device().create_stream({.blocking = blocking, .priority = weir::Priority::high});
-    const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
     CHECK(wrapper->is_non_blocking() == !blocking);
     CHECK(wrapper->priority() == original->priority());
   }
@@ -53,7 +53,7 @@ TEST_CASE("S2 S3 S6 borrow: blocking behaviour and priority are those of the han
 TEST_CASE("S6 borrow: dropping the wrapper leaves the original usable") {
   const StreamPtr original = device().create_stream();
   for (int i = 0; i < 20; ++i) {
-    StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
     CHECK_WORKS(*wrapper);
     wrapper.reset();
     CHECK_WORKS(*original);
@@ -62,7 +62,7 @@ TEST_CASE("S6 borrow: dropping the wrapper leaves the original usable") {
 
 TEST_CASE("S6 S9 borrow: closing the wrapper lets go of the handle and leaves the original usable") {
   const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   wrapper->close();
   CHECK(wrapper->is_closed());
   CHECK_REFUSED(Errc::stream_closed, wrapper->synchronize());
@@ -75,7 +75,7 @@ TEST_CASE("S6 borrow: the keep-alive lives exactly as long as the wrapper is ope
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;
 
-  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
   CHECK_FALSE(alive.expired());
   StreamPtr same = wrapper;
   wrapper.reset();
@@ -85,7 +85,7 @@ TEST_CASE("S6 borrow: the keep-alive lives exactly as long as the wrapper is ope
 
   owner = std::make_shared<int>(2);
   const std::weak_ptr<int> second = owner;
-  const StreamPtr closed = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  const StreamPtr closed = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
   closed->close();
   CHECK(second.expired());
   CHECK_WORKS(*original);
@@ -93,7 +93,7 @@ TEST_CASE("S6 borrow: the keep-alive lives exactly as long as the wrapper is ope
 
 TEST_CASE("S6 borrow: a stream of Weir's own can be what a wrapper keeps alive") {
   StreamPtr original = device().create_stream();
-  void* const handle = original->native_handle();
+  void* const handle = original->share_native_handle();
   struct Owner {
     StreamPtr stream;
   };
@@ -149,7 +149,7 @@ TEST_CASE("S7 adopt: the keep-alive goes with the last owner") {
 
 TEST_CASE("S7 release: an adopted stream can be released again; a borrowed or default one cannot") {
   const StreamPtr adopted = device().wrap_stream(device().create_stream()->release_handle(), Ownership::adopt);
-  const StreamPtr borrowed = device().wrap_stream(adopted->native_handle(), Ownership::borrow);
+  const StreamPtr borrowed = device().wrap_stream(adopted->share_native_handle(), Ownership::borrow);
   CHECK_REFUSED(Errc::invalid_argument, borrowed->release_handle());
   CHECK_REFUSED(Errc::invalid_argument, device().default_stream()->release_handle());
   CHECK_WORKS(*borrowed);
@@ -169,25 +169,25 @@ TEST_CASE("S6 S8 wrap: the null handle is the legacy default stream, and can onl
 
 TEST_CASE("S6 S8 wrap: the default stream's own handle gives the default stream") {
   const StreamPtr legacy = device().default_stream();
-  const StreamPtr wrapped = device().wrap_stream(legacy->native_handle(), Ownership::borrow);
+  const StreamPtr wrapped = device().wrap_stream(legacy->share_native_handle(), Ownership::borrow);
   CHECK(*wrapped == *legacy);
   CHECK_WORKS(*wrapped);
-  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(legacy->native_handle(), Ownership::adopt));
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(legacy->share_native_handle(), Ownership::adopt));
 }
 
 TEST_CASE("S7 S8 wrap: a thread's own default stream can only be borrowed, too, and what a refused wrapper kept goes") {
   if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
   const StreamPtr mine = device().per_thread_stream();
   auto kept = std::make_shared<int>(1);
-  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(mine->native_handle(), Ownership::adopt, kept));
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(mine->share_native_handle(), Ownership::adopt, kept));
   CHECK(kept.use_count() == 1);
-  CHECK(*device().wrap_stream(mine->native_handle(), Ownership::borrow) == *mine);
+  CHECK(*device().wrap_stream(mine->share_native_handle(), Ownership::borrow) == *mine);
   CHECK_WORKS(*mine);
 }
 
 TEST_CASE("S6 S17 S19 S20 S21 S22 borrow: it can be made current, waited for, queried, recorded") {
   const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   const weir::StreamScope scope(wrapper);
   const StreamPtr current = weir::current_stream(device());
   CHECK(*current == *original);
@@ -207,7 +207,7 @@ TEST_CASE("S6 S33 borrow: a capture begun on the original is seen by the wrapper
   const StreamPtr original = device().create_stream();
   if (!needs(*original, {Feature::graph_capture}, [&] { original->begin_capture(); })) return;
   Board board;
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
   original->begin_capture();
   CHECK(wrapper->is_capturing());
   board.set(*original, 0, 5);

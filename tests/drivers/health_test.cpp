@@ -160,6 +160,8 @@ TEST_CASE("health: the journal tells waits for streams, events and values, and k
                "pending: a wait for an event of " + vendor.name + ":0 stream");
     CHECK_SAYS(pending({"stream", "allocate", "wait-values"}), "pending: a wait for the value at 0x");
     CHECK_SAYS(pending({"stream", "host-function"}), "pending: a host function");
+    CHECK_SAYS(pending({"stream", "keep-async"}), "pending: Stream::allocate_async of 256 bytes");
+    CHECK_SAYS(pending({"stream", "upload"}), "pending: GraphExec::upload");
     CHECK_SAYS(pending({"stream", "allocate", "host-function", "fill"}, "1"), "pending: Stream::fill of 256 bytes\n");
   }
 }

@@ -113,7 +113,7 @@ void fail_every_call(int code) {
 
 /// "kernel:NAME": has the module's kernel of that name, and tells which of its parameters are floating-point numbers.
 void find_kernel(World& world, const std::string& name) {
-  world.kernel = world.module->kernel(name);
+  world.kernel = world.module->untyped_kernel(name);
   const auto& kinds = world.kernel->parameter_kinds();
   std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(),
               static_cast<unsigned long long>(kinds.known), static_cast<unsigned long long>(kinds.floating));
@@ -122,7 +122,7 @@ void find_kernel(World& world, const std::string& name) {
 /// A call of external code's with the stream.
 void call_natively(const char* function, weir::Stream& stream) {
   void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
-  (void)reinterpret_cast<int (*)(void*)>(::dlsym(driver, function))(stream.native_handle());
+  (void)reinterpret_cast<int (*)(void*)>(::dlsym(driver, function))(stream.share_native_handle());
 }
 
 /// A function of CUDA's stand-in, as external code calls it.
@@ -160,16 +160,16 @@ void fail_allocations(const char* what, F&& make) {
     }
     return count;
   };
-  make();
+  (void)make();
   const int before = settled();
   for (int n = 1;; ++n) {
     allocations_until_failure = n;
     try {
-      make();
+      (void)make();
     } catch (const std::bad_alloc&) {
     }
     const bool is_through = allocations_until_failure.exchange(0) != 0;
-    make();
+    (void)make();
     if (!is_through) continue;
     std::printf("%s left %d\n", what, settled() - before);
     return;
@@ -243,7 +243,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"wrap-kept", [](World& w) { w.stream = wrap(weir::Ownership::borrow); }},
     {"adopt-kept", [](World& w) { w.stream = wrap(weir::Ownership::adopt); }},
     {"borrow",
-     [](World& w) { (void)weir::default_device().wrap_stream(w.stream->native_handle(), weir::Ownership::borrow); }},
+     [](World& w) { (void)weir::default_device().wrap_stream(w.stream->share_native_handle(), weir::Ownership::borrow); }},
     {"mark", [](World&) { std::fprintf(stderr, "call mark \n"); }},
     {"ready", [](World&) { of_driver<void()>("weir_be_ready")(); }},
     {"waits", [](World&) { std::printf("naps: %d, yields: %d\n", naps, yields); }},
@@ -262,7 +262,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"wait", [](World& w) { w.stream->wait(*w.event); }},
     {"wait-stream", [](World& w) { weir::default_device().create_stream()->wait(*w.stream); }},
     {"query", [](World& w) { std::printf("complete: %d\n", w.stream->is_complete() ? 1 : 0); }},
-    {"native-handle", [](World& w) { (void)w.stream->native_handle(); }},
+    {"native-handle", [](World& w) { (void)w.stream->share_native_handle(); }},
     {"describe", [](World& w) { std::printf("%s\n", w.stream->describe().c_str()); }},
     {"synchronize", [](World& w) { w.stream->synchronize(); }},
     {"synchronize-briefly",
@@ -377,8 +377,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.stream->wait_value(w.memory.data(), 1U, weir::WaitCondition::eq);
        w.stream->wait_value(reinterpret_cast<std::uint64_t*>(w.memory.data()), std::uint64_t{1}, weir::WaitCondition::eq);
      }},
-    {"open-memory", [](World&) { weir::default_device().open_allocation({}, 64); }},
-    {"default-async", [](World&) { weir::default_device().default_stream()->allocate_bytes_async(256); }},
+    {"open-memory", [](World&) { (void)weir::default_device().open_allocation({}, 64); }},
+    {"default-async", [](World&) { (void)weir::default_device().default_stream()->allocate_bytes_async(256); }},
     {"default-fill", [](World& w) { weir::default_device().default_stream()->fill(w.memory, 1U); }},
     {"capture",
      [](World& w) {
@@ -403,7 +403,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"cooperative",
      [](World& w) {
        const weir::ModulePtr module = weir::default_device().load_module(std::as_bytes(std::span("an image")));
-       w.stream->launch(module->kernel("k"), {.cooperative = true});
+       w.stream->launch(module->untyped_kernel("k"), {.cooperative = true});
      }},
     {"driver-last-error",
      [](World&) {
@@ -434,6 +434,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.graph = w.stream->capture([&](weir::Stream& s) { s.add_child_graph(*child); });
      }},
     {"instantiate", [](World& w) { w.exec = w.graph->instantiate(); }},
+    {"upload",
+     [](World& w) {
+       w.exec = w.stream->capture([](weir::Stream&) {})->instantiate();
+       w.exec->upload(*w.stream);
+     }},
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
     {"condition", [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream&) {}); }},
@@ -482,12 +487,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"add-captured", [](World& w) { w.stream->add_child_graph(*w.stream->capture_info().graph); }},
     {"node-count", [](World& w) { std::printf("nodes: %zu\n", w.graph->node_count()); }},
     {"module", [](World& w) { w.module = weir::default_device().load_module(std::as_bytes(std::span("an image"))); }},
-    {"kernel", [](World& w) { w.kernel = w.module->kernel("a_kernel"); }},
+    {"kernel", [](World& w) { w.kernel = w.module->untyped_kernel("a_kernel"); }},
     {"kernel-properties", [](World& w) { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); }},
     {"launch", [](World& w) { w.stream->launch(w.kernel, {}); }},
     {"launch-shared", [](World& w) { w.stream->launch(w.kernel, {.shared_memory_bytes = 1024}); }},
     {"pool", [](World& w) { w.pool = weir::default_device().create_memory_pool(); }},
-    {"pool-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256, w.pool.get())); }},
+    {"pool-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256, w.pool)); }},
     {"peer-on", [](World&) { weir::default_device().enable_peer_access(weir::default_device().backend().device(1)); }},
     {"peer-off", [](World&) { weir::default_device().disable_peer_access(weir::default_device().backend().device(1)); }},
     {"let-peer-in", [](World&) { weir::default_device().backend().device(1).enable_peer_access(weir::default_device()); }},
@@ -515,9 +520,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w = World();
      }},
     {"event-synchronize", [](World& w) { w.event->synchronize(); }},
-    {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
+    {"async", [](World& w) { (void)w.stream->allocate_bytes_async(256); }},
     {"async-beside",
-     [](World& w) { w.other = std::jthread([] { weir::default_device().create_stream()->allocate_bytes_async(256); }); }},
+     [](World& w) {
+       w.other = std::jthread([] { (void)weir::default_device().create_stream()->allocate_bytes_async(256); });
+     }},
     {"drop-stream-beside", [](World& w) { std::jthread([stream = std::exchange(w.stream, nullptr)] {}); }},
     {"drop-async-beside", [](World& w) { w.other = std::jthread([memory = std::exchange(w.async.at(0), {})] {}); }},
     {"join", [](World& w) { w.other.join(); }},
@@ -527,7 +534,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        const auto work = [] {
          for (int i = 0; i < 300; ++i) {
            weir::StreamPtr owner = weir::default_device().create_stream();
-           weir::StreamPtr borrowed = weir::default_device().wrap_stream(owner->native_handle(), weir::Ownership::borrow);
+           void* const handle = owner->share_native_handle();
+           weir::StreamPtr borrowed = weir::default_device().wrap_stream(handle, weir::Ownership::borrow);
            weir::AllocationPtr first = owner->allocate_bytes_async(64), second = borrowed->allocate_bytes_async(64),
                                third = owner->allocate_bytes_async(64);
            first.reset();
@@ -599,7 +607,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
            for (;;) {
              begins = true;
              const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-             weir::default_device().compile("extern \"C\" __global__ void k() {}\n// " + std::to_string(now));
+             (void)weir::default_device().compile("extern \"C\" __global__ void k() {}\n// " + std::to_string(now));
            }
          } catch (const std::exception& e) {
            std::fprintf(stderr, "compile-beside-the-end: %s\n", e.what());
@@ -621,9 +629,9 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"end-natively",  // as external code does with the stream's handle
      [](World& w) {
        void* graph = nullptr;
-       call_cuda("cuStreamEndCapture", 10000, w.stream->native_handle(), &graph);
+       call_cuda("cuStreamEndCapture", 10000, w.stream->share_native_handle(), &graph);
      }},
-    {"second-native-handle", [](World& w) { (void)w.second->native_handle(); }},
+    {"second-native-handle", [](World& w) { (void)w.second->share_native_handle(); }},
     {"begin-natively", [](World&) { call_cuda("cuStreamBeginCapture", 10010, per_thread_stream, 2); }},
     {"end-natively-and-launch-twice",
      [](World&) {
@@ -648,7 +656,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));
        w.module = weir::default_device().load(weir::KernelBundle(bytes));
      }},
-    {"load", [](World&) { weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},
+    {"load", [](World&) { (void)weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ bool faults(const char* what, std::int64_t& first, F&& call) {
 
 void fault(weir::Device& device) {
   const weir::StreamPtr stream = device.create_stream(), known = device.create_stream();
-  (void)known->native_handle();  // external code knows it
+  (void)known->share_native_handle();  // external code knows it
   const weir::EventPtr event = device.create_event();
   const auto pinned = device.allocate<unsigned>(64, weir::MemoryKind::pinned);
   const auto memory = device.allocate<unsigned>(64);
@@ -74,7 +74,7 @@ void fault(weir::Device& device) {
   const weir::StreamPtr there = other != nullptr ? other->create_stream() : nullptr;
   const auto words = other != nullptr ? other->allocate<unsigned>(16) : weir::Buffer<unsigned>();
   check(device.health().is_ok(), "the device is healthy before");
-  const auto kernel = device.compile(source)->kernel("store_one");
+  const auto kernel = device.compile(source)->untyped_kernel("store_one");
   stream->launch(kernel, weir::LaunchConfig{}, static_cast<unsigned*>(nullptr));
   // The fault is found without a call that waits for the work.
   for (int i = 0; i < 1000 && device.health().is_ok(); ++i) std::this_thread::sleep_for(10ms);
@@ -127,7 +127,7 @@ void hang(weir::Device& device) {
   const weir::StreamPtr stuck = device.create_stream(), behind = device.create_stream(), valued = device.create_stream();
   const auto word = device.allocate<unsigned>(16, weir::MemoryKind::pinned);
   word.host()[0] = 0;
-  const auto kernel = device.compile(source)->kernel("never_ends");
+  const auto kernel = device.compile(source)->untyped_kernel("never_ends");
   // Takes what it needs before anything hangs.
   word.host()[0] = 1;
   stuck->launch(kernel, weir::LaunchConfig{}, word);

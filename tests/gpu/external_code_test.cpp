@@ -135,14 +135,14 @@ TEST_CASE(
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr stream = device().create_stream();
   CUstream const native = weir::cuda::stream(*stream);
-  auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
+  auto memory = stream->allocate_async<std::uint32_t>(1000, pool);
   stream->fill(memory, 1U);
   begin_external_capture(native);
   memory.reset();
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
   CHECK(end_external_capture(native) == 0);
   CHECK(pool->used_bytes() >= 4000);
-  SUBCASE("when memory is wanted again") { stream->allocate_async<std::uint32_t>(1000, pool.get()).reset(); }
+  SUBCASE("when memory is wanted again") { stream->allocate_async<std::uint32_t>(1000, pool).reset(); }
   SUBCASE("when the stream is released") {
     const weir::StreamPtr adopted =
         weir::cuda::wrap(device(), static_cast<CUstream>(stream->release_handle()), weir::Ownership::adopt);
@@ -161,7 +161,7 @@ TEST_CASE(
     "allocates") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr stream = device().per_thread_stream();
-  auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
+  auto memory = stream->allocate_async<std::uint32_t>(1000, pool);
   const Current current(*stream);
   begin_external_capture(CU_STREAM_PER_THREAD);
   SUBCASE("dropped here") { memory.reset(); }
@@ -195,7 +195,7 @@ TEST_CASE("external capture: frees that one capture defers do not hold up those 
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr streams[] = {device().create_stream(), device().create_stream()};
   for (const weir::StreamPtr& stream : streams) {
-    auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
+    auto memory = stream->allocate_async<std::uint32_t>(1000, pool);
     begin_external_capture(weir::cuda::stream(*stream));
   }
   CHECK(end_external_capture(weir::cuda::stream(*streams[1])) == 0);
@@ -213,7 +213,7 @@ TEST_CASE("external capture: memory of a stream that joined one by an event is n
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr origin = device().create_stream();
   const weir::StreamPtr drawn = device().create_stream();
-  auto memory = drawn->allocate_async<std::uint32_t>(1000, pool.get());
+  auto memory = drawn->allocate_async<std::uint32_t>(1000, pool);
   drawn->synchronize();
   CUstream const native = weir::cuda::stream(*origin);
   begin_external_capture(native);

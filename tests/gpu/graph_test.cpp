@@ -244,7 +244,7 @@ TEST_CASE("modules: a graph keeps the module of a kernel that it launches") {
   weir::GraphExecPtr exec;
   {
     const weir::KernelPtr kernel =
-        device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }")->kernel("add");
+        device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }")->untyped_kernel("add");
     exec = stream->capture([&](weir::Stream& s) {
                    for (int i = 0; i < 10; ++i) s.launch(kernel, {}, memory);
                  })
@@ -259,7 +259,7 @@ TEST_CASE("modules: host functions may ask for a kernel's properties, and static
   kept.module = device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }");
   kept.pool = device().create_memory_pool();
   kept.event = device().create_event();
-  const weir::KernelPtr kernel = kept.module->kernel("add");
+  const weir::KernelPtr kernel = kept.module->untyped_kernel("add");
   const weir::StreamPtr stream = device().create_stream();
   kept.exec = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); })->instantiate();
   std::uint32_t threads = 0;

@@ -116,7 +116,7 @@ int test(weir::Device& device, const std::string& only) {
   if (device.supports(Feature::async_allocation)) {
     expect_none("asynchronous allocate + free", [&] { (void)stream->allocate_async<unsigned>(1024); });
   }
-  void* const handle = other->native_handle();
+  void* const handle = other->share_native_handle();
   expect_none("wrap + drop of a known handle", [&] { (void)device.wrap_stream(handle, weir::Ownership::borrow); });
   expect_none("work on a wrapped stream", [&] {
     const weir::StreamPtr wrapper = device.wrap_stream(handle, weir::Ownership::borrow);
@@ -126,7 +126,7 @@ int test(weir::Device& device, const std::string& only) {
   });
   if (device.supports(Feature::runtime_compilation)) {
     const weir::ModulePtr module = device.compile(source);
-    const weir::KernelPtr nothing = module->kernel("nothing"), add = module->kernel("add");
+    const weir::KernelPtr nothing = module->untyped_kernel("nothing"), add = module->untyped_kernel("add");
     expect_none("launch, 0 arguments", [&] { stream->launch(nothing, {.grid = {1, 1, 1}, .block = {32, 1, 1}}); });
     expect_none("launch, 3 arguments", [&] { stream->launch(add, weir::grid_for(1024), memory, 1024U, 1U); });
   }

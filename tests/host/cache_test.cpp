@@ -12,7 +12,7 @@
 #include <iterator>
 #include <thread>
 
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::cache {

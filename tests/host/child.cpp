@@ -59,7 +59,7 @@ void compile() {
   const StreamPtr stream = host().create_stream();
   const auto module = host().compile("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = 40 + threadIdx.x; }");
   const auto buffer = host().allocate<int>(4);
-  stream->launch(module->kernel("k"), {.block = {4, 1, 1}}, buffer);
+  stream->launch(module->untyped_kernel("k"), {.block = {4, 1, 1}}, buffer);
   stream->synchronize();
   std::printf("compiled: %d\n", buffer.data()[2]);
 }
@@ -279,7 +279,7 @@ using Scenario = std::function<void(const weir::KernelPtr&, const weir::Buffer<i
 // Each allocation of the scenario fails in its turn, in one process.
 void fail_each(const char* name, Who of, const Scenario& scenario) {
   const auto module = host().compile("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = 5; }");
-  const auto kernel = module->kernel("k");
+  const auto kernel = module->untyped_kernel("k");
   const auto buffer = host().allocate<int>(1000);
   for (int i = 0; i < 3; ++i) scenario(kernel, buffer);
   long failures = 0;
@@ -353,7 +353,7 @@ extern "C" __global__ void reverse(int* x) {
   __syncthreads();
   x[threadIdx.x + 1] = shared[255 - threadIdx.x] + own[x[0] + 1];
 })");
-  const auto kernel = module->kernel("reverse");
+  const auto kernel = module->untyped_kernel("reverse");
   const auto buffer = host().allocate<int>(257);
   int failures = 0;
   for (long which = 1;; ++which) {
@@ -390,7 +390,7 @@ void shared_loops(const std::string&) {
   const auto module = host().compile(
       "extern \"C\" __global__ void add(int n, int* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) ++x[i]; "
       "}");
-  const auto kernel = module->kernel("add");
+  const auto kernel = module->untyped_kernel("add");
   std::vector<StreamPtr> queues;
   std::vector<weir::Buffer<int>> buffers;
   for (const std::size_t size : sizes) {
@@ -432,7 +432,7 @@ extern "C" __global__ void write(int* x, int number) {
 void others_come_in_between(const std::string& priority) {
   constexpr int kernels = 200, steps = 200'000;  // of about a millisecond
   const auto module = host().compile(order_source);
-  const auto count = module->kernel("count"), note = module->kernel("note");
+  const auto count = module->untyped_kernel("count"), note = module->untyped_kernel("note");
   const auto buffer = host().allocate<int>(2);
   const StreamPtr busy = host().create_stream({.priority = weir::Priority::normal});
   const StreamPtr other =
@@ -460,7 +460,7 @@ void others_come_in_between(const std::string& priority) {
 // The order of the kernels of four streams, of as many blocks as workers like to share.
 void order_of_kernels(const std::string&) {
   const auto module = host().compile(order_source);
-  const auto write = module->kernel("write");
+  const auto write = module->untyped_kernel("write");
   const auto buffer = host().allocate<int>(1000);
   std::vector<StreamPtr> streams;
   for (int i = 0; i < 4; ++i) streams.push_back(host().create_stream());
@@ -492,7 +492,7 @@ extern "C" __global__ void array(int* out, int n) {
   const auto out = host().allocate<int>(64);
   const auto run = [&](const char* name, auto... arguments) {
     attempt([&] {
-      stream->launch(module->kernel(name), {1, 64}, out, arguments...);
+      stream->launch(module->untyped_kernel(name), {1, 64}, out, arguments...);
       stream->synchronize();
       std::printf("%s ended with %d\n", name, out.data()[9]);
     });
@@ -519,11 +519,11 @@ extern "C" __global__ void write(int* out, int n) { out[threadIdx.x + n] = 2; })
   int* const nowhere = nullptr;
   for (const char* name : {"check", "write"}) {
     attempt([&] {
-      stream->launch(module->kernel(name), {}, name == std::string("check") ? out.data() : nowhere, 1);
+      stream->launch(module->untyped_kernel(name), {}, name == std::string("check") ? out.data() : nowhere, 1);
       stream->synchronize();
     });
   }
-  stream->launch(module->kernel("check"), {}, out, 0);
+  stream->launch(module->untyped_kernel("check"), {}, out, 0);
   stream->synchronize();
   std::printf("out: %d\n", out.data()[0]);
   std::fflush(stdout);
@@ -561,7 +561,8 @@ extern "C" __global__ void race(int* unused, int* x) {
   }
   for (const char* name : {"add", "add", "race"}) {
     attempt([&] {
-      stream->launch(module->kernel(name), {1, 64}, x.data(), std::string(name) == "race" ? y.data() : pooled.data());
+      stream->launch(module->untyped_kernel(name), {1, 64}, x.data(),
+                     std::string(name) == "race" ? y.data() : pooled.data());
       stream->synchronize();
     });
   }
@@ -583,7 +584,7 @@ extern "C" __global__ void share(int* out, int n) {
   out[threadIdx.x] = s[threadIdx.x];
 })");
   const StreamPtr stream = host().create_stream();
-  const auto kernel = module->kernel(where == "shared" ? "share" : "write");
+  const auto kernel = module->untyped_kernel(where == "shared" ? "share" : "write");
   const auto memory = host().allocate<int>(60);
   const auto from_pool = stream->allocate_async<int>(60);
   for (const int n : {0, 1}) {
@@ -605,7 +606,7 @@ void debug(const std::string&) {
                                      options);
   const StreamPtr stream = host().create_stream();
   const auto x = host().allocate<int>(4);
-  stream->launch(module->kernel("scale"), {.block = {4}}, x, 3);
+  stream->launch(module->untyped_kernel("scale"), {.block = {4}}, x, 3);
   stream->synchronize();
   std::printf("x: %d\n", x.data()[2]);
 }

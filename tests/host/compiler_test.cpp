@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/compiler.hpp"
+#include "backends/host/compile/compiler.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
-#include "backends/host/kernel.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
+#include "backends/host/run/kernel.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::host {

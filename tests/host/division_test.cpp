@@ -54,10 +54,10 @@ void check_divisions(const ModulePtr& module, const std::string& type) {
       greatest};
   const int n = static_cast<int>(values.size());
   const auto operands = upload(values);
-  const auto quotients = upload(std::vector<T>(n * n)),
-             remainders = quotients.size() ? upload(std::vector<T>(n * n)) : quotients;
+  const auto quotients = upload(std::vector<T>(n * n)), remainders = upload(std::vector<T>(n * n));
   const auto others = upload(std::vector<T>(n * n, 1));
-  launch(module->kernel("divide_" + type), {.block = {128, 1, 1}}, operands, operands, quotients, remainders, others, n);
+  launch(module->untyped_kernel("divide_" + type), {.block = {128, 1, 1}}, operands, operands, quotients, remainders, others,
+         n);
   for (int i = 0; i < n * n; ++i) {
     const T a = values[i / n], b = values[i % n];
     CAPTURE(+a);
@@ -69,8 +69,24 @@ void check_divisions(const ModulePtr& module, const std::string& type) {
     CHECK(remainders.data()[i] == (overflows ? T{0} : static_cast<T>(a % b)));
   }
   const auto results = upload(std::vector<T>(4));
-  launch(module->kernel("constants_" + type), {}, upload(std::vector<T>{least, 3}), results);
+  launch(module->untyped_kernel("constants_" + type), {}, upload(std::vector<T>{least, 3}), results);
   CHECK(download(results) == std::vector<T>{std::is_signed_v<T> ? least : T{0}, T{0}, static_cast<T>(least / 7), T{33}});
+}
+
+TEST_CASE("the least number divided by -1 is itself, with remainder 0, where the compiler sees that they meet") {
+  const auto kernel = host().compile(R"(
+extern "C" __global__ void k(int* quotients, long long* remainders) {
+  const unsigned t = threadIdx.x;
+  const int a = t & 1 ? -2147483647 - 1 : 7, b = t & 2 ? -1 : 2;
+  quotients[t] = a / b;
+  const long long c = t & 1 ? -9223372036854775807LL - 1 : 7, d = t & 2 ? -1 : 2;
+  remainders[t] = c % d + 5;
+})")->untyped_kernel("k");
+  const auto quotients = upload(std::vector<int>(4, 1));
+  const auto remainders = upload(std::vector<long long>(4, 1));
+  launch(kernel, {.grid = {1}, .block = {4}}, quotients, remainders);
+  CHECK(download(quotients) == std::vector<int>{3, -1073741824, -7, std::numeric_limits<int>::min()});
+  CHECK(download(remainders) == std::vector<long long>{6, 5, 5, 5});
 }
 
 TEST_CASE("no integer division ends the process, and all that have a result give it") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/elf_image.hpp"
+#include "backends/host/compile/elf_image.hpp"
 
 #include <elf.h>
 
@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "backends/host/temporary_folder.hpp"
-#include "backends/host/child_process.hpp"
-#include "backends/host/compiler.hpp"
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/compiler.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::host {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/fiber_stacks.hpp"
+#include "backends/host/run/fiber_stacks.hpp"
 
 #include <doctest/doctest.h>
 #include <linux/filter.h>
@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/host/kernel_crash.hpp"
+#include "backends/host/run/kernel_crash.hpp"
 
 namespace {
 

@@ -22,16 +22,16 @@ __global__ void scale(float* x, float f) { x[threadIdx.x] *= f; }
                                      {.kernels = {"image::filters::turned<float, 3>", "image::filters::turned<int>",
                                                   "image::filters::scale"}});  // which is no template
   const auto x = upload<float>({1, 2, 3, 4});
-  launch(module->kernel("image::filters::turned<float,3>"), {1, 4}, x.data(), x, 4);
+  launch(module->untyped_kernel("image::filters::turned<float,3>"), {1, 4}, x.data(), x, 4);
   CHECK(download(x) == std::vector<float>{12, 9, 6, 3});
-  launch(module->kernel("::image::filters::scale"), {1, 4}, x, 0.5F);
+  launch(module->untyped_kernel("::image::filters::scale"), {1, 4}, x, 0.5F);
   CHECK(download(x) == std::vector<float>{6, 4.5F, 3, 1.5F});
   const auto n = upload<int>({1, 2});
-  launch(module->kernel("image::filters::turned< int >"), {1, 2}, n, n, 2);
+  launch(module->untyped_kernel("image::filters::turned< int >"), {1, 2}, n, n, 2);
   CHECK(download(n) == std::vector<int>{4, 2});
-  CHECK(module->kernel("image::filters::turned<float, 3>")->properties().max_threads_per_block == 48);
-  CHECK(module->kernel("image::filters::turned<int>")->properties().max_threads_per_block == 32);
-  CHECK(module->kernel("image::filters::turned<int>")->suggested_block_size() == 32);
+  CHECK(module->untyped_kernel("image::filters::turned<float, 3>")->properties().max_threads_per_block == 48);
+  CHECK(module->untyped_kernel("image::filters::turned<int>")->properties().max_threads_per_block == 32);
+  CHECK(module->untyped_kernel("image::filters::turned<int>")->suggested_block_size() == 32);
 }
 
 TEST_CASE("instances: specializations, instantiations in the source, and arguments that are numbers") {
@@ -47,15 +47,16 @@ __global__ void number(unsigned long long* p) {
 )",
                                      {.kernels = {"add<double>", "number<true, 7ull, int, float>"}});
   const auto i = upload<int>({1, 2});
-  launch(module->kernel("add<int>"), {1, 2}, i, 2U);
+  launch(module->untyped_kernel("add<int>"), {1, 2}, i, 2U);
   CHECK(download(i) == std::vector<int>{2, 3});
   const auto d = upload<double>({1, 2});
-  launch(module->kernel("add<double>"), {1, 2}, d, 1U);
+  launch(module->untyped_kernel("add<double>"), {1, 2}, d, 1U);
   CHECK(download(d) == std::vector<double>{101, 2});
   const auto u = upload<unsigned long long>({0});
-  launch(module->kernel("number<true,7,int,float>"), {1, 1}, u);
+  launch(module->untyped_kernel("number<true,7,int,float>"), {1, 1}, u);
   CHECK(download(u)[0] == 9);
-  CHECK_THROWS_WITH_AS(module->kernel("add<short>"), doctest::Contains("the module has add<double>, add<int>"), Error);
+  CHECK_THROWS_WITH_AS(module->untyped_kernel("add<short>"), doctest::Contains("the module has add<double>, add<int>"),
+                       Error);
 }
 
 TEST_CASE("instances: a kernel of no name's namespace, and two of one name in two namespaces") {
@@ -68,7 +69,7 @@ extern "C" { namespace c { __global__ void in_c(int* p) { *p = 4; } } }
   const auto p = upload<int>({0});
   int expected = 0;
   for (const char* const name : {"hidden", "a::k", "b::k", "in_c"}) {
-    launch(module->kernel(name), {}, p);
+    launch(module->untyped_kernel(name), {}, p);
     CHECK(download(p)[0] == ++expected);
   }
 }
@@ -96,7 +97,7 @@ TEST_CASE("an instance by a function that the source does not name") {
       "}",
       {.kernels = {"k<__vadd2>"}});
   const auto x = upload<unsigned int>({0xffff0001U});
-  launch(module->kernel("k<__vadd2>"), {1, 1}, x);
+  launch(module->untyped_kernel("k<__vadd2>"), {1, 1}, x);
   CHECK(download(x) == std::vector<unsigned int>{2});
 }
 
@@ -108,11 +109,11 @@ struct Pair { float a, b; };
 template <class T> __global__ void k(real a, T b, Choice c, Pair d, const T* e, bool f, T g) {}
 )",
                                      {.kernels = {"k<double>", "k<int>"}});
-  const auto of_doubles = module->kernel("k<double>");
+  const auto of_doubles = module->untyped_kernel("k<double>");
   const auto& doubles = of_doubles->parameter_kinds();
   CHECK(doubles.known == 0b1110111);
   CHECK(doubles.floating == 0b1000011);
-  CHECK(module->kernel("k<int>")->parameter_kinds().floating == 0b0000001);
+  CHECK(module->untyped_kernel("k<int>")->parameter_kinds().floating == 0b0000001);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "backends/host/kernel.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
+#include "backends/host/run/kernel.hpp"
 #include "tests/host/support.hpp"
 
 /// What kernel source may say, and what it then does.
@@ -25,7 +25,7 @@ extern "C" __global__ void places(unsigned int* counts, unsigned int* wrong) {
 })");
   const unsigned width = 21, height = 8, depth = 10;
   const auto counts = upload(std::vector<unsigned>(width * height * depth)), wrong = upload(std::vector<unsigned>(1));
-  launch(module->kernel("places"), {.grid = {7, 4, 2}, .block = {3, 2, 5}}, counts, wrong);
+  launch(module->untyped_kernel("places"), {.grid = {7, 4, 2}, .block = {3, 2, 5}}, counts, wrong);
   CHECK(wrong.data()[0] == 0);
   for (unsigned i = 0; i < counts.size(); ++i) {
     CHECK(counts.data()[i] == 1 + i % width + 100 * (i / width % height) + 10000 * (i / width / height));
@@ -60,9 +60,9 @@ extern "C" __global__ void histogram(const int* in, int* out, int n) {
     in[i] = i * 31 % 1009;
   }
   const auto device_at = upload(at), device_in = upload(in), out = upload(std::vector<int>(n));
-  launch(module->kernel("scatter"), grid_for(n, 256), device_at, device_in, out, n);
+  launch(module->untyped_kernel("scatter"), grid_for(n, 256), device_at, device_in, out, n);
   for (int i = 0; i < n; ++i) REQUIRE(out.data()[i] == in[i] * (in[i] + 1));
-  launch(module->kernel("histogram"), grid_for(n, 256), device_in, out, n);
+  launch(module->untyped_kernel("histogram"), grid_for(n, 256), device_in, out, n);
   for (int i = 0; i < n; ++i) {
     int counts[256] = {}, sum = 0;
     for (int j = 0; j < 64; ++j) ++counts[(in[i] * j) & 255];
@@ -87,9 +87,9 @@ extern "C" __global__ void objects(int* out) {
   out[threadIdx.x] = Local().value() + all(1) + none(2) + Reader()(3);
 })");
   auto out = upload(std::vector<int>(16 * 6));
-  launch(module->kernel("functions"), {.grid = {2, 3, 1}, .block = {8, 2, 1}}, out);
+  launch(module->untyped_kernel("functions"), {.grid = {2, 3, 1}, .block = {8, 2, 1}}, out);
   for (int i = 0; i < 96; ++i) REQUIRE(out.data()[i] == i % 16 + 1000 * (i / 16));
-  launch(module->kernel("objects"), {.grid = {2, 1, 1}, .block = {8, 1, 1}}, out);
+  launch(module->untyped_kernel("objects"), {.grid = {2, 1, 1}, .block = {8, 1, 1}}, out);
   for (int i = 0; i < 8; ++i) REQUIRE(out.data()[i] == i * 10 + 1 + i + 16 + 3 + i + 2);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("a device function's variables are each worker's own") {
 __noinline__ __device__ int global() { return blockIdx.x * blockDim.x + threadIdx.x; }
 extern "C" __global__ void k(int* out) { for (int j = 0; j < 20; ++j) out[global()] += global() % 7; })");
   const auto out = upload(std::vector<int>(64 * 512));
-  launch(module->kernel("k"), {.grid = {512, 1, 1}, .block = {64, 1, 1}}, out);
+  launch(module->untyped_kernel("k"), {.grid = {512, 1, 1}, .block = {64, 1, 1}}, out);
   for (int i = 0; i < 64 * 512; ++i) REQUIRE(out.data()[i] == 20 * (i % 7));
 }
 
@@ -115,7 +115,7 @@ extern "C" __global__ void k(char a, short b, int c, long long d, float e, doubl
   out[0] = a + b + c + d + e + f + g + h.z + i.w + j.values[39] + j.tail + w.x + p->values[1];
   a = 0; j.values[39] = -1;  // a thread's own copy
 })");
-  const auto kernel = module->kernel("k");
+  const auto kernel = module->untyped_kernel("k");
   REQUIRE(kernel->parameter_sizes());
   CHECK(*kernel->parameter_sizes() == std::vector<std::size_t>{1, 2, 4, 8, 4, 8, 1, 12, 16, 328, 64, 8, 8});
   struct Uint3 { unsigned x, y, z; };
@@ -148,9 +148,10 @@ extern "C" __global__ void later(int* x);
 extern "C" __global__ void later(int* x) { x[0] += 10000; }
 )", options);
   const auto x = upload(std::vector<int>(1));
-  for (const char* name : {"from_header", "from_macro", "div", "nested", "later"}) launch(module->kernel(name), {}, x);
+  for (const char* name : {"from_header", "from_macro", "div", "nested", "later"})
+    launch(module->untyped_kernel(name), {}, x);
   CHECK(x.data()[0] == 11111);
-  launch(module->kernel("nothing"), {.block = {4, 1, 1}});
+  launch(module->untyped_kernel("nothing"), {.block = {4, 1, 1}});
   int calls = 0;
   std::memcpy(&calls, module->global("calls").data(), sizeof(calls));
   CHECK(calls == 4);
@@ -165,7 +166,7 @@ TEST_CASE("a header that changed is compiled anew") {
     const auto module =
         test::host().compile("#include \"value.h\"\nextern \"C\" __global__ void k(int* x) { *x = VALUE; }", options);
     const auto x = upload(std::vector<int>(1));
-    launch(module->kernel("k"), {}, x);
+    launch(module->untyped_kernel("k"), {}, x);
     CHECK(x.data()[0] == value);
   }
 }
@@ -184,7 +185,7 @@ TEST_CASE("every standard, with and without optimization") {
 __device__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 extern "C" __global__ void k(long* out) { out[id()] = __cplusplus; })", options);
       const auto out = upload(std::vector<long>(64));
-      launch(module->kernel("k"), {.grid = {2, 1, 1}, .block = {32, 1, 1}}, out);
+      launch(module->untyped_kernel("k"), {.grid = {2, 1, 1}, .block = {32, 1, 1}}, out);
       const long expected = standard == 14 ? 201402L : standard == 17 ? 201703L : 202002L;
       for (const long value : download(out)) CHECK(value == expected);
     }
@@ -196,7 +197,7 @@ TEST_CASE("indices of a grid of more than 2^32 threads wrap around as on a GPU, 
   const unsigned int i = threadIdx.x + (blockIdx.x & 1) * blockDim.x;
   wide[i] = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
   narrow[i] = blockIdx.x * blockDim.x + threadIdx.x;
-})")->kernel("k");
+})")->untyped_kernel("k");
   // Two blocks alone, by the compiled function itself: all of them would take a while.
   const host::LaunchServices services = {[](std::size_t bytes) { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); },
                                          [](void* memory) { std::free(memory); },
@@ -230,15 +231,15 @@ TEST_CASE("launch bounds are a limit") {
 constexpr int limit = 96;
 extern "C" __global__ void __launch_bounds__(limit) bounded(int* x) { x[threadIdx.x] = 1; }
 extern "C" __global__ void free_of_bounds(int* x) { x[threadIdx.x] = 1; })");
-  CHECK(module->kernel("bounded")->properties().max_threads_per_block == 96);
-  CHECK(module->kernel("free_of_bounds")->properties().max_threads_per_block ==
+  CHECK(module->untyped_kernel("bounded")->properties().max_threads_per_block == 96);
+  CHECK(module->untyped_kernel("free_of_bounds")->properties().max_threads_per_block ==
         static_cast<unsigned>(host().properties().max_threads_per_block));
-  CHECK(module->kernel("bounded")->max_active_blocks(96) == 1);
-  CHECK(module->kernel("bounded")->max_active_blocks(97) == 0);
+  CHECK(module->untyped_kernel("bounded")->max_active_blocks(96) == 1);
+  CHECK(module->untyped_kernel("bounded")->max_active_blocks(97) == 0);
 }
 
 TEST_CASE("argument counts and sizes are checked") {
-  const auto kernel = host().compile("extern \"C\" __global__ void k(int* x, short n) { *x = n; }")->kernel("k");
+  const auto kernel = host().compile("extern \"C\" __global__ void k(int* x, short n) { *x = n; }")->untyped_kernel("k");
   const auto x = upload(std::vector<int>(1));
   const StreamPtr stream = host().create_stream();
   CHECK_THROWS_AS(stream->launch(kernel, {}, x), Error);

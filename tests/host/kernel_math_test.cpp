@@ -4,7 +4,7 @@
 #include <limits>
 #include <sstream>
 
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// The functions that CUDA C++ and HIP C++ share, against the values that their manuals give.
@@ -21,7 +21,7 @@ void check_all(const std::vector<std::string>& expressions, const CompileOptions
   for (std::size_t i = 0; i < expressions.size(); ++i) source << "  out[" << i << "] = (" << expressions[i] << ");\n";
   source << "}\n";
   const auto out = upload(std::vector<int>(expressions.size()));
-  launch(host().compile(source.str(), options)->kernel("k"), {}, out, 0.0F);
+  launch(host().compile(source.str(), options)->untyped_kernel("k"), {}, out, 0.0F);
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     CAPTURE(expressions[i]);
     CHECK(out.data()[i] == 1);
@@ -80,7 +80,7 @@ extern "C" __global__ void f(double* x) {
 )",
                                      options);
   const auto x = upload(std::vector<double>(1));
-  launch(module->kernel("f"), {}, x);
+  launch(module->untyped_kernel("f"), {}, x);
   CHECK(download(x).front() == doctest::Approx(5));
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("NaN and infinity remain with fast_math, and results stay near") {
   std::vector<float> in(1000);
   for (int i = 0; i < 1000; ++i) in[static_cast<std::size_t>(i)] = static_cast<float>(i) * 0.01F;
   const auto x = upload(in), y = upload(std::vector<float>(1000));
-  launch(module->kernel("k"), grid_for(1000, 256), x, y, 1000);
+  launch(module->untyped_kernel("k"), grid_for(1000, 256), x, y, 1000);
   for (std::size_t i = 0; i < 1000; ++i) {
     const double v = in[i], expected = std::exp(v) + std::log(v + 1) * std::sin(v);
     CHECK(std::abs(static_cast<double>(y.data()[i]) - expected) <= 1e-5 * std::max(1.0, std::abs(expected)));

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace {
@@ -18,7 +18,7 @@ int compile_and_run(const char* summand) {
   options.defines = {{"SUMMAND", summand}};
   const auto module = test::host().compile("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] += SUMMAND; }", options);
   const auto x = test::upload(std::vector<int>{1, 2, 3, 4});
-  test::launch(module->kernel("k"), {.block = {4, 1, 1}}, x);
+  test::launch(module->untyped_kernel("k"), {.block = {4, 1, 1}}, x);
   std::printf("%d\n", x.data()[0] + x.data()[3]);
   return 0;
 }

@@ -10,10 +10,10 @@
 #include <set>
 #include <thread>
 
-#include "backends/host/child_process.hpp"
-#include "backends/host/compiler.hpp"
-#include "backends/host/elf_image.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/compiler.hpp"
+#include "backends/host/compile/elf_image.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::test {
@@ -59,7 +59,7 @@ std::vector<std::byte> newest_image() {
 
 std::string load_error(std::span<const std::byte> image) {
   try {
-    host().load_module(image);
+    (void)host().load_module(image);
   } catch (const Error& error) {
     CHECK(error.errc() == Errc::invalid_image);
     return error.what();
@@ -70,14 +70,14 @@ std::string load_error(std::span<const std::byte> image) {
 TEST_CASE("variables are found by name, with their memory") {
   const auto module = host().compile(counter_source);
   CHECK(read_int(module->global("counter")) == 5);
-  launch(module->kernel("count"), {.grid = {1, 1, 1}, .block = {3, 1, 1}});
+  launch(module->untyped_kernel("count"), {.grid = {1, 1, 1}, .block = {3, 1, 1}});
   CHECK(read_int(module->global("counter")) == 8);
   const auto weights = module->global("weights");
   REQUIRE(weights.size() == 12);
   const float changed[] = {10, 20, 30};
   std::memcpy(weights.data(), changed, sizeof(changed));
   const auto out = upload(std::vector<float>(3));
-  launch(module->kernel("weigh"), {.block = {3, 1, 1}}, out);
+  launch(module->untyped_kernel("weigh"), {.block = {3, 1, 1}}, out);
   CHECK(download(out) == std::vector<float>{10, 20, 30});
 }
 
@@ -95,25 +95,25 @@ std::string answer(const F& ask) {
 
 TEST_CASE("names that are not there are answered with those that are") {
   const auto module = host().compile(counter_source);
-  const std::string kernels = answer([&] { module->kernel("counter"); });
+  const std::string kernels = answer([&] { (void)module->untyped_kernel("counter"); });
   CHECK(has(kernels, "'counter'"));
   CHECK(has(kernels, "count, weigh"));
   for (const char* name : {"count", "hidden", "stdout", "weir_host_module_7", "_ZN5inner6nested", ""}) {
     CAPTURE(name);
-    const std::string variables = answer([&] { module->global(name); });
+    const std::string variables = answer([&] { (void)module->global(name); });
     CHECK(has(variables, "weights"));
     CHECK_FALSE(has(variables, "the module has weir_"));
     CHECK_FALSE(has(variables, ", weir_"));
   }
   CHECK(module->global("_ZN5inner6nestedE").size() == 8);
   const auto empty = host().compile("int x;");
-  CHECK(has(answer([&] { empty->kernel("k"); }), "no kernels at all"));
+  CHECK(has(answer([&] { (void)empty->untyped_kernel("k"); }), "no kernels at all"));
 }
 
 TEST_CASE("a template without an instance: the error says how to make one") {
   const auto module = host().compile("template <class T> __global__ void k(T* x, int n) { x[n] = 0; }");
   for (const char* name : {"k<float>", "k"}) {
-    const std::string text = answer([&] { module->kernel(name); });
+    const std::string text = answer([&] { (void)module->untyped_kernel(name); });
     CHECK(has(text, "there is no kernel '" + std::string(name) + "'"));
     CHECK(has(text, "CompileOptions::kernels"));
   }
@@ -121,7 +121,7 @@ TEST_CASE("a template without an instance: the error says how to make one") {
 
 TEST_CASE("two modules of one source share no variables") {
   const auto one = host().compile(counter_source), two = host().compile(counter_source);
-  launch(one->kernel("count"), {.grid = {10, 1, 1}, .block = {1, 1, 1}});
+  launch(one->untyped_kernel("count"), {.grid = {10, 1, 1}, .block = {1, 1, 1}});
   CHECK(read_int(two->global("counter")) == 5);
   CHECK(one->global("counter").data() != two->global("counter").data());
 }
@@ -145,7 +145,7 @@ TEST_CASE("a module is unloaded with its last owner, and a kernel is one") {
   auto module = host().compile(counter_source);
   const void* const inside = module->global("counter").data();
   Dl_info info{};
-  auto kernel = module->kernel("count");
+  auto kernel = module->untyped_kernel("count");
   module.reset();
   CHECK(::dladdr(inside, &info) != 0);
   launch(kernel, {});
@@ -155,7 +155,7 @@ TEST_CASE("a module is unloaded with its last owner, and a kernel is one") {
 
 TEST_CASE("loading holds no file open") {
   const auto open_files = [] { return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()); };
-  host().compile(counter_source);
+  (void)host().compile(counter_source);
   const auto before = open_files();
   std::vector<ModulePtr> modules;
   for (int i = 0; i < 10; ++i) modules.push_back(host().compile(counter_source));
@@ -177,21 +177,21 @@ TEST_CASE("a module for the debugger is a file as long as it lives") {
 }
 
 TEST_CASE("an image is loaded like a source, and each time anew") {
-  host().compile("__device__ int marker = 77; extern \"C\" __global__ void only_here(int* x) { *x = ++marker; }");
+  (void)host().compile("__device__ int marker = 77; extern \"C\" __global__ void only_here(int* x) { *x = ++marker; }");
   const std::vector<std::byte> image = newest_image();
   const auto one = host().load_module(image), two = host().load_module(image);
   const auto x = upload(std::vector<int>(1));
-  launch(one->kernel("only_here"), {}, x);
+  launch(one->untyped_kernel("only_here"), {}, x);
   CHECK(x.data()[0] == 78);
-  launch(two->kernel("only_here"), {}, x);
+  launch(two->untyped_kernel("only_here"), {}, x);
   CHECK(x.data()[0] == 78);
 }
 
 TEST_CASE("a file of the cache is an image, and a damaged one is none") {
-  host().compile("extern \"C\" __global__ void to_be_sent(int* x) { *x = 9; }");
+  (void)host().compile("extern \"C\" __global__ void to_be_sent(int* x) { *x = 9; }");
   std::vector<std::byte> entry = newest_entry();
   const auto x = upload(std::vector<int>(1));
-  launch(host().load_module(entry)->kernel("to_be_sent"), {}, x);
+  launch(host().load_module(entry)->untyped_kernel("to_be_sent"), {}, x);
   CHECK(x.data()[0] == 9);
   CHECK(has(load_error(std::span(entry).first(entry.size() - 1)), "should hold"));
   CHECK(has(load_error(std::span(entry).first(20)), "no entry"));
@@ -204,21 +204,21 @@ TEST_CASE("a module needs the C++ library only if a kernel does, where Clang lin
     const std::vector<std::byte> image = newest_entry();
     return has({reinterpret_cast<const char*>(image.data()), image.size()}, "libstdc++.so");
   };
-  host().compile(counter_source, {.name = "plain.cu"});
+  (void)host().compile(counter_source, {.name = "plain.cu"});
   if (has(host().backend().versions().compiler, "clang")) CHECK_FALSE(needs_library());
   const ModulePtr module = host().compile(R"(
 namespace std { __device__ unsigned long _Hash_bytes(const void*, unsigned long, unsigned long); }
 extern "C" __global__ void hash(unsigned long* x) { *x = std::_Hash_bytes("text", 4, 7); })");
   CHECK(needs_library());
   const auto buffer = host().allocate<unsigned long>(1);
-  launch(module->kernel("hash"), {}, buffer);
+  launch(module->untyped_kernel("hash"), {}, buffer);
   CHECK(*buffer.data() == std::_Hash_bytes("text", 4, 7));
 }
 
 TEST_CASE("an image that is none is refused with what is wrong") {
   const std::string text = "//\n// Generated by NVIDIA NVVM Compiler\n.version 8.0\n";
   CHECK(has(load_error(std::as_bytes(std::span(text))), "not an ELF file"));
-  host().compile("extern \"C\" __global__ void to_be_cut() {}");
+  (void)host().compile("extern \"C\" __global__ void to_be_cut() {}");
   const std::vector<std::byte> image = newest_image();
   CHECK(has(load_error(std::span(image).first(image.size() - 1)), "cut short"));
   CHECK(has(load_error(std::span(image).first(4096)), "cut short"));
@@ -234,7 +234,7 @@ TEST_CASE("an image that is none is refused with what is wrong") {
 TEST_CASE("an image that was compiled ahead of time is not loaded with any byte changed") {
   std::vector<std::byte> image = Registry::instance().compile_image(
       "host", "x86-64", "extern \"C\" __global__ void ahead_of_time(int* x) { *x = 7; }", {});
-  CHECK(host().load_module(image)->kernel("ahead_of_time") != nullptr);
+  CHECK(host().load_module(image)->untyped_kernel("ahead_of_time") != nullptr);
   for (std::size_t i = 0; i < image.size(); i += image.size() / 300) {
     CAPTURE(i);
     image[i] ^= std::byte{4};

@@ -106,7 +106,7 @@ TEST_CASE(
   over = true;
   second->synchronize();
 
-  third->launch(module->kernel("until_set"), {1, 1}, &set);
+  third->launch(module->untyped_kernel("until_set"), {1, 1}, &set);
   const PendingWork work = wait_until_at(*third, Kind::kernel);
   CHECK(work.subject == "until_set");
   CHECK(work.describe() == "kernel 'until_set'");

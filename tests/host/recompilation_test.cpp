@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "backends/host/child_process.hpp"
-#include "backends/host/compiler.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/compiler.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// When the compiler runs, and when not: counted by a compiler that writes a line for each call.
@@ -116,7 +116,7 @@ TEST_CASE("a source that includes a header is preprocessed each time and compile
   options.defines = {{"UNIQUE", std::to_string(::getpid())}};
   for (const int expected : {compiler.calls_at_first, 1}) {
     const int before = compiler.calls();
-    host().compile("#include <stdint.h>\nextern \"C\" __global__ void k(int32_t* x) { *x = UNIQUE; }", options);
+    (void)host().compile("#include <stdint.h>\nextern \"C\" __global__ void k(int32_t* x) { *x = UNIQUE; }", options);
     CHECK(compiler.calls() - before == expected);
   }
 }

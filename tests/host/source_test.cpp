@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/kernel_source.hpp"
+#include "backends/host/compile/kernel_source.hpp"
 #include "kernels/lexer.hpp"
 #include "tests/host/support.hpp"
 

@@ -41,7 +41,7 @@ std::vector<T> download(const Buffer<T>& buffer) {
 /// What `source` does not compile with; fails if it does.
 inline Error compile_error(std::string_view source, const CompileOptions& options = {}) {
   try {
-    host().compile(source, options);
+    (void)host().compile(source, options);
   } catch (const Error& error) {
     return error;
   }

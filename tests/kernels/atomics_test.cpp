@@ -20,7 +20,7 @@ void check_whole_numbers(const char* kernel, const std::vector<T>& in) {
   std::vector<T> cells{0, 0, std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(), static_cast<T>(~T{0}), 0, 0,
                        0, 0};
   const auto x = upload(cells);
-  launch(module()->kernel(kernel), many, x, upload(in));
+  launch(module()->untyped_kernel(kernel), many, x, upload(in));
   for (const T v : in) {
     cells[0] = static_cast<T>(cells[0] + v);
     cells[1] = static_cast<T>(cells[1] - v);
@@ -47,7 +47,7 @@ TEST_CASE("atomics of many blocks lose nothing") {
   const auto floats = random_floats(threads, 2);
   const auto f = upload(std::vector<float>(1));
   const auto d = upload(std::vector<double>(2));
-  launch(module()->kernel("on_floats"), many, f, d, upload(floats));
+  launch(module()->untyped_kernel("on_floats"), many, f, d, upload(floats));
   const double expected = std::accumulate(floats.begin(), floats.end(), 0.0);
   CHECK(std::fabs(static_cast<double>(f.data()[0]) - expected) < 1e-2);
   CHECK(d.data()[0] == doctest::Approx(expected));
@@ -58,11 +58,11 @@ TEST_CASE("atomicInc, atomicDec and atomicExch") {
   const unsigned limit = 9;
   const auto counter = upload(std::vector<unsigned>{0, limit});
   const auto taken = upload(std::vector<int>(20));
-  launch(module()->kernel("tickets"), {.grid = {50}, .block = {100}}, counter, taken, limit);
+  launch(module()->untyped_kernel("tickets"), {.grid = {50}, .block = {100}}, counter, taken, limit);
   CHECK(download(taken) == std::vector<int>(20, 500));
   const auto cell = upload(std::vector<int>(1));
   const auto seen = upload(std::vector<int>(threads + 1));
-  launch(module()->kernel("pushed_out"), many, cell, seen);
+  launch(module()->untyped_kernel("pushed_out"), many, cell, seen);
   seen.data()[cell.data()[0]] = 1;
   CHECK(download(seen) == std::vector<int>(threads + 1, 1));
 }
@@ -71,7 +71,7 @@ TEST_CASE("a histogram in shared memory") {
   const auto numbers = random_ints(100000, 3, 0, 255);
   const std::vector<unsigned char> in(numbers.begin(), numbers.end());
   const auto bins = upload(std::vector<unsigned>(256));
-  launch(module()->kernel("histogram"), {.grid = {20}, .block = {192}}, upload(in), bins, 100000);
+  launch(module()->untyped_kernel("histogram"), {.grid = {20}, .block = {192}}, upload(in), bins, 100000);
   std::vector<unsigned> expected(256);
   for (const unsigned char v : in) ++expected[v];
   CHECK(download(bins) == expected);
@@ -80,7 +80,7 @@ TEST_CASE("a histogram in shared memory") {
 TEST_CASE("atomics on a block's own memory") {
   const auto in = random_ints(100, 4, 0, 1000);
   const auto out = upload(std::vector<int>(32));
-  launch(module()->kernel("shared_cells"), {.grid = {1}, .block = {100}}, upload(in), out);
+  launch(module()->untyped_kernel("shared_cells"), {.grid = {1}, .block = {100}}, upload(in), out);
   const int sum = std::accumulate(in.begin(), in.end(), 0);
   int all = -1, any = 0, odd = 0;
   for (const int v : in) {
@@ -105,7 +105,7 @@ TEST_CASE("atomics on a block's own memory") {
 
 TEST_CASE("shared memory of a function in which no threads meet") {
   const auto out = upload(std::vector<int>(8));
-  launch(module()->kernel("through_a_function"), {.grid = {8}, .block = {50}}, out);
+  launch(module()->untyped_kernel("through_a_function"), {.grid = {8}, .block = {50}}, out);
   CHECK(download(out) == std::vector<int>(8, 49 * 50 / 2));
 }
 

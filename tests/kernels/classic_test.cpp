@@ -22,7 +22,7 @@ TEST_CASE("classic: a reduction by a template whose shared memory comes from a c
   const auto floats = random_floats(4096, 2);
   const std::vector<double> doubles(floats.begin(), floats.end());
   const auto sums = upload(std::vector<int>(4));
-  launch(module()->kernel("reduce5<int, 128, false>"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 512},
+  launch(module()->untyped_kernel("reduce5<int, 128, false>"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 512},
          upload(ints), sums, 1000U);
   for (std::size_t b = 0; b < 4; ++b) {
     int expected = 0;
@@ -30,7 +30,7 @@ TEST_CASE("classic: a reduction by a template whose shared memory comes from a c
     CHECK(sums.data()[b] == expected);
   }
   const auto totals = upload(std::vector<double>(8));
-  launch(module()->kernel("reduce5<double, 256, true>"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048},
+  launch(module()->untyped_kernel("reduce5<double, 256, true>"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048},
          upload(doubles), totals, 4096U);
   std::vector<double> expected(8);
   for (std::size_t i = 0; i < 4096; ++i) expected[i / 512] += doubles[i];
@@ -40,8 +40,8 @@ TEST_CASE("classic: a reduction by a template whose shared memory comes from a c
 TEST_CASE("classic: a sum whose last warp runs in step by itself, in a volatile array") {
   const auto in = random_ints(3000, 3, -1000, 1000);
   const auto out = upload(std::vector<int>(3));
-  launch(module()->kernel("reduce6_classic<256>"), {.grid = {3}, .block = {256}, .shared_memory_bytes = 1024}, upload(in),
-         out, 3000U);
+  launch(module()->untyped_kernel("reduce6_classic<256>"), {.grid = {3}, .block = {256}, .shared_memory_bytes = 1024},
+         upload(in), out, 3000U);
   int expected = 0;
   for (const int v : in) expected += v;
   CHECK(out.data()[0] + out.data()[1] + out.data()[2] == expected);
@@ -51,7 +51,7 @@ TEST_CASE("classic: a scan of vectors of four") {
   const auto in = random_words(8192, 4, 1000);
   const auto out = upload(std::vector<std::uint32_t>(8192));
   for (const unsigned size : {1024U, 64U}) {
-    launch(module()->kernel("scanExclusiveShared"), {.grid = {8}, .block = {256}}, out, upload(in), size);
+    launch(module()->untyped_kernel("scanExclusiveShared"), {.grid = {8}, .block = {256}}, out, upload(in), size);
     std::vector<std::uint32_t> expected(8192);
     for (std::size_t i = 0; i < 8192; ++i) expected[i] = i % size == 0 ? 0 : expected[i - 1] + in[i - 1];
     CHECK(download(out) == expected);
@@ -62,8 +62,8 @@ TEST_CASE("classic: a merge sort of pairs, up and down, and a bitonic one") {
   const auto keys = random_words(1024, 5, 300), values = random_words(1024, 6, 1 << 30);
   for (const bool up : {true, false}) {
     const auto key = upload(std::vector<std::uint32_t>(1024)), value = upload(std::vector<std::uint32_t>(1024));
-    launch(module()->kernel(up ? "mergeSortSharedKernel<1U>" : "mergeSortSharedKernel<0U>"), {.grid = {4}, .block = {128}},
-           key, value, upload(keys), upload(values), 256U);
+    launch(module()->untyped_kernel(up ? "mergeSortSharedKernel<1U>" : "mergeSortSharedKernel<0U>"),
+           {.grid = {4}, .block = {128}}, key, value, upload(keys), upload(values), 256U);
     for (std::size_t b = 0; b < 4; ++b) {
       std::vector<std::pair<std::uint32_t, std::uint32_t>> expected, given;
       for (std::size_t i = b * 256; i < b * 256 + 256; ++i) {
@@ -78,7 +78,8 @@ TEST_CASE("classic: a merge sort of pairs, up and down, and a bitonic one") {
   std::vector<std::uint32_t> places(512);
   for (std::uint32_t i = 0; i < 512; ++i) places[i] = i;
   const auto key = upload(std::vector<std::uint32_t>(512)), value = upload(std::vector<std::uint32_t>(512));
-  launch(module()->kernel("bitonicSortShared1"), {.grid = {2}, .block = {128}}, key, value, upload(keys), upload(places));
+  launch(module()->untyped_kernel("bitonicSortShared1"), {.grid = {2}, .block = {128}}, key, value, upload(keys),
+         upload(places));
   for (std::size_t b = 0; b < 2; ++b) {
     const auto first = static_cast<std::ptrdiff_t>(b * 256);
     std::vector<std::uint32_t> expected(keys.begin() + first, keys.begin() + first + 256);
@@ -95,8 +96,8 @@ TEST_CASE("classic: the cosine transform of 8 x 8, in place by rows and columns"
   constexpr int width = 64, height = 32;
   const auto image = random_floats(width * height, 7);
   const auto out = upload(std::vector<float>(image.size()));
-  launch(module()->kernel("CUDAkernel2DCT"), {.grid = {width / 32, height / 16}, .block = {8, 4, 2}}, out, upload(image),
-         width);
+  launch(module()->untyped_kernel("CUDAkernel2DCT"), {.grid = {width / 32, height / 16}, .block = {8, 4, 2}}, out,
+         upload(image), width);
   std::vector<double> expected(image.size());
   const auto basis = [](int u, int x) {
     return (u == 0 ? std::sqrt(0.125) : 0.5) * std::cos((2 * x + 1) * u * std::numbers::pi / 16);
@@ -126,7 +127,7 @@ TEST_CASE("classic: Sobol's numbers") {
     }
   }
   const auto out = upload(std::vector<float>(n * dimensions));
-  launch(module()->kernel("sobolGPU_kernel"), {.grid = {4, dimensions}, .block = {64}}, static_cast<unsigned>(n),
+  launch(module()->untyped_kernel("sobolGPU_kernel"), {.grid = {4, dimensions}, .block = {64}}, static_cast<unsigned>(n),
          static_cast<unsigned>(dimensions), upload(directions), out);
   std::vector<double> expected(n * dimensions);
   for (std::size_t d = 0; d < dimensions; ++d) {
@@ -145,7 +146,7 @@ TEST_CASE("classic: a histogram of 256 bins in parts for 32 threads each") {
   std::vector<std::uint32_t> data(5000), expected(256), given(256);
   for (std::size_t i = 0; i < 5000; ++i) data[i] = low[i] | high[i] << 16U;
   const auto parts = upload(std::vector<std::uint32_t>(3 * 256));
-  launch(module()->kernel("histogram256Kernel"), {.grid = {3}, .block = {192}}, parts, upload(data), 5000U);
+  launch(module()->untyped_kernel("histogram256Kernel"), {.grid = {3}, .block = {192}}, parts, upload(data), 5000U);
   for (const std::uint32_t v : data) {
     for (unsigned shift = 0; shift < 32; shift += 8) ++expected[v >> shift & 255U];
   }
@@ -160,7 +161,7 @@ TEST_CASE("classic: a convolution of columns with a halo") {
   stream->copy(Span<float>(reinterpret_cast<float*>(module()->global("c_Kernel").data()), kernel.size()), kernel);
   stream->synchronize();
   const auto out = upload(std::vector<float>(image.size()));
-  launch(module()->kernel("convolutionColumnsKernel"), {.grid = {width / 16, height / 32}, .block = {16, 8}}, out,
+  launch(module()->untyped_kernel("convolutionColumnsKernel"), {.grid = {width / 16, height / 32}, .block = {16, 8}}, out,
          upload(image), width, height, width);
   std::vector<double> expected;
   for (int y = 0; y < height; ++y) {
@@ -180,7 +181,7 @@ TEST_CASE("classic: Haar wavelets over all levels of a block") {
   constexpr unsigned blocks = 2, threads = 64, n = blocks * threads * 2, levels = 7;
   const auto in = random_floats(n, 13);
   const auto out = upload(std::vector<float>(n)), top = upload(std::vector<float>(blocks));
-  launch(module()->kernel("dwtHaar1D"),
+  launch(module()->untyped_kernel("dwtHaar1D"),
          {.grid = {blocks}, .block = {threads}, .shared_memory_bytes = 4 * (threads * 2 + 32)}, upload(in), out, top, levels,
          n / 2, static_cast<int>(threads));
   std::vector<double> expected(n), signal(in.begin(), in.end());

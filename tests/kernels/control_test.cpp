@@ -17,14 +17,14 @@ std::vector<int> ran(const char* kernel, const LaunchConfig& config, std::size_t
   if constexpr (sizeof...(Args) > 0) {
     const auto in = std::get<0>(std::tie(args...));
     if constexpr (std::is_same_v<decltype(in), const std::vector<int>>) {
-      std::apply(
-          [&](const auto&, const auto&... rest) { launch(module()->kernel(kernel), config, upload(in), out, rest...); },
-          std::tie(args...));
+      std::apply([&](const auto&,
+                     const auto&... rest) { launch(module()->untyped_kernel(kernel), config, upload(in), out, rest...); },
+                 std::tie(args...));
     } else {
-      launch(module()->kernel(kernel), config, out, args...);
+      launch(module()->untyped_kernel(kernel), config, out, args...);
     }
   } else {
-    launch(module()->kernel(kernel), config, out);
+    launch(module()->untyped_kernel(kernel), config, out);
   }
   return download(out);
 }
@@ -79,7 +79,7 @@ TEST_CASE("values of all kinds live across barriers") {
   std::vector<float> in(32);
   for (std::size_t i = 0; i < 32; ++i) in[i] = static_cast<float>(i * i);
   const auto out = upload(std::vector<float>(32));
-  launch(module()->kernel("kept"), {.grid = {1}, .block = {32}}, upload(in), out);
+  launch(module()->untyped_kernel("kept"), {.grid = {1}, .block = {32}}, upload(in), out);
   for (std::size_t i = 0; i < 32; ++i) {
     const auto t = static_cast<float>(i);
     const float expected = in[i] + 4 + (in[i] + in[31 - i] + 4) + 3 + in[i] + 2 * in[i] + in[i] + in[i] + 2 * (2 + t) +

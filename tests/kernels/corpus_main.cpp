@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "core/kernel_bundle_format.hpp"
 #include "tests/kernels/corpus.hpp"
 #include "tests/kernels/device_compilers.hpp"

@@ -51,7 +51,7 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   const auto out = upload(std::vector<int>(1000));
   const auto says = [&](const char* kernel, const char* place, const char* cause, const auto& argument) {
     CAPTURE(kernel);
-    const Error error = launch_error(module()->kernel(kernel), two_blocks, out, argument);
+    const Error error = launch_error(module()->untyped_kernel(kernel), two_blocks, out, argument);
     CAPTURE(error.what());
     CHECK(error.errc() == Errc::device_fault);
     CHECK(has(error.what(), "kernel '" + std::string(kernel) + "' on host:0"));
@@ -68,16 +68,16 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   says("copy", "kernel.cu:22: ", "accesses address 0", static_cast<const void*>(nullptr));
   says("check", "kernel.cu:25: ", "the assertion 'blockIdx.x * blockDim.x + threadIdx.x < limit' of ", 12);
 
-  const Error inlined = launch_error(module()->kernel("read"), two_blocks, static_cast<const int*>(nullptr), out);
+  const Error inlined = launch_error(module()->untyped_kernel("read"), two_blocks, static_cast<const int*>(nullptr), out);
   CAPTURE(inlined.what());
   CHECK(has(inlined.what(), "kernel.cu:2: "));
   CompileOptions options;
   options.debug = true;
   const ModulePtr for_debugger = host().compile(source, options);
-  const Error debugged = launch_error(for_debugger->kernel("write"), two_blocks, out, nowhere);
+  const Error debugged = launch_error(for_debugger->untyped_kernel("write"), two_blocks, out, nowhere);
   CAPTURE(debugged.what());
   CHECK(has(debugged.what(), "host:0: kernel.cu:8: thread 0 of block (1, 0, 0)"));
-  launch(module()->kernel("check"), two_blocks, out, 16);
+  launch(module()->untyped_kernel("check"), two_blocks, out, 16);
   CHECK(std::accumulate(out.data(), out.data() + 16, 0) == 16);
 }
 
@@ -85,11 +85,11 @@ TEST_CASE("faults on all workers at once are one error, and the next launch work
   const auto out = upload(std::vector<int>(64 * 8));
   const StreamPtr stream = host().create_stream();
   for (int i = 0; i < 20; ++i) {
-    stream->launch(module()->kernel("check"), {.grid = {64}, .block = {8}}, out, 0);
+    stream->launch(module()->untyped_kernel("check"), {.grid = {64}, .block = {8}}, out, 0);
     CHECK_THROWS_AS(stream->synchronize(), Error);
-    stream->launch(module()->kernel("write"), {.grid = {64}, .block = {8}}, out, nowhere);
+    stream->launch(module()->untyped_kernel("write"), {.grid = {64}, .block = {8}}, out, nowhere);
     CHECK_THROWS_AS(stream->synchronize(), Error);
-    stream->launch(module()->kernel("check"), {.grid = {64}, .block = {8}}, out, 64 * 8);
+    stream->launch(module()->untyped_kernel("check"), {.grid = {64}, .block = {8}}, out, 64 * 8);
     CHECK_NOTHROW(stream->synchronize());
   }
   CHECK(download(out) == std::vector<int>(64 * 8, 1));
@@ -107,10 +107,10 @@ extern "C" __global__ void chain(int* out, int* p) {
 })");
   const auto out = upload(std::vector<int>(1));
   constexpr int blocks = 200000;
-  CHECK(has(launch_error(kernels->kernel("many"), {.grid = {blocks}}, out, nowhere).what(), "kernel.cu:3: "));
+  CHECK(has(launch_error(kernels->untyped_kernel("many"), {.grid = {blocks}}, out, nowhere).what(), "kernel.cu:3: "));
   CHECK(out.data()[0] < blocks * 1000);
   out.data()[0] = 0;
-  CHECK(has(launch_error(kernels->kernel("chain"), {.grid = {16}}, out, nowhere).what(), "kernel.cu:7: "));
+  CHECK(has(launch_error(kernels->untyped_kernel("chain"), {.grid = {16}}, out, nowhere).what(), "kernel.cu:7: "));
 }
 
 TEST_CASE("a block of a cooperative launch that crashes does not keep the others waiting") {
@@ -118,7 +118,7 @@ TEST_CASE("a block of a cooperative launch that crashes does not keep the others
 extern "C" __global__ void k(int* out, int* p) {
   if (blockIdx.x == 2) *p = 1;
   cooperative_groups::this_grid().sync();
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = upload(std::vector<int>(1));
   const Error error = launch_error(kernel, {.grid = {4}, .block = {4}, .cooperative = true}, out, nowhere);
   CAPTURE(error.what());
@@ -131,8 +131,8 @@ TEST_CASE("a crash within a graph is an error of the stream that replays it") {
   const StreamPtr stream = host().create_stream();
   const auto graph = stream
                          ->capture([&](Stream& s) {
-                           s.launch(module()->kernel("write"), two_blocks, out, nowhere);
-                           s.launch(module()->kernel("check"), two_blocks, out, 16);
+                           s.launch(module()->untyped_kernel("write"), two_blocks, out, nowhere);
+                           s.launch(module()->untyped_kernel("check"), two_blocks, out, 16);
                          })
                          ->instantiate();
   for (int i = 0; i < 3; ++i) {

@@ -13,8 +13,8 @@
 
 #include "backends/cuda/toolkit_headers.hpp"
 #include "backends/gpu/device_headers.hpp"
-#include "backends/host/child_process.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 
 namespace weir::test {
 namespace {

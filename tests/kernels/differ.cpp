@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/random_program.hpp"
 #include "weir/weir.hpp"
@@ -74,7 +74,7 @@ Results run(const Way& w, const std::string& program) {
     const auto inputs = device.allocate<unsigned>(program_inputs);
     stream->copy(inputs, in);
     for (unsigned k = 0; k < kernels_in_a_program; ++k) {
-      const auto kernel = module->kernel(fmt::format("k{}", k));
+      const auto kernel = module->untyped_kernel(fmt::format("k{}", k));
       for (const Launch& l : launches) {
         const std::size_t threads = l.threads();
         std::vector<unsigned> out(threads + program_sums);

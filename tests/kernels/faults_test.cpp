@@ -59,23 +59,24 @@ TEST_CASE("a barrier that some threads pass by is an error of the stream, which 
   const auto out = upload(std::vector<int>(64));
   std::vector<int> some(64, 1);
   some[10] = some[20] = 0;
-  const Error error = launch_error(module()->kernel("skipped"), {.grid = {3}, .block = {64}}, upload(some), out);
+  const Error error = launch_error(module()->untyped_kernel("skipped"), {.grid = {3}, .block = {64}}, upload(some), out);
   CHECK(error.errc() == Errc::device_fault);
   CAPTURE(error.what());
   CHECK(has(error.what(), "kernel 'skipped' on host:0"));
   CHECK(has(error.what(), "kernel.cu:"));
   CHECK(has(error.what(), " of the 64 threads of block ("));
   CHECK(has(error.what(), "reach __syncthreads"));
-  launch(module()->kernel("skipped"), {.grid = {3}, .block = {64}}, upload(std::vector<int>(64, 0)), out);
+  launch(module()->untyped_kernel("skipped"), {.grid = {3}, .block = {64}}, upload(std::vector<int>(64, 0)), out);
   CHECK(download(out) == std::vector<int>(64, 1));
 
   some[10] = 3;
-  CHECK(has(launch_error(module()->kernel("skipped_in_a_loop"), {.grid = {1}, .block = {64}}, upload(some), out).what(),
+  CHECK(has(
+      launch_error(module()->untyped_kernel("skipped_in_a_loop"), {.grid = {1}, .block = {64}}, upload(some), out).what(),
+      " of the 64 threads"));
+  CHECK(has(launch_error(module()->untyped_kernel("skipped_by_return_of_a_function"), {.grid = {1}, .block = {64}},
+                         upload(some), out)
+                .what(),
             " of the 64 threads"));
-  CHECK(
-      has(launch_error(module()->kernel("skipped_by_return_of_a_function"), {.grid = {1}, .block = {64}}, upload(some), out)
-              .what(),
-          " of the 64 threads"));
 }
 
 TEST_CASE("a captured launch keeps its shared memory's size, and its errors are the replaying stream's") {
@@ -87,7 +88,7 @@ TEST_CASE("a captured launch keeps its shared memory's size, and its errors are 
   else __syncthreads();
   out[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   std::vector<int> numbers(128);
   for (int i = 0; i < 128; ++i) numbers[static_cast<std::size_t>(i)] = i;
   const auto in = upload(numbers), out = upload(std::vector<int>(128));
@@ -117,7 +118,7 @@ extern "C" __global__ void k(const int* in, int* out) {
   out[threadIdx.x] = v + 0 * __shfl_up(v, 1) + 0 * __shfl_xor(v, 1, 8) + *p;
   out[blockDim.x + threadIdx.x] = __any(in[threadIdx.x] == 3) + 2 * __all(in[threadIdx.x] >= 0) + 4 * __popcll(__ballot(1));
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   const auto width = static_cast<std::size_t>(host().properties().warp_size), n = 2 * width;
   std::vector<int> in(n);
   for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<int>(i * 7 % 50);
@@ -138,7 +139,7 @@ __global__ void turns(unsigned n, unsigned step, unsigned* out) {
   for (unsigned i = threadIdx.x; i < n; i += step) ++taken;
   out[threadIdx.x] = taken;
 })")
-                          ->kernel("turns");
+                          ->untyped_kernel("turns");
   const auto out = upload(std::vector<unsigned>(threads));
   launch(kernel, {.grid = {1}, .block = {threads}}, n, step, out);
   std::vector<unsigned> expected;
@@ -158,8 +159,8 @@ TEST_CASE("lanes beyond the block's end, and those that have ended, count for no
   const auto out = upload(std::vector<int>(64));
   std::vector<int> some(64, 1);
   some[33] = 0;
-  CHECK_NOTHROW(launch(module()->kernel("named_lanes"), {.grid = {1}, .block = {20}}, upload(some), out));
-  launch(module()->kernel("last_branch"), {.grid = {1}, .block = {64}}, upload(some), out);
+  CHECK_NOTHROW(launch(module()->untyped_kernel("named_lanes"), {.grid = {1}, .block = {20}}, upload(some), out));
+  launch(module()->untyped_kernel("last_branch"), {.grid = {1}, .block = {64}}, upload(some), out);
   CHECK(std::vector<int>(out.data(), out.data() + 4) == std::vector<int>{6, 6, 6, 6});
   CHECK(std::vector<int>(out.data() + 32, out.data() + 36) == std::vector<int>{3, 0, 4, 4});
 }
@@ -189,7 +190,7 @@ extern "C" __global__ void k(const int* in, int* out) {
   out[threadIdx.x] = s[0] + sum<int>(1);
 })",
                                        options)
-                              ->kernel("k");
+                              ->untyped_kernel("k");
       const auto out = upload(std::vector<int>(32));
       launch(kernel, {.grid = {1}, .block = {64}}, in, out);
       CHECK(download(out) == std::vector<int>(32, 96));
@@ -205,7 +206,7 @@ extern "C" __global__ void k(int* out) {
   __syncthreads();
   out[threadIdx.x] = outside[blockDim.x - 1 - threadIdx.x];
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   CHECK_NOTHROW(launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 227 * 1024}, out));
   CHECK_THROWS_AS(launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 227 * 1024 + 1}, out), Error);
   CHECK(kernel->max_active_blocks(64, 200 * 1024) == 1);

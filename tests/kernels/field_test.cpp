@@ -20,7 +20,8 @@ TEST_CASE("field: attention with a running softmax") {
   const auto out = upload(std::vector<float>(n * d));
   LaunchConfig config{2, 32};
   config.shared_memory_bytes = (2 * 8 * d + 32 * 8) * sizeof(float);
-  launch(module()->kernel("attention<16, 8>"), config, upload(q), upload(k), upload(v), out, static_cast<int>(n), 0.25F);
+  launch(module()->untyped_kernel("attention<16, 8>"), config, upload(q), upload(k), upload(v), out, static_cast<int>(n),
+         0.25F);
   std::vector<double> expected(n * d);
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<double> p(n);
@@ -39,7 +40,7 @@ TEST_CASE("field: a convolution with a halo and a filter in constant memory") {
   constexpr int width = 45, height = 37;
   const auto in = random_floats(width * height, 4);
   const auto out = upload(std::vector<float>(width * height));
-  launch(module()->kernel("convolve"), {{3, 3}, {20, 20}}, upload(in), out, width, height);
+  launch(module()->untyped_kernel("convolve"), {{3, 3}, {20, 20}}, upload(in), out, width, height);
   constexpr std::array<double, 5> weights = {1, 4, 6, 4, 1};
   std::vector<double> expected(width * height);
   for (int y = 0; y < height; ++y)
@@ -57,7 +58,7 @@ TEST_CASE("field: a product of which each thread computes four by four") {
   constexpr std::size_t m = 64, n = 96, k = 40;
   const auto a = random_floats(m * k, 5), b = random_floats(k * n, 6), c = random_floats(m * n, 7);
   const auto out = upload(c);
-  launch(module()->kernel("gemm<32, 32, 8, 4, 4>"), {{3, 2}, 64}, static_cast<int>(m), static_cast<int>(n),
+  launch(module()->untyped_kernel("gemm<32, 32, 8, 4, 4>"), {{3, 2}, 64}, static_cast<int>(m), static_cast<int>(n),
          static_cast<int>(k), 2.0F, upload(a), upload(b), 0.5F, out);
   std::vector<double> expected(m * n);
   for (std::size_t i = 0; i < m; ++i)
@@ -73,7 +74,7 @@ TEST_CASE("field: a softmax by pairs of greatest and sum") {
   constexpr std::size_t rows = 6, n = 77;
   const auto x = random_floats(rows * n, 8, -8, 8);
   const auto y = upload(std::vector<float>(rows * n));
-  launch(module()->kernel("online_softmax"), {3, 64}, upload(x), y, static_cast<int>(n));
+  launch(module()->untyped_kernel("online_softmax"), {3, 64}, upload(x), y, static_cast<int>(n));
   std::vector<double> expected;
   for (std::size_t r = 0; r < rows; ++r) {
     double sum = 0;
@@ -87,7 +88,7 @@ TEST_CASE("field: mean and variance by structs that go through shuffles") {
   constexpr std::size_t rows = 3, n = 500;
   const auto x = random_floats(rows * n, 9, 2, 3);
   const auto out = upload(std::vector<float>(rows * 2));
-  launch(module()->kernel("welford"), {rows, 128}, upload(x), out, static_cast<int>(n));
+  launch(module()->untyped_kernel("welford"), {rows, 128}, upload(x), out, static_cast<int>(n));
   std::vector<double> expected;
   for (std::size_t r = 0; r < rows; ++r) {
     double sum = 0, squares = 0;
@@ -103,14 +104,14 @@ TEST_CASE("field: the greatest by packed atomics, a sum by compare and swap") {
   x[1234] = x[2345] = 2;
   const auto best = upload(std::vector<std::uint64_t>(1));
   const auto sum = upload(std::vector<double>(1));
-  launch(module()->kernel("argmax_packed"), {4, 96}, upload(x), 3000, best, sum);
+  launch(module()->untyped_kernel("argmax_packed"), {4, 96}, upload(x), 3000, best, sum);
   CHECK(static_cast<std::int32_t>(~static_cast<std::uint32_t>(best.data()[0])) == 1234);
   CHECK(sum.data()[0] == doctest::Approx(std::accumulate(x.begin(), x.end(), 0.0)).epsilon(1e-12));
 }
 
 TEST_CASE("field: random numbers by counter, stored as vectors") {
   const auto out = upload(std::vector<std::uint32_t>(400));
-  launch(module()->kernel("random_vec<4>"), {2, 32}, out, 400, std::uint64_t{0x123456789abcdef0});
+  launch(module()->untyped_kernel("random_vec<4>"), {2, 32}, out, 400, std::uint64_t{0x123456789abcdef0});
   for (std::uint32_t i = 0; i < 100; ++i) {
     std::array<std::uint32_t, 4> c = {i, 0, 0, 0};
     std::array<std::uint32_t, 2> key = {0x9abcdef0U, 0x12345678U};
@@ -134,7 +135,7 @@ TEST_CASE("field: rows of a sparse matrix by parts of a warp") {
   }
   const auto val = random_floats(col.size(), 11), x = random_floats(rows, 12);
   const auto y = upload(std::vector<float>(rows));
-  launch(module()->kernel("spmv_vector<8>"), {9, 64}, rows, upload(ptr), upload(col), upload(val), upload(x), y);
+  launch(module()->untyped_kernel("spmv_vector<8>"), {9, 64}, rows, upload(ptr), upload(col), upload(val), upload(x), y);
   std::vector<double> expected(rows);
   for (std::size_t r = 0; r < rows; ++r)
     for (auto j = static_cast<std::size_t>(ptr[r]); j < static_cast<std::size_t>(ptr[r + 1]); ++j)
@@ -146,7 +147,7 @@ TEST_CASE("field: columns of an image") {
   constexpr int channels = 2, size = 9, k = 3, columns = 5;
   const auto im = random_floats(channels * size * size, 13);
   const auto col = upload(std::vector<float>(channels * k * k * columns * columns));
-  launch(module()->kernel("im2col"), {2, 16}, channels * columns * columns, upload(im), size, size, k, 1, 2, columns,
+  launch(module()->untyped_kernel("im2col"), {2, 16}, channels * columns * columns, upload(im), size, size, k, 1, 2, columns,
          columns, col);
   std::vector<float> expected;
   for (int c = 0; c < channels * k * k; ++c)
@@ -171,8 +172,8 @@ TEST_CASE("field: the distance of two words along a wavefront") {
   const auto result = upload(std::vector<int>(1));
   LaunchConfig config{1, 64};
   config.shared_memory_bytes = 3 * (n + 1) * sizeof(int) + n;
-  launch(module()->kernel("edit_distance"), config, upload(std::vector<char>(a.begin(), a.end())), static_cast<int>(n),
-         upload(std::vector<char>(b.begin(), b.end())), static_cast<int>(m), result);
+  launch(module()->untyped_kernel("edit_distance"), config, upload(std::vector<char>(a.begin(), a.end())),
+         static_cast<int>(n), upload(std::vector<char>(b.begin(), b.end())), static_cast<int>(m), result);
   CHECK(result.data()[0] == d[n][m]);
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("field: tridiagonal systems by cyclic reduction") {
   const auto out = upload(std::vector<double>(systems * n));
   LaunchConfig config{systems, n};
   config.shared_memory_bytes = 4 * n * sizeof(double);
-  launch(module()->kernel("tridiagonal"), config, upload(a), upload(b), upload(c), upload(d), out);
+  launch(module()->untyped_kernel("tridiagonal"), config, upload(a), upload(b), upload(c), upload(d), out);
   CHECK(difference(download(out), x) < 1e-12);
 }
 
@@ -210,7 +211,7 @@ TEST_CASE("field: a Cholesky factor for each block") {
   const auto out = upload(product);
   LaunchConfig config{2, 32};
   config.shared_memory_bytes = n * n * sizeof(float);
-  launch(module()->kernel("cholesky"), config, out, static_cast<int>(n));
+  launch(module()->untyped_kernel("cholesky"), config, out, static_cast<int>(n));
   CHECK(difference(download(out), lower) < 1e-4);
 }
 
@@ -219,7 +220,7 @@ TEST_CASE("field: blocks that take work from a queue") {
   for (const int length : lengths) expected.push_back(length * (length - 1) / 2);
   const auto head = upload(std::vector<unsigned>(1));
   const auto out = upload(std::vector<int>(50, -1));
-  launch(module()->kernel("work_queue"), {4, 64}, head, upload(lengths), 50, out);
+  launch(module()->untyped_kernel("work_queue"), {4, 64}, head, upload(lengths), 50, out);
   CHECK(download(out) == expected);
   CHECK(head.data()[0] == 54);
 }
@@ -238,7 +239,7 @@ TEST_CASE("field: shortest paths until nothing changes") {
     }
   expected.push_back(1);
   const auto out = upload(distance);
-  launch(module()->kernel("relax"), {1, 128}, upload(from), upload(to), upload(weight), edges, out, nodes);
+  launch(module()->untyped_kernel("relax"), {1, 128}, upload(from), upload(to), upload(weight), edges, out, nodes);
   CHECK(download(out) == expected);
 }
 
@@ -248,7 +249,8 @@ TEST_CASE("field: a scan without bank conflicts") {
   const auto out = upload(std::vector<float>(n));
   LaunchConfig config{1, n / 2};
   config.shared_memory_bytes = (n + n / 32) * sizeof(float);
-  launch(module()->kernel("prescan"), config, out, upload(std::vector<float>(in.begin(), in.end())), static_cast<int>(n));
+  launch(module()->untyped_kernel("prescan"), config, out, upload(std::vector<float>(in.begin(), in.end())),
+         static_cast<int>(n));
   int sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
     CHECK(out.data()[i] == static_cast<float>(sum));
@@ -261,7 +263,7 @@ TEST_CASE("field: all shortest paths by tiles") {
   auto w = random_ints(n * n, 21, 1, 1000);
   for (std::size_t i = 0; i < n; ++i) w[i * n + i] = 0;
   const auto out = upload(w);
-  launch(module()->kernel("floyd_warshall"), {1, {8, 8}}, out, static_cast<int>(n));
+  launch(module()->untyped_kernel("floyd_warshall"), {1, {8, 8}}, out, static_cast<int>(n));
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) w[i * n + j] = std::min(w[i * n + j], w[i * n + k] + w[k * n + j]);
@@ -271,7 +273,7 @@ TEST_CASE("field: all shortest paths by tiles") {
 TEST_CASE("field: the smallest by lists in registers and a tournament") {
   auto in = random_ints(1000, 22, 0, 100000);
   const auto out = upload(std::vector<int>(4));
-  launch(module()->kernel("smallest_k<4>"), {1, 128}, upload(in), 1000, out);
+  launch(module()->untyped_kernel("smallest_k<4>"), {1, 128}, upload(in), 1000, out);
   std::sort(in.begin(), in.end());
   CHECK(download(out) == std::vector<int>(in.begin(), in.begin() + 4));
 }
@@ -283,7 +285,7 @@ TEST_CASE("field: gradients of a layer norm's weights") {
   const auto dg = upload(std::vector<float>(cols)), db = upload(std::vector<float>(cols));
   LaunchConfig config{3, {16, 8}};
   config.shared_memory_bytes = 2 * 16 * 8 * sizeof(float);
-  launch(module()->kernel("gamma_beta_backward"), config, upload(dy), upload(x), upload(mean), upload(rstd),
+  launch(module()->untyped_kernel("gamma_beta_backward"), config, upload(dy), upload(x), upload(mean), upload(rstd),
          static_cast<int>(rows), static_cast<int>(cols), dg, db);
   std::vector<double> gamma(cols), beta(cols);
   for (std::size_t i = 0; i < rows * cols; ++i) {
@@ -305,7 +307,7 @@ TEST_CASE("field: half precision by pairs, with a tail") {
     up.push_back(bits[i * 3 % 5]);
   }
   const auto out = upload(std::vector<std::uint16_t>(n));
-  launch(module()->kernel("swiglu_half"), {1, 32}, upload(gate), upload(up), out, static_cast<int>(n));
+  launch(module()->untyped_kernel("swiglu_half"), {1, 32}, upload(gate), upload(up), out, static_cast<int>(n));
   const auto value = [](std::uint16_t half) {
     const double m = (half & 0x3FF) / 1024.0 + 1;
     return std::ldexp(half & 0x8000 ? -m : m, (half >> 10 & 31) - 15);
@@ -321,7 +323,7 @@ TEST_CASE("field: half precision by pairs, with a tail") {
 TEST_CASE("field: a sum by a block's tiles") {
   const auto in = random_ints(5000, 27, -100, 100);
   const auto total = upload(std::vector<int>(1));
-  launch(module()->kernel("sum_by_tiles"), {3, 128}, upload(in), 5000, total);
+  launch(module()->untyped_kernel("sum_by_tiles"), {3, 128}, upload(in), 5000, total);
   CHECK(total.data()[0] == std::accumulate(in.begin(), in.end(), 0));
 }
 
@@ -331,9 +333,9 @@ TEST_CASE("field: labels of a picture's parts") {
   const std::vector<unsigned char> image(random.begin(), random.end());
   const auto labels = upload(std::vector<int>(n));
   const auto picture = upload(image);
-  launch(module()->kernel("label_init"), {4, 64}, labels, n);
-  launch(module()->kernel("label_unite"), {{5, 4}, {8, 8}}, picture, labels, width, height);
-  launch(module()->kernel("label_flatten"), {4, 64}, labels, n);
+  launch(module()->untyped_kernel("label_init"), {4, 64}, labels, n);
+  launch(module()->untyped_kernel("label_unite"), {{5, 4}, {8, 8}}, picture, labels, width, height);
+  launch(module()->untyped_kernel("label_flatten"), {4, 64}, labels, n);
   std::vector<int> expected(n);
   std::iota(expected.begin(), expected.end(), 0);
   for (bool changed = true; changed;) {
@@ -358,7 +360,7 @@ TEST_CASE("field: passes of a bitonic sort of keys with values") {
     std::vector<unsigned> places(n);
     std::iota(places.begin(), places.end(), 0U);
     const auto values = upload(places);
-    const auto kernel = module()->kernel(name);
+    const auto kernel = module()->untyped_kernel(name);
     for (unsigned k = 2; k <= n; k *= 2)
       for (unsigned j = k / 2; j > 0; j /= 2) launch(kernel, {2, 128}, keys, values, j, k);
     std::vector<unsigned> expected(random.begin(), random.end());
@@ -376,8 +378,8 @@ TEST_CASE("field: sums over segments that a search finds") {
   const auto n = static_cast<std::size_t>(ends.back());
   const auto values = random_floats(n, 31);
   const auto sums = upload(std::vector<float>(60));
-  launch(module()->kernel("segment_sums"), {static_cast<unsigned>((n + 255) / 256), 256}, upload(values), upload(ends), 60,
-         static_cast<int>(n), sums);
+  launch(module()->untyped_kernel("segment_sums"), {static_cast<unsigned>((n + 255) / 256), 256}, upload(values),
+         upload(ends), 60, static_cast<int>(n), sums);
   std::vector<double> expected(60);
   for (std::size_t s = 0, i = 0; s < 60; ++s)
     for (; i < static_cast<std::size_t>(ends[s]); ++i) expected[s] += values[i];

@@ -10,7 +10,7 @@ namespace {
 template <class... Args>
 std::vector<int> ran(const char* kernel, unsigned threads, const Args&... args) {
   const auto out = upload(std::vector<int>(threads));
-  launch(corpus("fine_print")->kernel(kernel), {.grid = {1}, .block = {threads}}, out, args...);
+  launch(corpus("fine_print")->untyped_kernel(kernel), {.grid = {1}, .block = {threads}}, out, args...);
   return download(out);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("operators that change an object of each thread's own") {
 
 TEST_CASE("objects that each thread changes by an operator or a conversion of their class") {
   const auto out = upload(std::vector<int>(64));
-  launch(corpus("own_objects")->kernel("changed_by_operators"), {.grid = {1}, .block = {64}}, out);
+  launch(corpus("own_objects")->untyped_kernel("changed_by_operators"), {.grid = {1}, .block = {64}}, out);
   const auto given = download(out);
   for (int t = 0; t < 64; ++t) {
     const int element = 3 + t, followed = t > 2 ? 6 : 5, asked = t > 4 ? 8 : 7, member = t > 6 ? 11 : 9, divided = 11 - t;
@@ -73,7 +73,7 @@ TEST_CASE("objects that each thread changes by an operator or a conversion of th
 
 TEST_CASE("objects that each thread changes by another object that refers to them") {
   const auto out = upload(std::vector<int>(64));
-  launch(corpus("own_objects")->kernel("changed_by_others"), {.grid = {1}, .block = {64}}, out);
+  launch(corpus("own_objects")->untyped_kernel("changed_by_others"), {.grid = {1}, .block = {64}}, out);
   const auto given = download(out);
   for (int t = 0; t < 64; ++t) {
     const int added = 3 + t, restored = 5 + t, listed = 7 + 2 * t, kept = 9 + t, grouped = 1 + 2 * t + t;
@@ -130,7 +130,8 @@ TEST_CASE("functions of a namespace with names of the language's") {
 
 TEST_CASE("references to what is not there, which nobody reads") {
   const auto out = upload(std::vector<int>(64));
-  launch(corpus("fine_print")->kernel("unread_references"), {.grid = {1}, .block = {64}}, out, static_cast<int*>(nullptr));
+  launch(corpus("fine_print")->untyped_kernel("unread_references"), {.grid = {1}, .block = {64}}, out,
+         static_cast<int*>(nullptr));
   const auto given = download(out);
   for (int t = 0; t < 64; ++t) CHECK(given[static_cast<std::size_t>(t)] == (t ^ 1) * 101);
 }

@@ -15,7 +15,7 @@ TEST_CASE("stencils with halos, in one and three dimensions") {
   constexpr int n = 500;
   const auto in = random_floats(n, 1);
   const auto out = upload(std::vector<float>(n));
-  launch(module()->kernel("stencil_1d"), grid_for(n, 64), upload(in), out, n);
+  launch(module()->untyped_kernel("stencil_1d"), grid_for(n, 64), upload(in), out, n);
   std::vector<double> expected(n);
   for (int i = 0; i < n; ++i) {
     for (int o = -3; o <= 3; ++o) {
@@ -29,7 +29,7 @@ TEST_CASE("stencils with halos, in one and three dimensions") {
   constexpr int nx = 19, ny = 11, nz = 7;
   const auto volume = random_floats(nx * ny * nz, 2);
   const auto result = upload(std::vector<float>(volume.size()));
-  launch(module()->kernel("stencil_3d"), {.grid = {3, 3}, .block = {8, 4}}, upload(volume), result, nx, ny, nz);
+  launch(module()->untyped_kernel("stencil_3d"), {.grid = {3, 3}, .block = {8, 4}}, upload(volume), result, nx, ny, nz);
   expected.assign(volume.size(), 0);
   const auto at = [&](int x, int y, int z) {
     return x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz
@@ -53,7 +53,7 @@ TEST_CASE("the game of life") {
   const auto numbers = random_ints(width * height, 3, 0, 1);
   const std::vector<unsigned char> in(numbers.begin(), numbers.end());
   const auto out = upload(std::vector<unsigned char>(in.size()));
-  launch(module()->kernel("life"), {.grid = {3, 4}, .block = {32, 8}}, upload(in), out, width, height);
+  launch(module()->untyped_kernel("life"), {.grid = {3, 4}, .block = {32, 8}}, upload(in), out, width, height);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       int neighbours = 0;
@@ -78,7 +78,8 @@ TEST_CASE("bodies that attract each other, by tiles of vectors") {
   for (std::size_t i = 0; i < n; ++i)
     in.push_back({numbers[4 * i], numbers[4 * i + 1], numbers[4 * i + 2], std::fabs(numbers[4 * i + 3])});
   const auto out = upload(std::vector<float>(3 * n));
-  launch(module()->kernel("bodies"), {.grid = {3}, .block = {64}, .shared_memory_bytes = 64 * 16}, upload(in), out, n);
+  launch(module()->untyped_kernel("bodies"), {.grid = {3}, .block = {64}, .shared_memory_bytes = 64 * 16}, upload(in), out,
+         n);
   std::vector<double> expected(3 * n);
   for (std::size_t i = 0; i < n; ++i) {
     for (const Four& other : in) {
@@ -94,7 +95,7 @@ TEST_CASE("bodies that attract each other, by tiles of vectors") {
 TEST_CASE("a lattice Boltzmann step") {
   auto f = random_floats(9 * 256, 5, 0.5F, 1.0F);
   const auto out = upload(std::vector<float>(f.size()));
-  launch(module()->kernel("lattice"), {.grid = {1}, .block = {16, 16}}, upload(f), out, 0.8F);
+  launch(module()->untyped_kernel("lattice"), {.grid = {1}, .block = {16, 16}}, upload(f), out, 0.8F);
   const int cx[] = {0, 1, 0, -1, 0, 1, -1, -1, 1}, cy[] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
   std::vector<double> expected(f.size());
   for (int y = 0; y < 16; ++y) {
@@ -121,7 +122,7 @@ TEST_CASE("a lattice Boltzmann step") {
 
 TEST_CASE("blocks of three dimensions, and values too large for the stack") {
   const auto out = upload(std::vector<int>(30 * 12));
-  launch(module()->kernel("in_three_dimensions"), {.grid = {2, 2, 3}, .block = {5, 3, 2}}, out);
+  launch(module()->untyped_kernel("in_three_dimensions"), {.grid = {2, 2, 3}, .block = {5, 3, 2}}, out);
   for (int b = 0; b < 12; ++b) {
     for (int t = 0; t < 30; ++t) {
       CHECK(out.data()[b * 30 + t] ==
@@ -130,7 +131,7 @@ TEST_CASE("blocks of three dimensions, and values too large for the stack") {
   }
   const auto large = upload(std::vector<int>(50 * 1024));
   for (const unsigned block : {1024U, 3U, 512U}) {
-    launch(module()->kernel("large_values"), {.grid = {50}, .block = {block}}, large);
+    launch(module()->untyped_kernel("large_values"), {.grid = {50}, .block = {block}}, large);
     for (unsigned i = 0; i < 50 * block; ++i) {
       int sum = 0;
       for (int k = 0; k < 40; ++k) sum += (static_cast<int>(i % block) * k + static_cast<int>(i / block)) * (k % 3);

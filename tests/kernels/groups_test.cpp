@@ -16,8 +16,8 @@ TEST_SUITE_BEGIN("any warp width");
 TEST_CASE("sums of a block and of tiles, by a function of any group") {
   const auto in = random_ints(4 * 64, 1, -100, 100);
   const auto blocks = upload(std::vector<int>(4)), tiles = upload(std::vector<int>(16));
-  launch(module()->kernel("sums_of_groups"), {.grid = {4}, .block = {64}, .shared_memory_bytes = 256}, upload(in), blocks,
-         tiles);
+  launch(module()->untyped_kernel("sums_of_groups"), {.grid = {4}, .block = {64}, .shared_memory_bytes = 256}, upload(in),
+         blocks, tiles);
   for (long b = 0; b < 4; ++b) CHECK(blocks.data()[b] == std::accumulate(in.begin() + b * 64, in.begin() + (b + 1) * 64, 0));
   for (long t = 0; t < 16; ++t) CHECK(tiles.data()[t] == std::accumulate(in.begin() + t * 16, in.begin() + (t + 1) * 16, 0));
 }
@@ -25,7 +25,7 @@ TEST_CASE("sums of a block and of tiles, by a function of any group") {
 TEST_CASE("sums and greatest numbers of tiles, by templates") {
   const auto in = random_floats(3 * 128, 2);
   const auto out = upload(std::vector<float>(3 * 128 / 8 + 3 * 128 / 32)), greatest = upload(std::vector<float>(12));
-  launch(module()->kernel("sums_of_tiles"), {.grid = {3}, .block = {128}}, upload(in), out, greatest);
+  launch(module()->untyped_kernel("sums_of_tiles"), {.grid = {3}, .block = {128}}, upload(in), out, greatest);
   std::vector<double> expected, most;
   for (const long size : {8L, 32L}) {
     for (auto at = in.begin(); at != in.end(); at += size) {
@@ -41,7 +41,7 @@ TEST_CASE("every word of a tile") {
   constexpr int n = 96;
   const auto in = random_ints(n, 3, 0, 99);
   const auto out = upload(std::vector<int>(11 * n));
-  launch(module()->kernel("words_of_tiles"), {.grid = {1}, .block = {32, 3}}, upload(in), out);
+  launch(module()->untyped_kernel("words_of_tiles"), {.grid = {1}, .block = {32, 3}}, upload(in), out);
   for (int i = 0; i < n; ++i) {
     const int r = i % 16, first = i - r;
     const auto at = [&](int rank) { return in[static_cast<std::size_t>(first + rank)]; };
@@ -73,7 +73,7 @@ TEST_CASE("every word of a tile") {
 TEST_CASE("one atomic for all that come together, and a transposition") {
   const auto in = random_ints(5000, 4, -50, 50);
   const auto out = upload(std::vector<int>(5000)), counter = upload(std::vector<int>(1));
-  launch(module()->kernel("filter_in_groups"), {.grid = {6}, .block = {128}}, upload(in), out, counter, 5000);
+  launch(module()->untyped_kernel("filter_in_groups"), {.grid = {6}, .block = {128}}, upload(in), out, counter, 5000);
   std::vector<int> expected, given(out.data(), out.data() + counter.data()[0]);
   std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
   std::sort(expected.begin(), expected.end());
@@ -82,7 +82,7 @@ TEST_CASE("one atomic for all that come together, and a transposition") {
 
   const auto matrix = random_floats(48 * 48, 5);
   const auto turned = upload(std::vector<float>(48 * 48));
-  launch(module()->kernel("transposed_by_groups"), {.grid = {3, 3}, .block = {16, 16}}, upload(matrix), turned, 48);
+  launch(module()->untyped_kernel("transposed_by_groups"), {.grid = {3, 3}, .block = {16, 16}}, upload(matrix), turned, 48);
   for (std::size_t y = 0; y < 48; ++y) {
     for (std::size_t x = 0; x < 48; ++x) REQUIRE(turned.data()[x * 48 + y] == matrix[y * 48 + x]);
   }
@@ -93,7 +93,7 @@ TEST_CASE("scans of tiles and of threads that came together") {
   const auto in = random_ints(n, 7, 0, 99);
   const auto out = upload(std::vector<int>(5 * n));
   const auto products = upload(std::vector<double>(n));
-  launch(module()->kernel("scans_of_groups"), {.grid = {1}, .block = {n}}, upload(in), out, products);
+  launch(module()->untyped_kernel("scans_of_groups"), {.grid = {1}, .block = {n}}, upload(in), out, products);
   const auto width = static_cast<int>(warp_size());
   int sum = 0, most = 0, before = 0, least = 0;
   double product = 1;
@@ -115,7 +115,7 @@ TEST_CASE("tiles of the threads that came together") {
   constexpr int n = 160;
   const auto in = random_ints(n, 8, 0, 99);
   const auto out = upload(std::vector<int>(n));
-  launch(module()->kernel("parts_of_groups"), {.grid = {1}, .block = {n}}, upload(in), out);
+  launch(module()->untyped_kernel("parts_of_groups"), {.grid = {1}, .block = {n}}, upload(in), out);
   const auto width = static_cast<int>(warp_size());
   for (int first = 0; first < n; first += width) {
     std::vector<int> together;
@@ -134,7 +134,7 @@ TEST_CASE("threads that come together from two calls of a function") {
   constexpr std::size_t n = 160;
   const auto in = random_ints(n, 9, 0, 99);
   const auto counters = upload(std::vector<int>(2)), numbers = upload(std::vector<int>(2 * n));
-  launch(module()->kernel("counted_apart"), {.grid = {1}, .block = {n}}, upload(in), counters, numbers);
+  launch(module()->untyped_kernel("counted_apart"), {.grid = {1}, .block = {n}}, upload(in), counters, numbers);
   for (int rest = 0; rest < 2; ++rest) {
     std::vector<int> expected, given(numbers.data() + static_cast<std::size_t>(rest) * n,
                                      numbers.data() + static_cast<std::size_t>(rest) * n + counters.data()[rest]);
@@ -150,7 +150,7 @@ TEST_CASE("blocks of a cooperative launch wait for each other") {
   constexpr int n = 3000, steps = 7;
   const auto in = random_floats(n, 6);
   const auto a = upload(in), b = upload(std::vector<float>(n));
-  launch(module()->kernel("smoothed"), {.grid = {5}, .block = {64}, .cooperative = true}, a, b, n, steps);
+  launch(module()->untyped_kernel("smoothed"), {.grid = {5}, .block = {64}, .cooperative = true}, a, b, n, steps);
   std::vector<double> now(in.begin(), in.end()), next(n);
   for (int s = 0; s < steps; ++s) {
     for (std::size_t i = 0; i < n; ++i)

@@ -60,12 +60,12 @@ TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
   const auto x = random_floats(2 * n, 1), y = random_floats(2 * n, 2);
   const auto hx = halves(x), hy = halves(y);
   const auto out = upload(hy);
-  launch(module()->kernel("half_axpy"), {.grid = {3}, .block = {64}}, n, 0.75F, upload(hx), out);
+  launch(module()->untyped_kernel("half_axpy"), {.grid = {3}, .block = {64}}, n, 0.75F, upload(hx), out);
   for (std::size_t i = 0; i < 2 * n; ++i) {
     REQUIRE(std::fabs(of_bits(out.data()[i]) - half(0.75 * of_bits(hx[i]) + of_bits(hy[i]))) <= 0);
   }
   const auto dot = upload(std::vector<float>(1));
-  launch(module()->kernel("half_dot"), {.grid = {1}, .block = {128}}, upload(hx), upload(hy), dot, 2 * n);
+  launch(module()->untyped_kernel("half_dot"), {.grid = {1}, .block = {128}}, upload(hx), upload(hy), dot, 2 * n);
   double expected = 0;
   for (std::size_t i = 0; i < 2 * n; ++i) expected += of_bits(hx[i]) * of_bits(hy[i]);
   CHECK(std::fabs(static_cast<double>(dot.data()[0]) - expected) < 1e-3);
@@ -73,7 +73,7 @@ TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
   constexpr std::size_t side = 48;
   const auto a = halves(random_floats(side * side, 3)), b = halves(random_floats(side * side, 4));
   const auto c = upload(std::vector<std::uint16_t>(side * side));
-  launch(module()->kernel("half_product"), {.grid = {3, 3}, .block = {16, 16}}, upload(a), upload(b), c,
+  launch(module()->untyped_kernel("half_product"), {.grid = {3, 3}, .block = {16, 16}}, upload(a), upload(b), c,
          static_cast<int>(side));
   for (std::size_t i = 0; i < side * side; ++i) {
     double sum = 0;
@@ -89,7 +89,7 @@ TEST_CASE("half: every operation, rounded once") {
     in.push_back(special);
   const auto n = in.size();
   const auto out = upload(std::vector<float>(12 * n));
-  launch(module()->kernel("half_operations"), {.grid = {5}, .block = {128}}, upload(in), out, static_cast<int>(n));
+  launch(module()->untyped_kernel("half_operations"), {.grid = {5}, .block = {128}}, upload(in), out, static_cast<int>(n));
   for (std::size_t i = 0; i < n; ++i) {
     const double a = half(static_cast<double>(in[i])), b = half(static_cast<double>(in[n - 1 - i]));
     const auto given = [&](std::size_t k) { return static_cast<double>(out.data()[k * n + i]); };
@@ -120,7 +120,7 @@ TEST_CASE("bfloat16: every operation, and a softmax") {
   const auto in = random_floats(400, 6, -50, 50);
   const auto n = in.size();
   const auto out = upload(std::vector<float>(7 * n));
-  launch(module()->kernel("bfloat_operations"), {.grid = {4}, .block = {128}}, upload(in), out, static_cast<int>(n));
+  launch(module()->untyped_kernel("bfloat_operations"), {.grid = {4}, .block = {128}}, upload(in), out, static_cast<int>(n));
   for (std::size_t i = 0; i < n; ++i) {
     const double a = brain(static_cast<double>(in[i])), b = brain(static_cast<double>(in[n - 1 - i]));
     const auto given = [&](std::size_t k) { return static_cast<double>(out.data()[k * n + i]); };
@@ -137,8 +137,8 @@ TEST_CASE("bfloat16: every operation, and a softmax") {
   std::vector<std::uint16_t> bits;
   for (const float f : rows) bits.push_back(brain_bits(f));
   const auto soft = upload(std::vector<std::uint16_t>(2 * columns));
-  launch(module()->kernel("bfloat_softmax"), {.grid = {2}, .block = {128}, .shared_memory_bytes = columns * 4}, upload(bits),
-         soft, columns);
+  launch(module()->untyped_kernel("bfloat_softmax"), {.grid = {2}, .block = {128}, .shared_memory_bytes = columns * 4},
+         upload(bits), soft, columns);
   for (std::size_t r = 0; r < 2; ++r) {
     double sum = 0;
     for (std::size_t c = 0; c < columns; ++c) sum += std::exp(of_brain_bits(bits[r * columns + c]));

@@ -22,7 +22,7 @@ std::vector<int> counted(int n) {
 // What kernel k writes with 64 threads.
 std::vector<int> ran(const std::string& source, unsigned threads = 64) {
   const auto out = upload(std::vector<int>(threads, -7));
-  launch(compile(source.c_str())->kernel("k"), {.grid = {1}, .block = {threads}}, out);
+  launch(compile(source.c_str())->untyped_kernel("k"), {.grid = {1}, .block = {threads}}, out);
   return download(out);
 }
 
@@ -122,7 +122,7 @@ extern "C" __global__ void k(int* out) {
   __syncthreads();
   out[threadIdx.x] = d[(threadIdx.x + 63) % 64];
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   const auto out = upload(std::vector<int>(64));
   launch(kernel, {.grid = {3}, .block = {64}, .shared_memory_bytes = 64 * sizeof(int)}, out);
   CHECK(download(out) == counted(64));
@@ -153,7 +153,7 @@ extern "C" __global__ void k(int* out) {
   __syncthreads();
   out[threadIdx.x] = a::b::other(threadIdx.x) + ((size_t)line % alignof(Line) != 0) + ints[64];
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   const auto out = upload(std::vector<int>(64));
   launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 65 * sizeof(float)}, out);
   CHECK(download(out) == counted(64));
@@ -194,7 +194,7 @@ extern "C" __global__ void k(int* out) {
   for (const int standard : {14, 17, 20}) {
     options.cxx_standard = standard;
     const auto out = upload(std::vector<int>(64));
-    launch(host().compile(source, options)->kernel("k"), {.grid = {1}, .block = {64}}, out);
+    launch(host().compile(source, options)->untyped_kernel("k"), {.grid = {1}, .block = {64}}, out);
     CHECK(download(out) == counted(64));
   }
 }
@@ -252,7 +252,7 @@ extern "C" __global__ void k(int* out, const float* x) {
   out[1] = out[2] = 0;
 #endif
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   const auto out = upload(std::vector<int>(4));
   launch(kernel, {.grid = {1}, .block = {4}}, out, upload(std::vector<float>{3e9F, __builtin_nanf(""), 0.5F, -7.9F}));
   CHECK(download(out) == std::vector<int>{2147483647, 0, 0, -7});
@@ -319,7 +319,7 @@ extern "C" __global__ void k(const int* in, int* out) {
     __syncthreads();
   out[threadIdx.x] = 1;
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   const auto out = upload(std::vector<int>(64));
   std::vector<int> some(64, 1);
   some[5] = 0;
@@ -343,7 +343,7 @@ extern "C" __global__ void k(int* out) {
   __syncthreads();
   if (threadIdx.x == 0) out[blockIdx.x] = 1;
 })")
-                          ->kernel("k");
+                          ->untyped_kernel("k");
   std::vector<int> expected(64);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = i % 2 == 0 ? 1 : 0;
   const auto out = upload(std::vector<int>(64));
@@ -363,10 +363,10 @@ extern "C" __global__ void missing(int* out) {
 }
 extern "C" __global__ void unnamed(int* out) { out[threadIdx.x] = __any_sync(0xffffull, threadIdx.x); })");
   const auto out = upload(std::vector<int>(64));
-  const Error missing = launch_error(module->kernel("missing"), {.grid = {1}, .block = {64}}, out);
+  const Error missing = launch_error(module->untyped_kernel("missing"), {.grid = {1}, .block = {64}}, out);
   CHECK(has(missing.what(), "kernel.cu:5: thread 0 of block (0, 0, 0) calls __shfl_xor_sync for lanes that do not call it"));
   CHECK(has(missing.what(), "__syncthreads at kernel.cu:6"));
-  const Error unnamed = launch_error(module->kernel("unnamed"), {.grid = {1}, .block = {64}}, out);
+  const Error unnamed = launch_error(module->untyped_kernel("unnamed"), {.grid = {1}, .block = {64}}, out);
   CHECK(has(unnamed.what(), "kernel.cu:9"));
   CHECK(has(unnamed.what(), "a mask that does not name its own lane"));
 }

@@ -18,8 +18,8 @@ TEST_CASE("library: a block primitive whose member function has the name of a fu
   constexpr std::size_t n = 1500, tile = 512;
   const auto in = random_ints(n, 21, 0, 100);
   const auto out = upload(std::vector<int>(n)), most = upload(std::vector<int>(6));
-  launch(library()->kernel("BlockPrefixSumKernel<int, 128, 4>"), {.grid = {3}, .block = {128}}, upload(in), out, most,
-         static_cast<int>(n));
+  launch(library()->untyped_kernel("BlockPrefixSumKernel<int, 128, 4>"), {.grid = {3}, .block = {128}}, upload(in), out,
+         most, static_cast<int>(n));
   for (std::size_t b = 0; b < 3; ++b) {
     int sum = 0, greatest = 0;
     for (std::size_t i = b * tile; i < std::min(n, (b + 1) * tile); ++i) {
@@ -36,8 +36,8 @@ TEST_CASE("library: moments by Welford's rule, in shared memory that is aligned 
   constexpr std::size_t n = 777;
   const auto x = random_floats(3 * n, 23);
   const auto mean = upload(std::vector<float>(3)), rstd = upload(std::vector<float>(3));
-  launch(library()->kernel("RowwiseMomentsCUDAKernel<float>"), {.grid = {3}, .block = {256}}, static_cast<long long>(n),
-         1e-5F, upload(x), mean, rstd);
+  launch(library()->untyped_kernel("RowwiseMomentsCUDAKernel<float>"), {.grid = {3}, .block = {256}},
+         static_cast<long long>(n), 1e-5F, upload(x), mean, rstd);
   for (std::size_t r = 0; r < 3; ++r) {
     double m = 0, variance = 0;
     for (std::size_t i = 0; i < n; ++i) m += static_cast<double>(x[r * n + i]) / n;
@@ -55,7 +55,8 @@ TEST_CASE("library: the k-th value by its digits, with lambdas that return early
   for (const int k : {1, 5, 300, 777}) {
     CAPTURE(k);
     const auto value = upload(std::vector<float>(2));
-    launch(library()->kernel("gatherKthValue"), {.grid = {2}, .block = {96}}, upload(x), static_cast<int>(n), k, value);
+    launch(library()->untyped_kernel("gatherKthValue"), {.grid = {2}, .block = {96}}, upload(x), static_cast<int>(n), k,
+           value);
     for (std::size_t r = 0; r < 2; ++r) {
       std::vector<float> sorted(x.data() + r * n, x.data() + (r + 1) * n);
       std::sort(sorted.begin(), sorted.end());
@@ -70,8 +71,8 @@ TEST_CASE("habits: a switch with cases that meet and one that goes on into the n
   for (const int mode : {0, 1, 2, 3, 4}) {
     CAPTURE(mode);
     const auto out = upload(std::vector<int>(2 * n));
-    launch(habits()->kernel("odd_switch"), {.grid = {2}, .block = {64}, .shared_memory_bytes = 64 * sizeof(int)}, upload(in),
-           out, mode, static_cast<int>(n));
+    launch(habits()->untyped_kernel("odd_switch"), {.grid = {2}, .block = {64}, .shared_memory_bytes = 64 * sizeof(int)},
+           upload(in), out, mode, static_cast<int>(n));
     for (std::size_t b = 0; b < 2; ++b) {
       std::vector<int> v(in.data() + b * n, in.data() + (b + 1) * n);
       const int sum = std::accumulate(v.begin(), v.end(), 0), most = *std::max_element(v.begin(), v.end());
@@ -89,8 +90,8 @@ TEST_CASE("habits: rounds until nothing changes, in a do loop") {
   std::vector<int> expected(n, far);
   expected[0] = 0;
   const auto distances = upload(expected), rounds = upload(std::vector<int>(1));
-  launch(habits()->kernel("odd_relax"), {.grid = {1}, .block = {64}}, distances, upload(heads), upload(tails), upload(costs),
-         static_cast<int>(n), static_cast<int>(m), rounds);
+  launch(habits()->untyped_kernel("odd_relax"), {.grid = {1}, .block = {64}}, distances, upload(heads), upload(tails),
+         upload(costs), static_cast<int>(n), static_cast<int>(m), rounds);
   for (std::size_t round = 0; round < n; ++round)
     for (std::size_t e = 0; e < m; ++e) {
       const int from = expected[static_cast<std::size_t>(tails[e])];
@@ -104,7 +105,7 @@ TEST_CASE("habits: endless loops that a vote ends") {
   const auto numbers = random_ints(128, 31, 1, 30);
   const std::vector<unsigned> in(numbers.begin(), numbers.end());
   const auto out = upload(std::vector<unsigned>(128));
-  launch(habits()->kernel("odd_vote"), {.grid = {2}, .block = {64}}, upload(in), out, 128);
+  launch(habits()->untyped_kernel("odd_vote"), {.grid = {2}, .block = {64}}, upload(in), out, 128);
   for (std::size_t i = 0; i < in.size(); ++i) {
     unsigned steps = 0;
     for (unsigned x = in[i]; x > 1; ++steps) x = (x & 1U) != 0 ? 3 * x + 1 : x / 2;
@@ -115,7 +116,7 @@ TEST_CASE("habits: endless loops that a vote ends") {
 TEST_CASE("habits: shadowed names, conditions that declare, counting down past zero") {
   const auto in = random_floats(64, 32);
   const auto out = upload(std::vector<float>(64));
-  launch(habits()->kernel("odd_shadow"), {.grid = {1}, .block = {64}}, upload(in), out, 64);
+  launch(habits()->untyped_kernel("odd_shadow"), {.grid = {1}, .block = {64}}, upload(in), out, 64);
   std::vector<double> sums(64);
   std::partial_sum(in.begin(), in.end(), sums.begin(), [](double a, double b) { return a + b; });
   for (const std::size_t stride : {8U, 4U, 2U, 1U}) {
@@ -128,7 +129,7 @@ TEST_CASE("habits: shadowed names, conditions that declare, counting down past z
 TEST_CASE("habits: registers in a class with operators, lambdas and an unrolled visit") {
   const auto in = random_floats(384, 33);
   const auto out = upload(std::vector<float>(128));
-  launch(habits()->kernel("odd_regs<3>"), {.grid = {2}, .block = {64}}, upload(in), out);
+  launch(habits()->untyped_kernel("odd_regs<3>"), {.grid = {2}, .block = {64}}, upload(in), out);
   std::vector<double> expected;
   for (std::size_t b = 0; b < 2; ++b) {
     const auto c = [&](std::size_t t, std::size_t k) {
@@ -143,7 +144,7 @@ TEST_CASE("habits: registers in a class with operators, lambdas and an unrolled 
 TEST_CASE("habits: whole blocks, warps and single threads that return before barriers, and a goto between none") {
   const auto in = random_ints(384, 34, 0, 99);
   const auto out = upload(std::vector<int>(384, -7));
-  launch(habits()->kernel("odd_returns"), {.grid = {3}, .block = {128}}, upload(in), out, 384);
+  launch(habits()->untyped_kernel("odd_returns"), {.grid = {3}, .block = {128}}, upload(in), out, 384);
   for (std::size_t i = 0; i < 384; ++i) {
     const std::size_t b = i / 128, t = i % 128;
     const int expected = b == 1 || t >= 96 ? -7 : t >= 64 ? in[b * 128 + t - 64] : in[b * 128 + 95 - t];
@@ -151,7 +152,7 @@ TEST_CASE("habits: whole blocks, warps and single threads that return before bar
   }
   const std::vector<char> text = {'z', 'c', 'a', 'x', 'b', 'c'};
   const auto found = upload(std::vector<int>(26));
-  launch(habits()->kernel("odd_goto"), {.grid = {1}, .block = {26}}, upload(text), found, 6);
+  launch(habits()->untyped_kernel("odd_goto"), {.grid = {1}, .block = {26}}, upload(text), found, 6);
   for (int t = 0; t < 26; ++t) {
     const auto at = std::find(text.begin(), text.end(), static_cast<char>('a' + t));
     CHECK(found.data()[t] == (at == text.end() ? -1 : static_cast<int>(at - text.begin())));
@@ -162,7 +163,7 @@ TEST_CASE("habits: atomics of float and double that are made of compare-and-swap
   const auto in = random_floats(5000, 35);
   const auto most = upload(std::vector<float>{-100});
   const auto sum = upload(std::vector<double>(1));
-  launch(habits()->kernel("odd_cas"), {.grid = {5}, .block = {128}}, upload(in), most, sum, 5000);
+  launch(habits()->untyped_kernel("odd_cas"), {.grid = {5}, .block = {128}}, upload(in), most, sum, 5000);
   CHECK(most.data()[0] == *std::max_element(in.begin(), in.end()));
   CHECK(std::fabs(sum.data()[0] - std::accumulate(in.begin(), in.end(), 0.0)) < 1e-9);
 }

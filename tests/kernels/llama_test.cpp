@@ -41,11 +41,11 @@ TEST_CASE("llama: norms of rows") {
   }
   const auto in = upload(x), out = upload(std::vector<float>(x.size()));
   const int n = columns;
-  launch(llama()->kernel("rms_norm_f32_256"), {.grid = {rows}, .block = {256}}, in, out, n, 1e-5F);
+  launch(llama()->untyped_kernel("rms_norm_f32_256"), {.grid = {rows}, .block = {256}}, in, out, n, 1e-5F);
   CHECK(difference(download(out), rms) < 1e-5);
-  launch(llama()->kernel("rms_norm_f32_32"), {.grid = {rows / 2}, .block = {32, 2}}, in, out, n, 1e-5F);
+  launch(llama()->untyped_kernel("rms_norm_f32_32"), {.grid = {rows / 2}, .block = {32, 2}}, in, out, n, 1e-5F);
   CHECK(difference(download(out), rms) < 1e-5);
-  launch(llama()->kernel("norm_f32"), {.grid = {rows}, .block = {128}}, in, out, n, 1e-5F);
+  launch(llama()->untyped_kernel("norm_f32"), {.grid = {rows}, .block = {128}}, in, out, n, 1e-5F);
   CHECK(difference(download(out), norm) < 1e-5);
 }
 
@@ -54,8 +54,8 @@ TEST_CASE("llama: rotated positions, gelu and silu") {
   const auto x = random_floats(rows * columns, 2);
   std::vector<std::int32_t> position{0, 3, 17, 100};
   const auto out = upload(std::vector<float>(x.size()));
-  launch(llama()->kernel("rope_neox"), {.grid = {rows, 1}, .block = {1, 64}}, upload(x), out, static_cast<int>(columns),
-         upload(position), 1.0F, 0.75F);
+  launch(llama()->untyped_kernel("rope_neox"), {.grid = {rows, 1}, .block = {1, 64}}, upload(x), out,
+         static_cast<int>(columns), upload(position), 1.0F, 0.75F);
   std::vector<double> expected(x.size());
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t k = 0; k < columns / 2; ++k) {
@@ -68,7 +68,7 @@ TEST_CASE("llama: rotated positions, gelu and silu") {
   CHECK(difference(download(out), expected) < 1e-4);
   const auto values = random_floats(1000, 3, -6, 6);
   const auto y = upload(std::vector<float>(1000));
-  launch(llama()->kernel("gelu_f32"), {.grid = {4}, .block = {256}}, upload(values), y, 1000);
+  launch(llama()->untyped_kernel("gelu_f32"), {.grid = {4}, .block = {256}}, upload(values), y, 1000);
   std::vector<double> gelu, silu;
   for (std::size_t i = 0; i < 1000; ++i) {
     const double v = at(values, i);
@@ -76,7 +76,7 @@ TEST_CASE("llama: rotated positions, gelu and silu") {
     silu.push_back(v / (1 + std::exp(-v)));
   }
   CHECK(difference(download(y), gelu) < 1e-5);
-  launch(llama()->kernel("silu_f32"), {.grid = {4}, .block = {256}}, upload(values), y, 1000);
+  launch(llama()->untyped_kernel("silu_f32"), {.grid = {4}, .block = {256}}, upload(values), y, 1000);
   CHECK(difference(download(y), silu) < 1e-5);
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("llama: quantized weights times a quantized vector") {
   };
   static_assert(sizeof(Quantized) == 34 && sizeof(Weights) == 18);
   const auto y = upload(std::vector<Quantized>(blocks));
-  launch(llama()->kernel("quantize_q8_0"), {.grid = {columns / 128}, .block = {128}}, upload(x), y,
+  launch(llama()->untyped_kernel("quantize_q8_0"), {.grid = {columns / 128}, .block = {128}}, upload(x), y,
          static_cast<int>(columns));
   std::vector<double> restored(columns);
   for (std::size_t b = 0; b < blocks; ++b) {
@@ -122,8 +122,8 @@ TEST_CASE("llama: quantized weights times a quantized vector") {
     }
   }
   const auto out = upload(std::vector<float>(rows));
-  launch(llama()->kernel("mul_mat_vec_q4_0"), {.grid = {3}, .block = {32, 4}}, upload(w), y, out, static_cast<int>(columns),
-         static_cast<int>(rows));
+  launch(llama()->untyped_kernel("mul_mat_vec_q4_0"), {.grid = {3}, .block = {32, 4}}, upload(w), y, out,
+         static_cast<int>(columns), static_cast<int>(rows));
   CHECK(difference(download(out), expected) < 1e-4);
 }
 
@@ -144,8 +144,8 @@ TEST_CASE("llama: softmax with a mask, in shared memory and without") {
   const auto m = upload(mask);
   for (const char* name : {"soft_max_f32_smem", "soft_max_f32"}) {
     CAPTURE(name);
-    launch(llama()->kernel(name), {.grid = {rows}, .block = {128}, .shared_memory_bytes = (columns + 32) * 4}, in, m, out,
-           static_cast<int>(columns), 0.5F, 2.0F);
+    launch(llama()->untyped_kernel(name), {.grid = {rows}, .block = {128}, .shared_memory_bytes = (columns + 32) * 4}, in, m,
+           out, static_cast<int>(columns), 0.5F, 2.0F);
     CHECK(difference(download(out), expected) < 1e-5);
   }
 }
@@ -154,8 +154,8 @@ TEST_CASE("llama: order of a row, and attention") {
   constexpr std::size_t columns = 100;
   const auto x = random_floats(2 * columns, 7);
   const auto order = upload(std::vector<int>(2 * columns));
-  launch(llama()->kernel("argsort_asc"), {.grid = {1, 2}, .block = {128}, .shared_memory_bytes = 512}, upload(x), order,
-         static_cast<int>(columns), 128);
+  launch(llama()->untyped_kernel("argsort_asc"), {.grid = {1, 2}, .block = {128}, .shared_memory_bytes = 512}, upload(x),
+         order, static_cast<int>(columns), 128);
   for (std::size_t r = 0; r < 2; ++r) {
     std::vector<int> expected(columns);
     std::iota(expected.begin(), expected.end(), 0);
@@ -173,8 +173,8 @@ TEST_CASE("llama: order of a row, and attention") {
   for (const float f : k) kh.push_back(half_bits(f));
   for (const float f : v) vh.push_back(half_bits(f));
   const auto out = upload(std::vector<float>(queries * size));
-  launch(llama()->kernel("flash_attn_vec_128"), {.grid = {queries}, .block = {32, 4}}, upload(q), upload(kh), upload(vh),
-         out, 0.25F, static_cast<int>(keys));
+  launch(llama()->untyped_kernel("flash_attn_vec_128"), {.grid = {queries}, .block = {32, 4}}, upload(q), upload(kh),
+         upload(vh), out, 0.25F, static_cast<int>(keys));
   std::vector<double> expected(queries * size);
   for (std::size_t i = 0; i < queries; ++i) {
     std::vector<double> weight(keys);
@@ -205,8 +205,9 @@ TEST_CASE("torch: layer norm by Welford's numbers") {
   for (const unsigned warps : {1U, 4U}) {
     const auto out = upload(std::vector<float>(x.size())), mean = upload(std::vector<float>(rows)),
                scale = upload(std::vector<float>(rows));
-    launch(torch()->kernel("vectorized_layer_norm"), {.grid = {rows}, .block = {32, warps}, .shared_memory_bytes = 256},
-           static_cast<int>(columns), 1e-5F, upload(x), upload(gamma), upload(beta), mean, scale, out);
+    launch(torch()->untyped_kernel("vectorized_layer_norm"),
+           {.grid = {rows}, .block = {32, warps}, .shared_memory_bytes = 256}, static_cast<int>(columns), 1e-5F, upload(x),
+           upload(gamma), upload(beta), mean, scale, out);
     CHECK(difference(download(out), expected) < 1e-4);
   }
 }
@@ -216,7 +217,7 @@ TEST_CASE("torch: cross entropy, and the greatest k") {
   const auto logits = random_floats(rows * classes, 14, -10, 10);
   const std::vector<std::int64_t> target{0, 999, 500, 77};
   const auto loss = upload(std::vector<float>(rows));
-  launch(torch()->kernel("cross_entropy"), {.grid = {rows}, .block = {128}}, upload(logits), upload(target), loss,
+  launch(torch()->untyped_kernel("cross_entropy"), {.grid = {rows}, .block = {128}}, upload(logits), upload(target), loss,
          static_cast<int>(classes));
   std::vector<double> expected;
   for (std::size_t r = 0; r < rows; ++r) {
@@ -229,7 +230,7 @@ TEST_CASE("torch: cross entropy, and the greatest k") {
   constexpr std::size_t k = 20;
   const auto best = upload(std::vector<float>(rows * k));
   const auto where = upload(std::vector<int>(rows * k));
-  launch(torch()->kernel("gather_topk"), {.grid = {rows}, .block = {96}}, upload(logits), static_cast<int>(classes),
+  launch(torch()->untyped_kernel("gather_topk"), {.grid = {rows}, .block = {96}}, upload(logits), static_cast<int>(classes),
          static_cast<int>(k), best, where);
   for (std::size_t r = 0; r < rows; ++r) {
     std::vector<float> row(logits.begin() + static_cast<long>(r * classes),
@@ -260,8 +261,8 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
   const auto a = random_floats(n, 15);
   const auto out = upload(std::vector<float>(n));
   const auto kept = upload(std::vector<std::uint8_t>(n));
-  launch(torch()->kernel("fused_dropout"), {.grid = {4}, .block = {64}}, upload(a), out, kept, static_cast<int>(n), 0.75F,
-         0x123456789abcULL);
+  launch(torch()->untyped_kernel("fused_dropout"), {.grid = {4}, .block = {64}}, upload(a), out, kept, static_cast<int>(n),
+         0.75F, 0x123456789abcULL);
   for (std::size_t i = 0; i < n; ++i) {
     const auto r = philox(0x56789abc, 0x1234, {0, 0, static_cast<std::uint32_t>(i / 4), 0});
     const bool keeps = static_cast<float>(r[i % 4]) * 2.3283064e-10F < 0.75F;
@@ -269,8 +270,8 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
     REQUIRE(std::fabs(static_cast<double>(out.data()[i]) - (keeps ? at(a, i) / 0.75 : 0)) < 1e-6);
   }
   const auto b = random_floats(n, 16), c = random_floats(n, 17);
-  launch(torch()->kernel("addcmul"), {.grid = {4}, .block = {64}}, static_cast<int>(n), upload(a), upload(b), upload(c), out,
-         2.5F);
+  launch(torch()->untyped_kernel("addcmul"), {.grid = {4}, .block = {64}}, static_cast<int>(n), upload(a), upload(b),
+         upload(c), out, 2.5F);
   std::vector<double> expected;
   for (std::size_t i = 0; i < n; ++i) expected.push_back(at(a, i) + 2.5 * at(b, i) * at(c, i));
   CHECK(difference(download(out), expected) < 1e-6);
@@ -280,7 +281,7 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
   for (const int i : random_ints(60, 19, 0, 49)) indices.push_back(i);
   const std::vector<std::int64_t> offsets{0, 7, 7, 30, 60};
   const auto bags = upload(std::vector<float>(4 * 20));
-  launch(torch()->kernel("embedding_bag_sum"), {.grid = {2}, .block = {16, 2}}, upload(weight), upload(indices),
+  launch(torch()->untyped_kernel("embedding_bag_sum"), {.grid = {2}, .block = {16, 2}}, upload(weight), upload(indices),
          upload(offsets), bags, 20, 4);
   std::vector<double> sums(80);
   for (std::size_t bag = 0; bag < 4; ++bag) {
@@ -294,8 +295,8 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
   const auto image = random_floats(2 * side * side, 20);
   const auto top = upload(std::vector<float>(2 * pooled * pooled));
   const auto mask = upload(std::vector<int>(2 * pooled * pooled));
-  launch(torch()->kernel("max_pool_2d"), {.grid = {2}, .block = {64}}, 2 * pooled * pooled, upload(image), side, side,
-         pooled, pooled, 3, 2, 1, top, mask);
+  launch(torch()->untyped_kernel("max_pool_2d"), {.grid = {2}, .block = {64}}, 2 * pooled * pooled, upload(image), side,
+         side, pooled, pooled, 3, 2, 1, top, mask);
   for (int i = 0; i < 2 * pooled * pooled; ++i) {
     const int x = i % pooled * 2 - 1, y = i / pooled % pooled * 2 - 1, plane = i / pooled / pooled;
     float most = -2;

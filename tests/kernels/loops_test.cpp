@@ -16,7 +16,7 @@ template <class Expected>
 void check(const char* name, const Expected& expected) {
   CAPTURE(name);
   const auto out = upload(std::vector<int>(64));
-  launch(module()->kernel(name), {1, 64}, out, limit);
+  launch(module()->untyped_kernel(name), {1, 64}, out, limit);
   for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == expected(t));
 }
 
@@ -26,7 +26,7 @@ TEST_CASE("loops: a thread in the middle of its block that has nothing to do") {
   for (const char* name : {"k_own_bound", "k_bound_by_parameter"}) {
     CAPTURE(name);
     const auto out = upload(std::vector<int>(64));
-    launch(module()->kernel(name), {1, 64}, out);
+    launch(module()->untyped_kernel(name), {1, 64}, out);
     for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == (t == 5 ? 0 : turns(t)));
   }
 }
@@ -34,7 +34,7 @@ TEST_CASE("loops: a thread in the middle of its block that has nothing to do") {
 TEST_CASE("loops: kernels of one name, of which one has a loop or a barrier") {
   const auto numbers = [](const char* name) {
     const auto out = upload(std::vector<int>(64));
-    launch(module()->kernel(name), {1, 64}, out, 64);
+    launch(module()->untyped_kernel(name), {1, 64}, out, 64);
     return download(out);
   };
   std::vector<int> rising, falling, turned;
@@ -53,7 +53,7 @@ TEST_CASE("loops: kernels of one name, of which one has a loop or a barrier") {
 
 TEST_CASE("loops: what a loop began with changes while it runs") {
   const auto out = upload(std::vector<int>(64));
-  launch(module()->kernel("k_moving_start"), {1, 64}, out);
+  launch(module()->untyped_kernel("k_moving_start"), {1, 64}, out);
   for (int t = 0; t < 64; ++t) {
     int sum = 0;
     for (int i = t; i < 1000; i += 64) sum += i;
@@ -74,7 +74,7 @@ TEST_CASE("loops: blocks of a row, one by one or together") {
       }
       const auto ran = [&](const char* name) {
         const auto out = upload(std::vector<int>(n));
-        launch(module()->kernel(name), {.grid = {grid}, .block = {block}}, out, n);
+        launch(module()->untyped_kernel(name), {.grid = {grid}, .block = {block}}, out, n);
         return download(out);
       };
       CHECK(ran("k_by_row") == by_row);
@@ -95,7 +95,7 @@ TEST_CASE("loops: over what a thread owns, in the words of different people") {
         CAPTURE(grid);
         CAPTURE(block);
         const auto out = upload(std::vector<int>(n));
-        launch(module()->kernel(name), {.grid = {grid}, .block = {block}}, out, n);
+        launch(module()->untyped_kernel(name), {.grid = {grid}, .block = {block}}, out, n);
         CHECK(download(out) == expected);
       }
     }
@@ -161,7 +161,7 @@ TEST_CASE("loops: elements beside each other that a thread uses by two pointers,
   for (const char* name : {"k_pairs", "k_pairs_behind_barrier"}) {
     CAPTURE(name);
     const auto numbers = upload(std::vector<int>(2 * n, 2));
-    launch(module()->kernel(name), {.grid = {8}, .block = {128}}, numbers, numbers, numbers, n);
+    launch(module()->untyped_kernel(name), {.grid = {8}, .block = {128}}, numbers, numbers, numbers, n);
     std::vector<int> expected;
     for (int i = 0; i < n; ++i) expected.insert(expected.end(), {3, 11});
     CHECK(download(numbers) == expected);
@@ -198,11 +198,11 @@ TEST_CASE("loops: of which all threads take the same turns") {
     for (const char* name : {"k_plain_product", "k_old_product", "k_product_of_pointers"}) {
       CAPTURE(name);
       const auto out = upload(std::vector<int>(n * n, -1));
-      launch(module()->kernel(name), config, upload(a), upload(b), out, n);
+      launch(module()->untyped_kernel(name), config, upload(a), upload(b), out, n);
       CHECK(download(out) == product);
     }
     const auto out = upload(std::vector<int>(n * n, -1));
-    launch(module()->kernel("k_around"), config, upload(a), out, n, 2);
+    launch(module()->untyped_kernel("k_around"), config, upload(a), out, n, 2);
     CHECK(download(out) == around);
   }
 }
@@ -225,7 +225,7 @@ TEST_CASE("loops: between barriers") {
       expected[static_cast<std::size_t>(i)] = sum * 3 + few;
     }
     const auto out = upload(std::vector<int>(64));
-    launch(module()->kernel("k_between_barriers"), {1, 64}, upload(in), out, n);
+    launch(module()->untyped_kernel("k_between_barriers"), {1, 64}, upload(in), out, n);
     CHECK(download(out) == expected);
   }
 }

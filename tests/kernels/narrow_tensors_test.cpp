@@ -21,8 +21,8 @@ TEST_CASE("tensors: mean and deviation of rows by Welford's way") {
   constexpr std::size_t n = 777, rows = 4;
   const auto x = random_floats(n * rows, 2, 5, 7);
   const auto out = upload(std::vector<float>(2 * rows));
-  launch(module()->kernel("std_var_rows"), {.grid = {rows}, .block = {128}}, upload(x), out, static_cast<int>(n), 1.0F,
-         true);
+  launch(module()->untyped_kernel("std_var_rows"), {.grid = {rows}, .block = {128}}, upload(x), out, static_cast<int>(n),
+         1.0F, true);
   std::vector<double> expected;
   for (std::size_t r = 0; r < rows; ++r) {
     double mean = 0, sum = 0;
@@ -38,7 +38,7 @@ TEST_CASE("tensors: a lambda over vectors of four, and a block with less") {
   constexpr int n = 2 * 512 + 300;
   const auto a = random_floats(n, 3), b = random_floats(n, 4);
   const auto out = upload(std::vector<float>(n));
-  launch(module()->kernel("add_alpha"), {.grid = {3}, .block = {64}}, upload(a), upload(b), out, n, 0.5F);
+  launch(module()->untyped_kernel("add_alpha"), {.grid = {3}, .block = {64}}, upload(a), upload(b), out, n, 0.5F);
   std::vector<double> expected;
   for (std::size_t i = 0; i < n; ++i) expected.push_back(static_cast<double>(a[i]) + 0.5 * static_cast<double>(b[i]));
   CHECK(difference(download(out), expected) < 1e-6);
@@ -48,7 +48,8 @@ TEST_CASE("tensors: a scan by shuffles, and the rows of an integral image") {
   if (skipped()) return;
   const auto in = random_ints(512, 5, 0, 1000);
   const auto data = upload(in), sums = upload(std::vector<int>(2));
-  launch(module()->kernel("shfl_scan_test"), {.grid = {2}, .block = {256}, .shared_memory_bytes = 32}, data, 32, sums);
+  launch(module()->untyped_kernel("shfl_scan_test"), {.grid = {2}, .block = {256}, .shared_memory_bytes = 32}, data, 32,
+         sums);
   std::vector<int> expected(512);
   for (std::size_t i = 0; i < 512; ++i) expected[i] = in[i] + (i % 256 == 0 ? 0 : expected[i - 1]);
   CHECK(download(data) == expected);
@@ -57,7 +58,7 @@ TEST_CASE("tensors: a scan by shuffles, and the rows of an integral image") {
   const auto bytes = random_ints(2 * 512, 6, 0, 255);
   const std::vector<std::uint8_t> image(bytes.begin(), bytes.end());
   const auto out = upload(std::vector<std::uint32_t>(2 * 512));
-  launch(module()->kernel("shfl_intimage_rows"), {.grid = {2}, .block = {32}}, upload(image), out);
+  launch(module()->untyped_kernel("shfl_intimage_rows"), {.grid = {2}, .block = {32}}, upload(image), out);
   std::vector<std::uint32_t> rows(2 * 512);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = image[i] + (i % 512 == 0 ? 0 : rows[i - 1]);
   CHECK(download(out) == rows);
@@ -95,8 +96,8 @@ TEST_CASE("tensors: weights of 4 and of 8 bits made numbers by a function that a
   const auto q4 = quantized(n / 32, 7, false, four), q8 = quantized(n / 32, 8, true, eight);
   const auto halves = upload(std::vector<std::uint16_t>(n));
   const auto floats = upload(std::vector<float>(n));
-  launch(module()->kernel("dequantize_row_q4_0"), {.grid = {8}, .block = {128}}, upload(q4), halves, n);
-  launch(module()->kernel("dequantize_row_q8_0"), {.grid = {8}, .block = {128}}, upload(q8), floats, n);
+  launch(module()->untyped_kernel("dequantize_row_q4_0"), {.grid = {8}, .block = {128}}, upload(q4), halves, n);
+  launch(module()->untyped_kernel("dequantize_row_q8_0"), {.grid = {8}, .block = {128}}, upload(q8), floats, n);
   std::vector<double> given;
   for (const std::uint16_t h : download(halves)) {
     const int exponent = h >> 10 & 31, mantissa = h & 1023;
@@ -115,8 +116,8 @@ TEST_CASE("tensors: a product of a quantized matrix and a vector") {
   const auto q4 = quantized(columns * rows / 32, 9, false, weights);
   const auto y = random_floats(columns, 10);
   const auto out = upload(std::vector<float>(rows));
-  launch(module()->kernel("dequantize_mul_mat_vec<32, 2, dequantize_q4_0>"), {.grid = {4}, .block = {32, 2}}, upload(q4),
-         upload(y), out, columns, rows);
+  launch(module()->untyped_kernel("dequantize_mul_mat_vec<32, 2, dequantize_q4_0>"), {.grid = {4}, .block = {32, 2}},
+         upload(q4), upload(y), out, columns, rows);
   std::vector<double> expected(rows);
   for (std::size_t i = 0; i < weights.size(); ++i) expected[i / columns] += weights[i] * static_cast<double>(y[i % columns]);
   CHECK(difference(download(out), expected) < 1e-5);

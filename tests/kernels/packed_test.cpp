@@ -41,7 +41,8 @@ TEST_CASE("packed: numbers of 8 and 16 bits in a word, and their dot products") 
   for (const int v : random_ints(n, 2, 0, 0x7fffffff)) b.push_back(static_cast<std::uint32_t>(v) * 3U);
   a[0] = 0x80808080U, b[0] = 0x7f7f7f7fU, a[1] = b[1] = 0x80ff7f00U, a[2] = 0x80007fffU, b[2] = 0x80007fffU;
   const auto out = upload(std::vector<std::uint32_t>(n * results));
-  launch(module()->kernel("simd_video"), {.grid = {4}, .block = {128}}, upload(a), upload(b), out, static_cast<int>(n));
+  launch(module()->untyped_kernel("simd_video"), {.grid = {4}, .block = {128}}, upload(a), upload(b), out,
+         static_cast<int>(n));
   for (std::size_t i = 0; i < n; ++i) {
     CAPTURE(i);
     const std::uint32_t x = a[i], y = b[i];
@@ -97,7 +98,8 @@ TEST_CASE("packed: a product of weights of 4 bits by __dp4a") {
     expected += scales[i] * (sum * 0.5 - 8.0 * 2.0);
   }
   const auto out = upload(std::vector<float>(1));
-  launch(module()->kernel("q4_dot"), {.grid = {1}, .block = {32}}, upload(weights), upload(x), upload(scales), out, blocks);
+  launch(module()->untyped_kernel("q4_dot"), {.grid = {1}, .block = {32}}, upload(weights), upload(x), upload(scales), out,
+         blocks);
   CHECK(std::fabs(out.data()[0] - expected) < 1e-2);
 }
 
@@ -105,8 +107,8 @@ TEST_CASE("packed: atomics on halves, and Bessel's functions") {
   if (!has_intrinsics()) return;
   const auto in = random_ints(200, 6, -4, 4);
   const auto pairs = upload(std::vector<std::uint16_t>(8)), one = upload(std::vector<std::uint16_t>(1));
-  launch(module()->kernel("half_atomics"), {.grid = {4}, .block = {64}}, upload(std::vector<float>(in.begin(), in.end())),
-         pairs, one, 200);
+  launch(module()->untyped_kernel("half_atomics"), {.grid = {4}, .block = {64}},
+         upload(std::vector<float>(in.begin(), in.end())), pairs, one, 200);
   const auto value = [](std::uint16_t h) {  // of a whole number
     const int exponent = (h >> 10 & 31) - 15;
     const double m = exponent == -15 ? 0 : std::ldexp(1.0 + (h & 1023) / 1024.0, exponent);
@@ -122,7 +124,7 @@ TEST_CASE("packed: atomics on halves, and Bessel's functions") {
 
   const auto x = random_floats(100, 7, -30, 30);
   const auto out = upload(std::vector<float>(200));
-  launch(module()->kernel("bessel"), {.grid = {1}, .block = {128}}, upload(x), out, 100);
+  launch(module()->untyped_kernel("bessel"), {.grid = {1}, .block = {128}}, upload(x), out, 100);
   for (std::size_t i = 0; i < 100; ++i) {
     const double v = std::fabs(static_cast<double>(x[i])), i0 = std::cyl_bessel_i(0.0, v), i1 = std::cyl_bessel_i(1.0, v);
     CHECK(std::fabs(out.data()[2 * i] / i0 - 1) < 1e-6);
@@ -137,7 +139,7 @@ TEST_CASE("packed: sums and products rounded in a direction") {
   for (std::size_t i = 0; i < 400; ++i) b[i] = std::ldexp(b[i], static_cast<int>(i) - 200);
   a[0] = 3e38F, b[0] = 3e38F, a[2] = -3e38F, b[2] = -3e38F, a[4] = 1e-44F, b[4] = 0.3F, a[6] = -1e-44F, b[6] = 0.3F;
   const auto out = upload(std::vector<float>(n * results));
-  launch(module()->kernel("directed"), {.grid = {8}, .block = {128}}, upload(a), upload(b), out, n);
+  launch(module()->untyped_kernel("directed"), {.grid = {8}, .block = {128}}, upload(a), upload(b), out, n);
   const int modes[results] = {FE_TOWARDZERO, FE_UPWARD,   FE_DOWNWARD,   FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD,
                               FE_TOWARDZERO, FE_UPWARD,   FE_TOWARDZERO, FE_DOWNWARD,   FE_UPWARD, FE_TOWARDZERO};
   int wrong = 0;
@@ -172,8 +174,8 @@ TEST_CASE("packed: doubles rounded in a direction") {
   for (const int v : random_ints(n, 33, 1, 0x7fffffff)) whole.push_back(static_cast<long long>(v) * v * 2 - (1LL << 62));
   a[0] = 1e308, b[0] = 1e308, a[2] = -1e308, b[2] = -1e308, a[4] = 1e-320, b[4] = 0.3, a[6] = -1e-320, b[6] = 0.3;
   const auto out = upload(std::vector<double>(n * results));
-  launch(module()->kernel("directed_doubles"), {.grid = {8}, .block = {128}}, upload(a), upload(b), upload(whole), out,
-         static_cast<int>(n));
+  launch(module()->untyped_kernel("directed_doubles"), {.grid = {8}, .block = {128}}, upload(a), upload(b), upload(whole),
+         out, static_cast<int>(n));
   const int modes[results] = {FE_TOWARDZERO, FE_UPWARD,   FE_DOWNWARD, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD,  FE_TOWARDZERO,
                               FE_UPWARD,     FE_DOWNWARD, FE_UPWARD,   FE_DOWNWARD,   FE_UPWARD, FE_TOWARDZERO};
   int wrong = 0;
@@ -206,7 +208,7 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
   constexpr int n = 1000;
   auto in = random_ints(n, 10, -5, 100);
   const auto out = upload(std::vector<int>(n)), counts = upload(std::vector<int>(7)), places = upload(std::vector<int>(n));
-  launch(groups()->kernel("filter_arr"), {.grid = {2}, .block = {128}}, out, counts, upload(in), n);
+  launch(groups()->untyped_kernel("filter_arr"), {.grid = {2}, .block = {128}}, out, counts, upload(in), n);
   std::vector<int> kept(out.data(), out.data() + counts.data()[0]), expected;
   std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
   std::sort(kept.begin(), kept.end());
@@ -215,7 +217,7 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
 
   for (int& v : in) v = std::abs(v);
   std::fill(counts.data(), counts.data() + 7, 0);
-  launch(groups()->kernel("bucket"), {.grid = {8}, .block = {128}}, upload(in), counts, places, n);
+  launch(groups()->untyped_kernel("bucket"), {.grid = {8}, .block = {128}}, upload(in), counts, places, n);
   std::vector<std::vector<int>> of(7);
   for (std::size_t i = 0; i < n; ++i) of[static_cast<std::size_t>(in[i] % 7)].push_back(places.data()[i]);
   for (std::size_t k = 0; k < 7; ++k) {
@@ -225,7 +227,7 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
   }
 
   const auto evens = upload(std::vector<int>(1)), odds = upload(std::vector<int>(1));
-  launch(groups()->kernel("halves"), {.grid = {8}, .block = {128}}, upload(in), evens, odds, n);
+  launch(groups()->untyped_kernel("halves"), {.grid = {8}, .block = {128}}, upload(in), evens, odds, n);
   int sums[2] = {};
   for (const int v : in) sums[v % 2] += v;
   CHECK(evens.data()[0] == sums[0]);
@@ -234,7 +236,7 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
   const auto label = random_ints(n, 11, 0, 5);
   const auto value = random_floats(n, 12);
   const auto totals = upload(std::vector<float>(6));
-  launch(groups()->kernel("labels"), {.grid = {8}, .block = {128}}, upload(label), upload(value), totals, n);
+  launch(groups()->untyped_kernel("labels"), {.grid = {8}, .block = {128}}, upload(label), upload(value), totals, n);
   std::vector<double> by_label(6);
   for (std::size_t i = 0; i < n; ++i) by_label[static_cast<std::size_t>(label[i])] += value[i];
   CHECK(difference(download(totals), by_label) < 1e-5);

@@ -20,15 +20,15 @@ TEST_CASE("sums of a block, by shared memory") {
     const LaunchConfig config = grid_for(in.size(), block);
     const auto x = upload(in);
     const auto out = upload(std::vector<float>(config.grid.x));
-    launch(module()->kernel("sum_halving"), {.grid = config.grid, .block = {block}, .shared_memory_bytes = block * 4U}, x,
-           out, 3000);
+    launch(module()->untyped_kernel("sum_halving"),
+           {.grid = config.grid, .block = {block}, .shared_memory_bytes = block * 4U}, x, out, 3000);
     std::vector<double> expected(config.grid.x);
     for (std::size_t i = 0; i < in.size(); ++i) expected[i / block] += static_cast<double>(in[i]);
     CHECK(difference(download(out), expected) < 1e-5);
   }
   const auto in = random_floats(10000, 7);
   const auto out = upload(std::vector<float>(4));
-  launch(module()->kernel("sum_strided"), {.grid = {4}, .block = {128}}, upload(in), out, 10000);
+  launch(module()->untyped_kernel("sum_strided"), {.grid = {4}, .block = {128}}, upload(in), out, 10000);
   CHECK(std::fabs(sum_of(download(out)) - sum_of(in)) < 1e-3);
 }
 
@@ -36,13 +36,13 @@ TEST_CASE("sums of a block, by shuffles, and by functions that call each other")
   for (const unsigned block : {64U, 128U, 256U, 1024U}) {
     const auto in = random_floats(20000, block);
     const auto out = upload(std::vector<float>(1));
-    launch(module()->kernel("sum_by_warps"), {.grid = {5}, .block = {block}}, upload(in), out, 20000);
+    launch(module()->untyped_kernel("sum_by_warps"), {.grid = {5}, .block = {block}}, upload(in), out, 20000);
     CHECK(std::fabs(static_cast<double>(download(out)[0]) - sum_of(in)) < 1e-2);
   }
   constexpr int n = 200;
   const auto in = random_floats(3 * n, 3);
   const auto out = upload(std::vector<float>(6));
-  launch(module()->kernel("mean_and_variance"), {.grid = {3}, .block = {256}}, upload(in), out, n);
+  launch(module()->untyped_kernel("mean_and_variance"), {.grid = {3}, .block = {256}}, upload(in), out, n);
   std::vector<double> expected;
   for (int b = 0; b < 3; ++b) {
     double mean = 0, variance = 0;
@@ -57,7 +57,7 @@ TEST_CASE("sums of a block, by shuffles, and by functions that call each other")
 TEST_CASE("a dot product with an atomic double") {
   const auto a = random_floats(5000, 1), b = random_floats(5000, 2);
   const auto out = upload(std::vector<double>(1));
-  launch(module()->kernel("dot"), {.grid = {7}, .block = {256}}, upload(a), upload(b), out, 5000);
+  launch(module()->untyped_kernel("dot"), {.grid = {7}, .block = {256}}, upload(a), upload(b), out, 5000);
   double expected = 0;
   for (std::size_t i = 0; i < a.size(); ++i) expected += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   CHECK(download(out)[0] == doctest::Approx(expected));
@@ -67,7 +67,7 @@ TEST_CASE("softmax by rows") {
   constexpr int rows = 5, columns = 777;
   const auto in = random_floats(rows * columns, 5, -10, 10);
   const auto out = upload(std::vector<float>(in.size()));
-  launch(module()->kernel("softmax"), {.grid = {rows}, .block = {256}}, upload(in), out, columns);
+  launch(module()->untyped_kernel("softmax"), {.grid = {rows}, .block = {256}}, upload(in), out, columns);
   std::vector<double> expected;
   for (int r = 0; r < rows; ++r) {
     const auto row = in.begin() + r * columns;
@@ -86,7 +86,7 @@ TEST_CASE("the least element of a struct type, and a sum in one launch") {
   };
   const auto in = random_floats(1000, 9);
   const auto out = upload(std::vector<Least>(1));
-  launch(module()->kernel("arg_min"), {.grid = {1}, .block = {64}}, upload(in), out, 1000);
+  launch(module()->untyped_kernel("arg_min"), {.grid = {1}, .block = {64}}, upload(in), out, 1000);
   const auto least = std::min_element(in.begin(), in.end());
   CHECK(out.data()[0].value == *least);
   CHECK(out.data()[0].index == least - in.begin());
@@ -94,7 +94,7 @@ TEST_CASE("the least element of a struct type, and a sum in one launch") {
   const auto parts = upload(std::vector<float>(16));
   const auto sum = upload(std::vector<float>(1));
   for (int round = 0; round < 3; ++round) {
-    launch(module()->kernel("sum_in_one_launch"), {.grid = {16}, .block = {64}}, upload(in), parts, sum, 1000);
+    launch(module()->untyped_kernel("sum_in_one_launch"), {.grid = {16}, .block = {64}}, upload(in), parts, sum, 1000);
     CHECK(std::fabs(static_cast<double>(sum.data()[0]) - sum_of(in)) < 1e-3);
   }
 }

@@ -19,8 +19,9 @@ TEST_CASE("rodinia: the cheapest path through a grid, in steps of several rows")
   const auto w = upload(wall);
   auto now = upload(std::vector<int>(wall.begin(), wall.begin() + columns)), next = upload(std::vector<int>(columns));
   for (int t = 1; t < rows; t += steps) {
-    launch(module()->kernel("dynproc_kernel"), {.grid = {(columns + 64 - 2 * steps - 1) / (64 - 2 * steps)}, .block = {64}},
-           steps, w, now, next, columns, rows, t, steps);
+    launch(module()->untyped_kernel("dynproc_kernel"),
+           {.grid = {(columns + 64 - 2 * steps - 1) / (64 - 2 * steps)}, .block = {64}}, steps, w, now, next, columns, rows,
+           t, steps);
     std::swap(now, next);
   }
   std::vector<int> expected(wall.begin(), wall.begin() + columns);
@@ -39,8 +40,8 @@ TEST_CASE("rodinia: heat of a chip") {
   constexpr int side = 60;
   const auto power = random_floats(side * side, 2, 0, 1), heat = random_floats(side * side, 3, 320, 330);
   const auto out = upload(std::vector<float>(side * side));
-  launch(module()->kernel("calculate_temp"), {.grid = {5, 5}, .block = {16, 16}}, upload(power), upload(heat), out, side,
-         side, 4.0F, 5.0F, 60.0F, 0.1F);
+  launch(module()->untyped_kernel("calculate_temp"), {.grid = {5, 5}, .block = {16, 16}}, upload(power), upload(heat), out,
+         side, side, 4.0F, 5.0F, 60.0F, 0.1F);
   std::vector<double> expected;
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x) {
@@ -71,8 +72,8 @@ TEST_CASE("rodinia: Needleman and Wunsch") {
   }
   for (int diagonal = 0; diagonal < 2 * blocks - 1; ++diagonal) {
     const int first = std::max(0, diagonal - blocks + 1), last = std::min(diagonal, blocks - 1);
-    launch(module()->kernel("needle_cuda_shared"), {.grid = {static_cast<unsigned>(last - first + 1)}, .block = {16}}, r,
-           matrix, columns, penalty, diagonal, first);
+    launch(module()->untyped_kernel("needle_cuda_shared"),
+           {.grid = {static_cast<unsigned>(last - first + 1)}, .block = {16}}, r, matrix, columns, penalty, diagonal, first);
   }
   CHECK(download(matrix) == expected);
 }
@@ -82,7 +83,7 @@ TEST_CASE("rodinia: a block of an LU decomposition, and Gauss's elimination") {
   auto a = random_floats(n * n, 5);
   for (std::size_t i = 0; i < n; ++i) a[i * n + i] += 20;
   const auto m = upload(a);
-  launch(module()->kernel("lud_diagonal"), {.grid = {1}, .block = {16}}, m, static_cast<int>(n));
+  launch(module()->untyped_kernel("lud_diagonal"), {.grid = {1}, .block = {16}}, m, static_cast<int>(n));
   std::vector<double> lu(a.begin(), a.end());
   for (std::size_t k = 0; k < n; ++k) {
     for (std::size_t i = k + 1; i < n; ++i) {
@@ -95,8 +96,9 @@ TEST_CASE("rodinia: a block of an LU decomposition, and Gauss's elimination") {
   const auto b = random_floats(n, 6);
   const auto factors = upload(std::vector<float>(n * n)), matrix = upload(a), right = upload(b);
   for (int t = 0; t < static_cast<int>(n) - 1; ++t) {
-    launch(module()->kernel("Fan1"), {.grid = {1}, .block = {16}}, factors, matrix, static_cast<int>(n), t);
-    launch(module()->kernel("Fan2"), {.grid = {4, 4}, .block = {4, 4}}, factors, matrix, right, static_cast<int>(n), 0, t);
+    launch(module()->untyped_kernel("Fan1"), {.grid = {1}, .block = {16}}, factors, matrix, static_cast<int>(n), t);
+    launch(module()->untyped_kernel("Fan2"), {.grid = {4, 4}, .block = {4, 4}}, factors, matrix, right, static_cast<int>(n),
+           0, t);
   }
   std::vector<double> x(n);
   for (std::size_t i = n; i-- > 0;) {
@@ -134,8 +136,8 @@ TEST_CASE("rodinia: breadth first") {
              more = upload(std::vector<std::uint8_t>(1));
   do {
     more.data()[0] = 0;
-    launch(module()->kernel("bfs_kernel"), {.grid = {4}, .block = {128}}, g, e, mask, updating, visited, c, n);
-    launch(module()->kernel("bfs_kernel2"), {.grid = {4}, .block = {128}}, mask, updating, visited, more, n);
+    launch(module()->untyped_kernel("bfs_kernel"), {.grid = {4}, .block = {128}}, g, e, mask, updating, visited, c, n);
+    launch(module()->untyped_kernel("bfs_kernel2"), {.grid = {4}, .block = {128}}, mask, updating, visited, more, n);
   } while (more.data()[0] != 0);
   std::deque<int> queue{0};
   while (!queue.empty()) {
@@ -155,8 +157,8 @@ TEST_CASE("rodinia: a layer of a network, and the nearest centre") {
   constexpr int hidden = 16, blocks = 4;
   const auto input = random_floats(blocks * 16 + 1, 8), weight = random_floats((blocks * 16 + 1) * (hidden + 1), 9);
   const auto sums = upload(std::vector<float>(blocks * hidden)), w = upload(weight);
-  launch(module()->kernel("bpnn_layerforward_CUDA"), {.grid = {1, blocks}, .block = {16, 16}}, upload(input), w, sums,
-         hidden);
+  launch(module()->untyped_kernel("bpnn_layerforward_CUDA"), {.grid = {1, blocks}, .block = {16, 16}}, upload(input), w,
+         sums, hidden);
   std::vector<double> expected(blocks * hidden);
   for (std::size_t b = 0; b < blocks; ++b) {
     for (std::size_t j = 0; j < hidden; ++j) {
@@ -173,7 +175,7 @@ TEST_CASE("rodinia: a layer of a network, and the nearest centre") {
   stream->copy(Span<float>(reinterpret_cast<float*>(global.data()), centres.size()), centres);
   stream->synchronize();
   const auto member = upload(std::vector<int>(points));
-  launch(module()->kernel("kmeansPoint"), {.grid = {2, 2}, .block = {256}}, upload(data), static_cast<int>(features),
+  launch(module()->untyped_kernel("kmeansPoint"), {.grid = {2, 2}, .block = {256}}, upload(data), static_cast<int>(features),
          static_cast<int>(points), static_cast<int>(clusters), member);
   for (std::size_t p = 0; p < points; ++p) {
     std::vector<double> distance(clusters);
@@ -199,7 +201,7 @@ TEST_CASE("rodinia: diffusion of an image, and particles of neighbouring boxes")
     east.push_back(std::min(j + 1, columns - 1));
   }
   const auto dn = upload(std::vector<float>(rows * columns)), c = upload(std::vector<float>(rows * columns));
-  launch(module()->kernel("srad"), {.grid = {10}, .block = {128}}, 1.0F, rows, columns, upload(north), upload(south),
+  launch(module()->untyped_kernel("srad"), {.grid = {10}, .block = {128}}, 1.0F, rows, columns, upload(north), upload(south),
          upload(east), upload(west), dn, 0.05F, c, upload(image));
   std::vector<double> expected(rows * columns);
   for (int j = 0; j < columns; ++j) {
@@ -224,7 +226,7 @@ TEST_CASE("rodinia: diffusion of an image, and particles of neighbouring boxes")
   for (std::size_t i = 0; i < boxes * particles; ++i)
     rv.push_back({numbers[4 * i], numbers[4 * i + 1], numbers[4 * i + 2], numbers[4 * i + 3]});
   const auto force = upload(std::vector<Four>(rv.size()));
-  launch(module()->kernel("lava_md"), {.grid = {4}, .block = {32}}, static_cast<int>(boxes), 0.5F, upload(rv),
+  launch(module()->untyped_kernel("lava_md"), {.grid = {4}, .block = {32}}, static_cast<int>(boxes), 0.5F, upload(rv),
          upload(charge), force);
   for (std::size_t i = 0; i < rv.size(); ++i) {
     double v = 0, x = 0;

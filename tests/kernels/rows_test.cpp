@@ -22,7 +22,7 @@ struct Numbers {
 std::vector<int> written(const std::string& name, const LaunchConfig& shape, const Numbers& numbers) {
   const auto out = upload(std::vector<int>(size, -77));
   const auto flags = upload(std::vector<unsigned char>{1, 0});
-  launch(corpus("rows")->kernel(name), shape, out.data() + middle, numbers.n, numbers.base, numbers.wide, numbers.f,
+  launch(corpus("rows")->untyped_kernel(name), shape, out.data() + middle, numbers.n, numbers.base, numbers.wide, numbers.f,
          flags.data());
   return download(out);
 }

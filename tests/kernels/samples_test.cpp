@@ -21,8 +21,8 @@ TEST_CASE("samples: a convolution of rows by a constant kernel") {
   stream->copy(Span<float>(reinterpret_cast<float*>(module()->global("c_Kernel").data()), kernel.size()), kernel);
   stream->synchronize();
   const auto out = upload(std::vector<float>(image.size()));
-  launch(module()->kernel("convolutionRowsKernel"), {.grid = {width / 64, height / 4}, .block = {16, 4}}, out, upload(image),
-         width, height, width);
+  launch(module()->untyped_kernel("convolutionRowsKernel"), {.grid = {width / 64, height / 4}, .block = {16, 4}}, out,
+         upload(image), width, height, width);
   std::vector<double> expected;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
@@ -44,7 +44,7 @@ TEST_CASE("samples: a histogram of 64 bins with counters of bytes") {
   for (std::size_t i = 0; i < data.size(); ++i)
     data[i] = static_cast<std::uint32_t>(low[i]) | static_cast<std::uint32_t>(high[i]) << 16U;
   const auto partial = upload(std::vector<std::uint32_t>(4 * 64));
-  launch(module()->kernel("histogram64Kernel"), {.grid = {4}, .block = {64}}, partial, upload(data),
+  launch(module()->untyped_kernel("histogram64Kernel"), {.grid = {4}, .block = {64}}, partial, upload(data),
          static_cast<std::uint32_t>(words));
   std::vector<std::uint32_t> expected(64), given(64);
   for (const std::uint32_t v : data) {
@@ -59,7 +59,7 @@ TEST_CASE("samples: Walsh and Hadamard") {
     const std::size_t n = std::size_t{1} << log;
     const auto in = random_floats(2 * n, 5);
     const auto out = upload(std::vector<float>(2 * n));
-    launch(module()->kernel("fwtBatch1Kernel"),
+    launch(module()->untyped_kernel("fwtBatch1Kernel"),
            {.grid = {2}, .block = {static_cast<unsigned>(n / 4)}, .shared_memory_bytes = static_cast<std::uint32_t>(n * 4)},
            out, upload(in), log);
     std::vector<double> expected(in.begin(), in.end());
@@ -78,13 +78,13 @@ TEST_CASE("samples: Walsh and Hadamard") {
 TEST_CASE("samples: the reduction by a template with its last warp") {
   const auto whole = random_ints(10000, 6, -100, 100);
   const auto sums = upload(std::vector<int>(8));
-  launch(module()->kernel("reduce6_int_256"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048}, upload(whole),
-         sums, 10000U);
+  launch(module()->untyped_kernel("reduce6_int_256"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048},
+         upload(whole), sums, 10000U);
   CHECK(std::accumulate(sums.data(), sums.data() + 8, 0) == std::accumulate(whole.begin(), whole.end(), 0));
   const auto floats = random_floats(5000, 7);
   const auto parts = upload(std::vector<float>(4));
-  launch(module()->kernel("reduce6_float_128"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024}, upload(floats),
-         parts, 5000U);
+  launch(module()->untyped_kernel("reduce6_float_128"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024},
+         upload(floats), parts, 5000U);
   CHECK(std::fabs(std::accumulate(parts.data(), parts.data() + 4, 0.0) -
                   std::accumulate(floats.begin(), floats.end(), 0.0)) < 1e-3);
 }
@@ -94,8 +94,8 @@ TEST_CASE("samples: options by Black and Scholes, and by paths") {
   const auto price = random_floats(n, 8, 5, 30), strike = random_floats(n, 9, 1, 100),
              years = random_floats(n, 10, 0.25F, 10);
   const auto call = upload(std::vector<float>(n)), put = upload(std::vector<float>(n));
-  launch(module()->kernel("BlackScholesGPU"), {.grid = {4}, .block = {128}}, call, put, upload(price), upload(strike),
-         upload(years), 0.02F, 0.3F, static_cast<int>(n));
+  launch(module()->untyped_kernel("BlackScholesGPU"), {.grid = {4}, .block = {128}}, call, put, upload(price),
+         upload(strike), upload(years), 0.02F, 0.3F, static_cast<int>(n));
   std::vector<double> calls, puts;
   for (std::size_t i = 0; i < n; ++i) {
     const double s = at(price, i), x = at(strike, i), t = at(years, i), root = std::sqrt(t);
@@ -109,7 +109,7 @@ TEST_CASE("samples: options by Black and Scholes, and by paths") {
 
   const auto out = upload(std::vector<float>(4));
   constexpr int paths = 2000;
-  launch(module()->kernel("monte_carlo"), {.grid = {2}, .block = {128}}, out, paths, 100.0F, 95.0F, 0.01F, 0.2F);
+  launch(module()->untyped_kernel("monte_carlo"), {.grid = {2}, .block = {128}}, out, paths, 100.0F, 95.0F, 0.01F, 0.2F);
   for (std::uint32_t block = 0; block < 2; ++block) {
     double sum = 0, squares = 0;
     for (std::uint32_t t = 0; t < 128; ++t) {
@@ -134,7 +134,7 @@ TEST_CASE("samples: options by Black and Scholes, and by paths") {
 TEST_CASE("samples: a Fourier transform of 512 points") {
   const auto in = random_floats(3 * 1024, 11);
   const auto work = upload(in);
-  launch(module()->kernel("FFT512_device"), {.grid = {3}, .block = {64}}, work);
+  launch(module()->untyped_kernel("FFT512_device"), {.grid = {3}, .block = {64}}, work);
   std::vector<double> expected;
   for (std::size_t b = 0; b < 3; ++b) {
     for (std::size_t k = 0; k < 512; ++k) {
@@ -163,7 +163,7 @@ TEST_CASE("samples: forces by lists of neighbours") {
     for (std::size_t i = 0; i < atoms; ++i) list.push_back(static_cast<int>((i + 1 + 7 * j) % atoms));
   }
   const auto force = upload(std::vector<Four>(atoms));
-  launch(module()->kernel("compute_lj_force"), {.grid = {2}, .block = {128}}, force, upload(position),
+  launch(module()->untyped_kernel("compute_lj_force"), {.grid = {2}, .block = {128}}, force, upload(position),
          static_cast<int>(neighbours), upload(list), 16.0F, 1.5F, 2.0F, static_cast<int>(atoms));
   for (std::size_t i = 0; i < atoms; ++i) {
     double fx = 0, size = 1e-9;

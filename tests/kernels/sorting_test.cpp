@@ -15,7 +15,7 @@ TEST_CASE("a bitonic sort, block by block") {
   for (const unsigned block : {2U, 64U, 512U}) {
     auto in = random_ints(3 * block, block, -1000, 1000);
     const auto x = upload(in);
-    launch(module()->kernel("bitonic"), {.grid = {3}, .block = {block}, .shared_memory_bytes = block * 4U}, x);
+    launch(module()->untyped_kernel("bitonic"), {.grid = {3}, .block = {block}, .shared_memory_bytes = block * 4U}, x);
     for (std::size_t b = 0; b < 3; ++b)
       std::sort(in.begin() + static_cast<long>(b * block), in.begin() + static_cast<long>((b + 1) * block));
     CHECK(download(x) == in);
@@ -26,7 +26,7 @@ TEST_CASE("a sort that a vote of the block ends") {
   auto in = random_ints(100, 1, -50, 50);
   const auto x = upload(in);
   const auto rounds = upload(std::vector<int>(1));
-  launch(module()->kernel("odd_even"), {.grid = {1}, .block = {100}}, x, rounds);
+  launch(module()->untyped_kernel("odd_even"), {.grid = {1}, .block = {100}}, x, rounds);
   std::sort(in.begin(), in.end());
   CHECK(download(x) == in);
   CHECK(rounds.data()[0] > 1);
@@ -36,7 +36,7 @@ TEST_CASE("a sort that a vote of the block ends") {
 TEST_CASE("the greatest four") {
   auto in = random_floats(1000, 2);
   const auto out = upload(std::vector<float>(4));
-  launch(module()->kernel("top_k"), {.grid = {1}, .block = {64}}, upload(in), out, 1000);
+  launch(module()->untyped_kernel("top_k"), {.grid = {1}, .block = {64}}, upload(in), out, 1000);
   std::sort(in.begin(), in.end(), std::greater<>());
   CHECK(download(out) == std::vector<float>(in.begin(), in.begin() + 4));
 }
@@ -48,7 +48,7 @@ TEST_CASE("Smith and Waterman along diagonals") {
   for (int i = 0; i < m; ++i) a.push_back("ACGT"[letters[static_cast<std::size_t>(i)]]);
   for (int i = m; i < m + n; ++i) b.push_back("ACGT"[letters[static_cast<std::size_t>(i)]]);
   const auto best = upload(std::vector<int>(1));
-  launch(module()->kernel("smith_waterman"), {.grid = {1}, .block = {96}, .shared_memory_bytes = 3 * (n + 1) * 4U},
+  launch(module()->untyped_kernel("smith_waterman"), {.grid = {1}, .block = {96}, .shared_memory_bytes = 3 * (n + 1) * 4U},
          upload(a), upload(b), m, n, best);
   std::vector<std::vector<int>> table(m + 1, std::vector<int>(n + 1));
   int expected = 0;

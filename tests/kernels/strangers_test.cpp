@@ -28,7 +28,7 @@ TEST_CASE("strangers: attention over pages of keys, with a slope for each head")
   const std::vector<int> tables = {3, 1, 7, 0, 8, 2, 5, 4}, lengths = {61, 18};
   const std::vector<float> slopes = {0.5F, 0.0F, 0.125F};
   const auto out = upload(std::vector<float>(sequences * heads * size));
-  launch(module()->kernel("vllm::paged_attention<float, 64, 16, 128>"),
+  launch(module()->untyped_kernel("vllm::paged_attention<float, 64, 16, 128>"),
          {.grid = {heads, sequences}, .block = {128}, .shared_memory_bytes = pages_each * block * sizeof(float)}, out,
          upload(q), upload(k), upload(v), 0.125F, upload(tables), upload(lengths), pages_each, upload(slopes), heads * size,
          page_stride, head_stride);
@@ -58,7 +58,7 @@ TEST_CASE("strangers: a reduction with a lambda, and intervals with operators") 
   const auto in = random_floats(4096, 4);
   const double sum = std::accumulate(in.begin(), in.end(), 0.0);
   const auto parts = upload(std::vector<float>(4));
-  launch(module()->kernel("reduce7<float, 256, true>"),
+  launch(module()->untyped_kernel("reduce7<float, 256, true>"),
          {.grid = {4}, .block = {256}, .shared_memory_bytes = 32 * sizeof(float)}, upload(in), parts, 4096U);
   CHECK(std::fabs(std::accumulate(parts.data(), parts.data() + 4, 0.0) - sum) < 1e-3);
 
@@ -68,8 +68,8 @@ TEST_CASE("strangers: a reduction with a lambda, and intervals with operators") 
   const auto ranges = upload(std::vector<Range>(3));
   const auto total = upload(std::vector<float>(1));
   const auto ticks = upload(std::vector<long long>(3));
-  launch(module()->kernel("ranges"), {.grid = {3}, .block = {128}, .shared_memory_bytes = 128 * 12}, upload(in), ranges,
-         total, ticks, 4096);
+  launch(module()->untyped_kernel("ranges"), {.grid = {3}, .block = {128}, .shared_memory_bytes = 128 * 12}, upload(in),
+         ranges, total, ticks, 4096);
   float low = 1, high = -1;
   for (int i = 0; i < 3; ++i) {
     low = std::min(low, ranges.data()[i].low);
@@ -89,7 +89,7 @@ TEST_CASE("strangers: meetings behind ?:, && and ||, in conditions and in steps"
     if (width == 3) in[70] = 7;
     const auto out = upload(std::vector<int>(96 * 7));
     constexpr int n = 60;
-    launch(module()->kernel("k_conditions"), {.grid = {1}, .block = {96}}, upload(in), out, n, width);
+    launch(module()->untyped_kernel("k_conditions"), {.grid = {1}, .block = {96}}, upload(in), out, n, width);
     const bool seven = std::find(in.begin(), in.end(), 7) != in.end();
     for (long t = 0; t < 96; ++t) {
       CAPTURE(t);
@@ -115,7 +115,7 @@ TEST_CASE("strangers: meetings behind ?:, && and ||, in conditions and in steps"
 TEST_CASE("strangers: comparisons before conditions, and captures") {
   const auto in = random_ints(64, 9, 0, 100);
   const auto out = upload(std::vector<int>(64 * 6));
-  launch(module()->kernel("k_comparisons"), {.grid = {1}, .block = {64}}, upload(in), out, 3);
+  launch(module()->untyped_kernel("k_comparisons"), {.grid = {1}, .block = {64}}, upload(in), out, 3);
   for (long t = 0; t < 64; ++t) {
     CAPTURE(t);
     const bool low = t % 32 < 16;
@@ -134,7 +134,7 @@ TEST_CASE("strangers: lambdas in which threads meet") {
   constexpr int n = 117;
   const auto in = random_floats(n, 6);
   const auto out = upload(std::vector<float>(n + 32));
-  launch(module()->kernel("k_lambdas"), {.grid = {1}, .block = {128}}, upload(in), out, n);
+  launch(module()->untyped_kernel("k_lambdas"), {.grid = {1}, .block = {128}}, upload(in), out, n);
   const double mean = std::accumulate(in.begin(), in.end(), 0.0) / n;
   double variance = 0;
   for (const float x : in) variance += (x - mean) * (x - mean) / n;
@@ -157,13 +157,14 @@ TEST_CASE("strangers: a block's scan by a class that keeps a reference to shared
   const auto in = random_ints(1024, 7, -100, 100);
   const auto out = upload(std::vector<int>(1024));
   struct Sum {};
-  launch(primitives()->kernel("block_scan_kernel<128, 4, Sum>"), {.grid = {2}, .block = {128}}, upload(in), out, Sum{});
+  launch(primitives()->untyped_kernel("block_scan_kernel<128, 4, Sum>"), {.grid = {2}, .block = {128}}, upload(in), out,
+         Sum{});
   for (long tile = 0, sum = 0; tile < 2; ++tile, sum = 0)
     for (long i = 0; i < 512; ++i) {
       sum += at(in, tile * 512 + i);
       CHECK(out.data()[tile * 512 + i] == sum);
     }
-  launch(primitives()->kernel("block_max_flags"), {.grid = {8}, .block = {128}}, upload(in), out);
+  launch(primitives()->untyped_kernel("block_max_flags"), {.grid = {8}, .block = {128}}, upload(in), out);
   for (long i = 0; i < 1024; ++i) {
     const auto begin = in.begin() + i / 128 * 128;
     CHECK(out.data()[i] == *std::max_element(begin, in.begin() + i + 1));
@@ -175,7 +176,7 @@ TEST_CASE("strangers: a scan that looks back over the blocks before it") {
   const auto in = random_ints(n, 8, -50, 100);
   const auto out = upload(std::vector<int>(n));
   const auto states = upload(std::vector<std::uint64_t>(70));
-  launch(primitives()->kernel("scan_lookback"), {.grid = {70}, .block = {256}}, upload(in), out, states, n);
+  launch(primitives()->untyped_kernel("scan_lookback"), {.grid = {70}, .block = {256}}, upload(in), out, states, n);
   std::vector<int> expected(n);
   std::partial_sum(in.begin(), in.end(), expected.begin());
   CHECK(download(out) == expected);
@@ -185,7 +186,7 @@ TEST_CASE("everyday: references to variables, members, elements and shared objec
   constexpr int n = 250, threads = 96;
   const auto in = random_floats(n, 11);
   const auto out = upload(std::vector<float>(n * 10));
-  launch(everyday()->kernel("references"), {.grid = {3}, .block = {threads}}, upload(in), out, n);
+  launch(everyday()->untyped_kernel("references"), {.grid = {3}, .block = {threads}}, upload(in), out, n);
   for (long i = 0; i < n; ++i) {
     CAPTURE(i);
     const long first = i / threads * threads;
@@ -209,7 +210,7 @@ TEST_CASE("everyday: overloads, names out of namespaces, lambdas by name, loops 
   constexpr long threads = 96;
   const auto in = random_ints(threads, 12, 0, 900);
   const auto out = upload(std::vector<int>(threads * 6));
-  launch(everyday()->kernel("everyday_mix"), {.grid = {1}, .block = {96}}, upload(in), out);
+  launch(everyday()->untyped_kernel("everyday_mix"), {.grid = {1}, .block = {96}}, upload(in), out);
   const auto given = [&](long row, long t) { return out.data()[row * threads + t]; };
   std::vector<int> walk = in;
   for (const long step : {1, 5, 30}) {
@@ -242,7 +243,7 @@ TEST_CASE("everyday: specializations, structured bindings, and dynamic shared me
   constexpr long threads = 96;
   const auto in = random_floats(threads, 13);
   const auto out = upload(std::vector<float>(threads * 4));
-  launch(everyday()->kernel("everyday_parts"),
+  launch(everyday()->untyped_kernel("everyday_parts"),
          {.grid = {1}, .block = {threads}, .shared_memory_bytes = 3 * 33 * sizeof(float)}, upload(in), out);
   std::vector<double> sums;
   for (long first = 0; first < threads; first += 32)

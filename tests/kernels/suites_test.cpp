@@ -26,8 +26,8 @@ TEST_CASE("suites: a step of an LU decomposition: the perimeter and what lies in
   for (std::size_t i = 0; i < b; ++i) {
     for (std::size_t j = 0; j < b; ++j) device_m.data()[i * n + j] = static_cast<float>(a[i * n + j]);
   }
-  launch(module()->kernel("lud_perimeter"), {.grid = {2}, .block = {32}}, device_m, static_cast<int>(n), 0);
-  launch(module()->kernel("lud_internal"), {.grid = {2, 2}, .block = {16, 16}}, device_m, static_cast<int>(n), 0);
+  launch(module()->untyped_kernel("lud_perimeter"), {.grid = {2}, .block = {32}}, device_m, static_cast<int>(n), 0);
+  launch(module()->untyped_kernel("lud_internal"), {.grid = {2, 2}, .block = {16, 16}}, device_m, static_cast<int>(n), 0);
   for (std::size_t k = 0; k < b; ++k) {
     for (std::size_t i = k + 1; i < n; ++i) {
       if (i >= b) a[i * n + k] /= a[k * n + k];
@@ -61,8 +61,8 @@ TEST_CASE("suites: keys found in a tree, level by level") {
   const auto keys = random_ints(40, 2, 0, 32 * 96 - 1);
   const std::vector<std::int64_t> zeros(40);
   const auto answers = upload(std::vector<int>(40, -1));
-  launch(module()->kernel("findK"), {.grid = {40}, .block = {32}}, 1L, upload(nodes), 33L, upload(records), upload(zeros),
-         upload(zeros), upload(keys), answers);
+  launch(module()->untyped_kernel("findK"), {.grid = {40}, .block = {32}}, 1L, upload(nodes), 33L, upload(records),
+         upload(zeros), upload(zeros), upload(keys), answers);
   for (std::size_t i = 0; i < 40; ++i)
     CHECK(answers.data()[i] == (keys[i] % 3 == 0 ? records[static_cast<std::size_t>(keys[i] / 3)] : -1));
 }
@@ -77,7 +77,7 @@ TEST_CASE("suites: what a new centre would cost") {
     points.insert(points.end(), {weights[i], costs[i], static_cast<float>(centres[i]), 0.0F});
   const auto work = upload(std::vector<float>(n * stride));
   const auto moves = upload(std::vector<char>(n));
-  launch(module()->kernel("kernel_compute_cost"), {.grid = {3, 1}, .block = {128}}, static_cast<int>(n),
+  launch(module()->untyped_kernel("kernel_compute_cost"), {.grid = {3, 1}, .block = {128}}, static_cast<int>(n),
          static_cast<int>(dimensions), 17L, upload(points), 3, static_cast<int>(stride), upload(where), work,
          upload(std::vector<int>{0, 1, 2}), moves);
   std::vector<double> expected(n * stride);
@@ -101,11 +101,11 @@ TEST_CASE("suites: a particle filter's weights in one block") {
              likelihood = upload(std::vector<double>(likely.begin(), likely.end())), u = upload(std::vector<double>(n)),
              cdf = upload(std::vector<double>(n));
   const auto seed = upload(std::vector<int>(n, 12345));
-  launch(module()->kernel("likelihood_sum"), {.grid = {1}, .block = {512}}, likelihood, weights, sum, n);
+  launch(module()->untyped_kernel("likelihood_sum"), {.grid = {1}, .block = {512}}, likelihood, weights, sum, n);
   double total = 0;
   for (std::size_t i = 0; i < n; ++i) total += static_cast<double>(floats[i]) * std::exp(static_cast<double>(likely[i]));
   CHECK(std::fabs(sum.data()[0] - total) < 1e-10 * total);
-  launch(module()->kernel("normalize_weights_kernel"), {.grid = {1}, .block = {512}}, weights, n, sum, cdf, u, seed);
+  launch(module()->untyped_kernel("normalize_weights_kernel"), {.grid = {1}, .block = {512}}, weights, n, sum, cdf, u, seed);
   const int next = static_cast<int>(1103515245U * 12345U + 12345U) % 2147483647;
   const double u1 = std::fabs(next / 2147483647.0) / n;
   std::vector<double> expected_cdf(n), expected_u(n);
@@ -122,7 +122,8 @@ TEST_CASE("suites: a relaxation until the block agrees that it has converged") {
   const auto start = random_floats(m * n, 9, 0, 1), image = random_floats(m * n, 10, 0, 1);
   const auto matrix = upload(start);
   const auto done = upload(std::vector<int>(1));
-  launch(module()->kernel("IMGVF_like"), {.grid = {1}, .block = {64}}, matrix, upload(image), m, n, 0.5F, 100, 1e-3F, done);
+  launch(module()->untyped_kernel("IMGVF_like"), {.grid = {1}, .block = {64}}, matrix, upload(image), m, n, 0.5F, 100, 1e-3F,
+         done);
   // Each part of 64 elements is written before the part behind the next is computed.
   std::vector<double> v(start.begin(), start.end());
   int iterations = 0;
@@ -162,7 +163,7 @@ TEST_CASE("suites: pairs in vectors of four, sorted by some bits of the key in e
   std::vector<std::uint32_t> keys(ints.begin(), ints.end()), values(n);
   for (std::uint32_t i = 0; i < n; ++i) values[i] = i;
   const auto key = upload(std::vector<std::uint32_t>(n)), value = upload(std::vector<std::uint32_t>(n));
-  launch(module()->kernel("radixSortBlocks"), {.grid = {2}, .block = {128}}, 4U, 8U, key, value, upload(keys),
+  launch(module()->untyped_kernel("radixSortBlocks"), {.grid = {2}, .block = {128}}, 4U, 8U, key, value, upload(keys),
          upload(values));
   for (std::size_t b = 0; b < 2; ++b) {
     const auto first = static_cast<std::ptrdiff_t>(b * 512);
@@ -179,11 +180,11 @@ TEST_CASE("suites: a sum whose last warp runs in step, for float and double") {
   std::vector<double> expected(4);
   for (std::size_t i = 0; i < 4096; ++i) expected[i / 512 % 4] += static_cast<double>(in[i]);
   const auto sums = upload(std::vector<float>(4));
-  launch(module()->kernel("shoc_reduce<float, 256>"), {.grid = {4}, .block = {256}, .shared_memory_bytes = 1024}, upload(in),
-         sums, 4096U);
+  launch(module()->untyped_kernel("shoc_reduce<float, 256>"), {.grid = {4}, .block = {256}, .shared_memory_bytes = 1024},
+         upload(in), sums, 4096U);
   CHECK(difference(download(sums), expected) < 1e-5);
   const auto doubles = upload(std::vector<double>(4));
-  launch(module()->kernel("shoc_reduce<double, 128>"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024},
+  launch(module()->untyped_kernel("shoc_reduce<double, 128>"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024},
          upload(std::vector<double>(in.begin(), in.end())), doubles, 4096U);
   double total = 0, whole = 0;
   for (std::size_t b = 0; b < 4; ++b) total += doubles.data()[b], whole += expected[b];
@@ -194,7 +195,7 @@ TEST_CASE("suites: a stencil of nine points with rows in dynamic shared memory")
   constexpr std::size_t columns = 32, rows = 16, wide = 48;  // with the halo 34, padded to a multiple of 16
   const auto in = random_floats((rows + 2) * wide, 13);
   const auto out = upload(std::vector<float>(in.size()));
-  launch(module()->kernel("StencilKernel"),
+  launch(module()->untyped_kernel("StencilKernel"),
          {.grid = {rows / 8, 2}, .block = {1, columns / 2}, .shared_memory_bytes = 4 * 10 * 18}, upload(in), out, 16, 0.4F,
          0.1F, 0.05F);
   std::vector<double> expected(in.size());
@@ -214,7 +215,7 @@ TEST_CASE("suites: atomics made of others, and a lock") {
   const auto x = random_floats(n, 14);
   const auto greatest = upload(std::vector<float>{-3.0F});
   const auto product = upload(std::vector<double>{1.0});
-  launch(module()->kernel("atomics_by_hand"), {.grid = {8}, .block = {128}}, upload(x), n, greatest, product);
+  launch(module()->untyped_kernel("atomics_by_hand"), {.grid = {8}, .block = {128}}, upload(x), n, greatest, product);
   double expected = 1;
   float most = -3, sum_of_blocks = 0;
   for (std::size_t b = 0; b < 8; ++b) {
@@ -255,7 +256,7 @@ TEST_CASE("suites: a queue that a block drains, of unions told apart by a switch
   }
   const auto total = upload(std::vector<float>(1));
   const auto ticks = upload(std::vector<long long>(1, -1));
-  launch(module()->kernel("drain"), {.grid = {1}, .block = {128}}, upload(items), n, total, ticks);
+  launch(module()->untyped_kernel("drain"), {.grid = {1}, .block = {128}}, upload(items), n, total, ticks);
   CHECK(std::fabs(static_cast<double>(total.data()[0]) / expected - 1) < 1e-5);
   CHECK(ticks.data()[0] >= 0);
 }
@@ -263,7 +264,7 @@ TEST_CASE("suites: a queue that a block drains, of unions told apart by a switch
 TEST_CASE("suites: unions, structures and enumerations that a kernel declares with a variable") {
   const auto in = random_floats(64, 18);
   const auto out = upload(std::vector<float>(64));
-  launch(module()->kernel("local_classes"), {.grid = {1}, .block = {64}}, upload(in), out);
+  launch(module()->untyped_kernel("local_classes"), {.grid = {1}, .block = {64}}, upload(in), out);
   std::vector<double> expected(64);
   for (std::size_t t = 0; t < 64; ++t) {
     const auto of = [&](std::size_t i) { return static_cast<double>(in[i]); };

@@ -22,7 +22,7 @@ TEST_CASE("shuffles of all widths and distances") {
     for (const int d : {0, 1, 2, 5, 16, 31}) {
       CAPTURE(width);
       CAPTURE(d);
-      launch(module()->kernel("shuffles"), {.grid = {2}, .block = {128}}, x, out, d, width);
+      launch(module()->untyped_kernel("shuffles"), {.grid = {2}, .block = {128}}, x, out, d, width);
       for (int i = 0; i < static_cast<int>(n); ++i) {
         const int t = i % 128, base = i - t, lane = t % width, group = t - lane;
         const auto at = [&](int k) {
@@ -46,10 +46,10 @@ TEST_CASE("votes, matches and reductions of a warp that is not whole") {
     CAPTURE(block);
     const auto in = random_ints(2 * block, block, -3, 8);
     const auto out = upload(std::vector<int>(7 * in.size()));
-    launch(module()->kernel("votes"), {.grid = {2}, .block = {block}}, upload(in), out);
+    launch(module()->untyped_kernel("votes"), {.grid = {2}, .block = {block}}, upload(in), out);
     const std::vector<unsigned> positive(in.begin(), in.end());
     const auto reduced = upload(std::vector<unsigned>(6 * in.size()));
-    launch(module()->kernel("reductions"), {.grid = {2}, .block = {block}}, upload(positive), reduced);
+    launch(module()->untyped_kernel("reductions"), {.grid = {2}, .block = {block}}, upload(positive), reduced);
     for (unsigned i = 0; i < 2 * block; ++i) {
       const unsigned first = i - i % block % warp_size(), last = std::min(first + warp_size(), i - i % block + block);
       int positives = 0, sevens = 0, small = 0, equal = 0;
@@ -79,7 +79,7 @@ TEST_CASE("warps and parts of warps go different ways") {
   const unsigned w = warp_size(), n = 3 * w;
   const auto in = random_ints(n, 1, -5, 5);
   const auto out = upload(std::vector<int>(2 * n));
-  launch(module()->kernel("divergent"), {.grid = {1}, .block = {n}}, upload(in), out);
+  launch(module()->untyped_kernel("divergent"), {.grid = {1}, .block = {n}}, upload(in), out);
   for (unsigned i = 0; i < n; ++i) {
     const unsigned lane = i % w;
     int expected = 0;
@@ -99,7 +99,7 @@ TEST_CASE("lanes leave a loop one by one") {
   const unsigned n = 2 * warp_size();
   const auto in = random_ints(n, 2, 0, 9);
   const auto out = upload(std::vector<int>(n));
-  launch(module()->kernel("lanes_leave"), {.grid = {1}, .block = {n}}, upload(in), out);
+  launch(module()->untyped_kernel("lanes_leave"), {.grid = {1}, .block = {n}}, upload(in), out);
   for (unsigned i = 0; i < n; ++i) {
     int expected = 0;
     for (int round = 0; round < in[i]; ++round) {
@@ -113,7 +113,7 @@ TEST_CASE("atomics of a warp made one") {
   const auto in = random_ints(1000, 3, -9, 9);
   const auto counter = upload(std::vector<int>(1));
   const auto out = upload(std::vector<int>(1000));
-  launch(module()->kernel("aggregated"), {.grid = {10}, .block = {100}}, upload(in), counter, out);
+  launch(module()->untyped_kernel("aggregated"), {.grid = {10}, .block = {100}}, upload(in), counter, out);
   std::vector<int> kept(out.data(), out.data() + counter.data()[0]), expected;
   std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
   std::sort(kept.begin(), kept.end());
@@ -126,7 +126,7 @@ TEST_CASE("values of other types") {
   const auto in = random_ints(n, 4, 0, 50);
   const std::vector<double> doubles(in.begin(), in.end());
   const auto sums = upload(std::vector<double>(n));
-  launch(module()->kernel("types"), {.grid = {1}, .block = {n}}, upload(doubles), sums);
+  launch(module()->untyped_kernel("types"), {.grid = {1}, .block = {n}}, upload(doubles), sums);
   for (unsigned i = 0; i < n; ++i) {
     CHECK(sums.data()[i] == doubles[i ^ 1U] + doubles[i ^ 2U]);
   }
@@ -136,7 +136,7 @@ TEST_SUITE_END();
 
 TEST_CASE("the width of a warp is the device's") {
   const auto out = upload(std::vector<int>(1));
-  launch(module()->kernel("width"), {}, out);
+  launch(module()->untyped_kernel("width"), {}, out);
   CHECK(out.data()[0] == 32);
   CHECK(warp_size() == 32);
 }

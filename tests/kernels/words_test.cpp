@@ -23,7 +23,7 @@ extern "C" __global__ void k(int* out) {
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(first, v, o);  // as over the warps of a block
   }
   out[threadIdx.x] = v + 100 * __shfl_xor_sync(__activemask(), 1, 16);
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<int>(48);
   launch(kernel, {.grid = {1}, .block = {48}}, out);
   CHECK(out.data()[0] == 1 + 2 + 3 + 4 + 100);
@@ -40,7 +40,7 @@ extern "C" __global__ void k(unsigned n, unsigned* out) {
   sums[0] = 0;
   for (unsigned i = g; i < n; i += all) sums[0] += i;
   out[g] = sums[0];
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<unsigned>(67);
   launch(rows, {.grid = {67}, .block = {1}, .shared_memory_bytes = 4}, 1000U, out);
   for (unsigned g = 0; g < 67; ++g) {
@@ -59,7 +59,7 @@ extern "C" __global__ void k(unsigned n, volatile unsigned* done, unsigned* out)
   out[g] = sum;
   __threadfence();
   if (g % blockDim.x == blockDim.x - 1) *done = b + 1;
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto done = results<unsigned>(1), totals = results<unsigned>(64 * 32);
   launch(chain, {.grid = {64}, .block = {32}}, 10000U, done, totals);
   CHECK(done.data()[0] == 64);
@@ -77,7 +77,7 @@ extern "C" __global__ void k(unsigned long long* out) {
   __syncthreads();
   out[0] = (unsigned long long)lines % 128 + (unsigned long long)bytes % 256 + (unsigned long long)more % 8;
   out[1] = lines[63 - threadIdx.x];
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<unsigned long long>(2);
   launch(kernel, {.grid = {1}, .block = {64}}, out);
   CHECK(download(out) == std::vector<unsigned long long>{0, 1});
@@ -96,10 +96,37 @@ extern "C" __global__ void k(int* out) {
   out[2] = (int)__fns(0xf0u, 7, -3);
   out[3] = (int)__fns(0xf0u, 5, 0);
   out[4] = (int)__fns(0xf0u, 5, 4);
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<int>(5);
   launch(kernel, {.grid = {1}, .block = {1}}, out);
   CHECK(download(out) == std::vector<int>{4, 5, 5, 5, -1});
+}
+
+TEST_CASE("an object is made in memory that is there, without <new>, with it, and with a function of the source's own") {
+  for (const char* const first :
+       {"", "#include <new>\n", "inline __device__ void* operator new(size_t, void* p) { return p; }\n"}) {
+    CAPTURE(first);
+    const auto kernel = compile((std::string(first) + R"(
+struct Counted {
+  int n;
+  __device__ Counted(int first = 3) : n(first) {}
+  __device__ ~Counted() { n = -1; }
+};
+extern "C" __global__ void k(int* out) {
+  alignas(Counted) __shared__ unsigned char one[sizeof(Counted)];
+  __shared__ Counted* made;
+  if (threadIdx.x == 0) made = new (one) Counted(5);
+  __syncthreads();
+  void* const many = out + 1;
+  if (threadIdx.x == 1) new (many) Counted[2];
+  out[0] = made->n;
+  __syncthreads();
+  if (threadIdx.x == 0) made->~Counted();
+})").c_str())->untyped_kernel("k");
+    const auto out = results<int>(3);
+    launch(kernel, {.grid = {1}, .block = {2}}, out);
+    CHECK(download(out) == std::vector<int>{5, 3, 3});
+  }
 }
 
 TEST_CASE("headers of the CUDA Toolkit that have nothing in them here") {
@@ -118,7 +145,7 @@ TEST_CASE("headers of the CUDA Toolkit that have nothing in them here") {
 extern "C" __global__ void k(float* out) {
   const float4 v = make_float4(1.0f, 2.0f, 3.0f, 4.0f);
   out[threadIdx.x] = v.w;
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<float>(2);
   launch(kernel, {.grid = {1}, .block = {2}}, out);
   CHECK(download(out) == std::vector<float>{4, 4});
@@ -141,7 +168,7 @@ extern "C" __global__ void k(float* out) {
   out[4] = (float)__half2short_rn(__float2half(2.5f)) + 10 * (float)__half2short_rz(__float2half(-2.75f));
   out[5] = (float)htanh(__float2half(0.0f));
   out[6] = (float)__half2short_rn(__float2half(40000.0f)) + (float)__half2short_rz(__float2half(-65504.0f));
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<float>(7);
   launch(kernel, {.grid = {1}, .block = {1}}, out);
   CHECK(download(out) == std::vector<float>{3 + 0x4200, 40, 1 + 4 + 8, 1 + 4, 2 - 20, 0, -1});
@@ -162,7 +189,7 @@ extern "C" __global__ void k(float* out) {
   out[4] = __low2float(ends) * 10 + __high2float(ends);
   out[5] = __low2float(e) * 10 + __high2float(e);
   out[6] = __bfloat162int_rn(__float2bfloat16(2.5f)) + 10 * __bfloat162int_rz(__float2bfloat16(-2.75f));
-})")->kernel("k");
+})")->untyped_kernel("k");
   const auto out = results<float>(7);
   launch(kernel, {.grid = {1}, .block = {1}}, out);
   CHECK(download(out) == std::vector<float>{18, -42, -44, 12, 6, 20.25F, -18});

@@ -67,8 +67,8 @@ struct Shared {
         memory(device.allocate<std::uint32_t>(std::size_t{threads} * part)),
         counter(device.allocate<std::uint32_t>(1)),
         module(device.compile(source)),
-        add(module->kernel("add")),
-        count(module->kernel("count")),
+        add(module->untyped_kernel("add")),
+        count(module->untyped_kernel("count")),
         event(device.create_event()) {
     const StreamPtr stream = device.create_stream();
     stream->fill(memory, 0U);
@@ -162,7 +162,7 @@ const std::vector<Case>& cases() {
        {},
        [](Worker& w) {
          const auto module = w.device.compile(std::string(source) + "// " + std::to_string(w.below(3)));
-         const auto kernel = module->kernel("add");
+         const auto kernel = module->untyped_kernel("add");
          w.s->launch(kernel, weir::grid_for(part), w.mine, 1U, part);
          ++w.sum;
          if (w.below(2) == 0) w.shared.kernels.put(w.below(4), kernel);
@@ -179,7 +179,7 @@ const std::vector<Case>& cases() {
        {F::memory_pools},
        [](Worker& w) {
          const auto pool = w.device.create_memory_pool();
-         const auto words = w.s->allocate_async<std::uint32_t>(part, pool.get());
+         const auto words = w.s->allocate_async<std::uint32_t>(part, pool);
          w.s->fill(words, 2U);
          if (w.below(4) == 0) pool->trim_to(0);
          if (w.below(8) == 0) w.check(words, 2);
@@ -190,8 +190,8 @@ const std::vector<Case>& cases() {
          // Of a stream that never captures: a free beside the begin of a capture on its stream may be captured.
          const auto stream = w.device.create_stream();
          const auto pool = w.device.create_memory_pool();
-         w.shared.buffers.put(w.below(4),
-                              stream->allocate_async<std::uint32_t>(part, w.below(2) == 0 ? pool.get() : nullptr));
+         w.shared.buffers.put(
+             w.below(4), stream->allocate_async<std::uint32_t>(part, w.below(2) == 0 ? weir::MemoryPoolRef(pool) : nullptr));
        }},
       {"memory",
        {},
@@ -267,7 +267,7 @@ const std::vector<Case>& cases() {
        {},
        [](Worker& w) {
          const StreamPtr owner = w.device.create_stream();
-         const StreamPtr borrowed = w.device.wrap_stream(owner->native_handle(), weir::Ownership::borrow);
+         const StreamPtr borrowed = w.device.wrap_stream(owner->share_native_handle(), weir::Ownership::borrow);
          borrowed->wait(*w.s);
          w.add(*borrowed, 1);
          ++w.sum;

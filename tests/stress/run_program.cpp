@@ -34,7 +34,7 @@ class Run {
         raised_(program.shape.slots) {
     for (std::uint32_t i = 0; i < program.shape.cells; ++i) cells_.host()[i] = program.start[i];
     for (std::uint32_t& flag : flags_.host()) flag = flag_start;
-    if (program.shape.kernels) kernel_ = device_.compile(kernel_source)->kernel("multiply_add");
+    if (program.shape.kernels) kernel_ = device_.compile(kernel_source)->untyped_kernel("multiply_add");
     for (std::uint32_t slot = 0; slot < program.shape.slots; ++slot) {
       streams_.push_back(device_.create_stream({.blocking = slot % 5 == 4,
                                                 .priority = static_cast<weir::Priority>(slot % 3)}));

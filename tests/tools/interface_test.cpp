@@ -101,7 +101,7 @@ bool is(const MemoryAccess& access, const void* address, std::size_t bytes, Acce
 }
 
 constexpr const char* source = R"(
-extern "C" __global__ void scale(unsigned int n, float a, const float* x, float* y) {
+__global__ void scale(unsigned int n, float a, const float* x, float* y) {
   const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i];
 })";
@@ -113,8 +113,8 @@ TEST_CASE("tools: each operation is told before and after, with what it touches"
   const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
   Recorder& tool = recorder();
   {
-    const weir::Range outer("step");
-    const weir::Range inner("copy");
+    const weir::ScopedRange outer("step");
+    const weir::ScopedRange inner("copy");
     stream->copy(y, x);
   }
   stream->fill_2d(x.data(), 64, 0, 4, 8, 3);
@@ -144,14 +144,14 @@ TEST_CASE("tools: each operation is told before and after, with what it touches"
 
 TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters and the program") {
   const auto stream = device().create_stream();
-  const auto kernel = device().compile(source)->kernel("scale");
+  const auto kernel = device().compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const weir::TypedKernel<void(unsigned int, float, const float*, float*)> typed(kernel);
   const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
   Recorder& tool = recorder();
   stream->launch(kernel, {1, 128}, 100U, 2.0F, x, y);
-  stream->launch(kernel, {1, 128}, 50U, 2.0F, weir::reads(x), weir::writes(y));
+  stream->launch(kernel, {1, 128}, 50U, 2.0F, weir::access::reads(x), weir::access::writes(y));
   stream->launch(typed, {1, 128}, 10U, 2.0F, x.subspan(10, 10), y.data());
-  weir::touches(weir::writes(y.subspan(50, 50)));
+  weir::access::touches(weir::access::writes(y.subspan(50, 50)));
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, y);
   const unsigned int count = 10;
   const float factor = 2.0F;
@@ -168,7 +168,7 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
     CHECK(seen[i].kernel == "scale");
   }
   REQUIRE(seen[0].accesses.size() == 2);
-  CHECK(is(seen[0].accesses[0], x.data(), 400, AccessKind::read));  // the kernel's own source says so
+  CHECK(is(seen[0].accesses[0], x.data(), 400, AccessKind::read));  // the kernel's own symbol says so
   CHECK(is(seen[0].accesses[1], y.data(), 400, AccessKind::read_write));
   CHECK(is(seen[2].accesses[1], y.data(), 400, AccessKind::write));
   CHECK(is(seen[4].accesses[0], x.data() + 10, 40, AccessKind::read));
@@ -219,7 +219,7 @@ TEST_CASE("tools: what a tool does itself is shown to no tool") {
   const auto stream = device().create_stream(), other = device().create_stream();
   const auto x = device().allocate<int>(4);
   Recorder& tool = recorder();
-  tool.on_before = [&](const Operation&) { other->record(); };
+  tool.on_before = [&](const Operation&) { (void)other->record(); };
   stream->fill(x, 1);
   tool.on_before = nullptr;
   CHECK(tool.take().size() == 2);
@@ -291,7 +291,7 @@ TEST_CASE("tools: the nodes of a launch are told as they end, and those of a gra
   const auto stream = device().create_stream();
   const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
   const auto rounds = device().allocate<std::uint32_t>(1);
-  const auto kernel = device().compile(source)->kernel("scale");
+  const auto kernel = device().compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const auto inner = stream->capture([&](weir::Stream& s) { s.fill(x, 1.0F); });
   const auto exec = stream
                         ->capture([&](weir::Stream& s) {

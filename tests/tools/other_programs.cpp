@@ -38,7 +38,7 @@ void many_replays(Device& device) {
   const EventPtr done = device.create_event();
   long early = 0;
   for (int i = 1; i <= 6000; ++i) {
-    const Range range("replay");
+    const ScopedRange range("replay");
     exec->launch(*a);
     a->record(*done);
     b->wait(done);
@@ -55,7 +55,7 @@ void many_replays(Device& device) {
 void is_killed(Device& device) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<float>(n);
-  const Range range("until it is killed");
+  const ScopedRange range("until it is killed");
   for (int i = 0; i < 10; ++i) stream->fill(x, 1.0F);
   stream->synchronize();
   stream->launch_host_function([] { std::raise(SIGKILL); });

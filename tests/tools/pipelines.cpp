@@ -89,7 +89,7 @@ void a_chain_of_host_functions(Device& device) {
   std::promise<void> go;
   a->launch_host_function([&] { go.get_future().wait(); });
   for (int i = 0; i < 4; ++i) {
-    a->launch_host_function([staging] {
+    a->launch_host_function([staging = staging.share()] {
       for (float& value : staging.host()) value += 1;
     });
     a->copy(x, staging);
@@ -112,13 +112,13 @@ void a_pool_of_three_streams(Device& device) {
   const StreamPtr streams[] = {device.create_stream(), device.create_stream(), device.create_stream()};
   for (int i = 0; i < 2; ++i) items.push_back({device.allocate<float>(n), device.create_event()});
   for (int i = 0; i < 9; ++i) {
-    const Item item = items.front();
+    Item item = std::move(items.front());
     items.pop_front();
     const StreamPtr& stream = streams[i % 3];
     if (right || i != 5) stream->wait(item.last_use);
     stream->fill(item.memory, static_cast<float>(i));
     stream->record(*item.last_use);
-    items.push_back(item);
+    items.push_back(std::move(item));
   }
   device.synchronize();
 }

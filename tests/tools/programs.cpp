@@ -102,7 +102,7 @@ template <bool right>
 void event_never_recorded(Device& device) {
   Scene s(device);
   s.a->fill(s.x, 1.0F);
-  s.a->record();
+  (void)s.a->record();
   const EventPtr ready = device.create_event();
   if (right) s.a->record(*ready);
   s.b->wait(ready);
@@ -141,7 +141,7 @@ void streams_that_end(Device& device) {
 template <bool right>
 void a_borrowed_stream(Device& device) {
   Scene s(device);
-  const StreamPtr borrowed = device.wrap_stream(s.a->native_handle(), Ownership::borrow);
+  const StreamPtr borrowed = device.wrap_stream(s.a->share_native_handle(), Ownership::borrow);
   if (!right) s.b->wait(borrowed);
   s.a->fill(s.x, 1.0F);
   if (right) s.b->wait(borrowed);
@@ -173,7 +173,7 @@ void columns(Device& device) {
 template <bool right>
 void halves(Device& device) {
   Scene s(device);
-  const Range step("solver step");
+  const ScopedRange step("solver step");
   s.a->fill(s.x.subspan(0, n / 2 + (right ? 0 : 1)), 1.0F);
   s.b->fill(s.x.subspan(n / 2, n / 2), 2.0F);
 }
@@ -239,11 +239,11 @@ template <bool right>
 void in_a_host_function(Device& device) {
   Scene s(device);
   s.a->copy(s.staging, s.x);
-  const auto read = [staging = s.staging] {
+  auto read = [staging = s.staging.share()] {
     volatile float value = staging.host()[0];
     (void)value;
   };
-  (right ? s.a : s.b)->launch_host_function(read);
+  (right ? s.a : s.b)->launch_host_function(std::move(read));
 }
 
 /// A host function tells the host that all before it is done.
@@ -322,8 +322,8 @@ void a_pool_of_buffers(Device& device) {
   Scene s(device);
   std::vector<std::pair<Buffer<float>, EventPtr>> pool;
   s.a->fill(s.x, 1.0F);
-  pool.emplace_back(s.x, s.a->record());
-  const auto [buffer, last_use] = pool.back();
+  pool.emplace_back(s.x.share(), s.a->record());
+  const auto& [buffer, last_use] = pool.back();
   if (right) s.b->wait(last_use);
   s.b->fill(buffer, 2.0F);
 }
@@ -690,7 +690,7 @@ void two_replays(Device& device) {
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 constexpr const char* source = R"(
-extern "C" __global__ void scale(unsigned int n, float a, const float* x, float* y) {
+__global__ void scale(unsigned int n, float a, const float* x, float* y) {
   const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i];
 })";
@@ -700,7 +700,7 @@ template <bool right>
 void two_kernels(Device& device) {
   Scene s(device);
   if (!device.supports(Feature::runtime_compilation)) return;
-  const auto kernel = device.compile(source)->kernel("scale");
+  const auto kernel = device.compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const auto z = device.allocate<float>(n);
   s.a->launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.x, s.y);
   if (right) {
@@ -717,9 +717,10 @@ template <bool right>
 void declared_halves(Device& device) {
   Scene s(device);
   if (!device.supports(Feature::runtime_compilation)) return;
-  const auto kernel = device.compile(source)->kernel<void(unsigned int, float, const float*, float*)>("scale");
+  const auto kernel =
+      device.compile(source, {.kernels = {"scale"}})->kernel<void(unsigned int, float, const float*, float*)>("scale");
   const auto half = static_cast<unsigned int>(n / 2);
-  if (right) touches(reads(s.x), writes(s.y.subspan(0, half)));
+  if (right) access::touches(access::reads(s.x), access::writes(s.y.subspan(0, half)));
   s.a->launch(kernel, grid_for(half), half, 2.0F, s.x, s.y);
   s.b->copy(s.y.subspan(half, half), s.x.subspan(half, half));
 }
@@ -741,7 +742,7 @@ void a_variable_of_a_module(Device& device) {
 template <bool right>
 void external_library(Device& device) {
   Scene s(device);
-  external_work(*s.a, "gemm", reads(s.x), writes(s.y));
+  external_work(*s.a, "gemm", access::reads(s.x), access::writes(s.y));
   if (right) s.b->wait(s.a);
   s.b->copy(s.staging, s.y);
 }
@@ -764,10 +765,8 @@ template <bool right>
 void before_later_work(Device& device) {
   Scene s(device);
   std::promise<void> go;
-  s.a->launch_host_function([&] {
-    go.get_future().wait();
-    s.staging.host()[0] = 1.0F;
-  });
+  s.a->launch_host_function([&] { go.get_future().wait(); });
+  s.a->launch_host_function([&] { s.staging.host()[0] = 1.0F; });  // begins after the fill was submitted
   (right ? s.a : s.b)->fill(s.staging, 2.0F);
   go.set_value();
   s.a->synchronize();
@@ -781,7 +780,7 @@ void a_graph_of_many_kinds(Device& device) {
       !device.supports(Feature::host_functions_in_capture)) {
     return;
   }
-  const auto kernel = device.compile(source)->kernel("scale");
+  const auto kernel = device.compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const auto z = device.allocate<float>(n);
   const GraphPtr inner = s.b->capture([&](Stream& b) {
     b.fill(s.x, 1.0F);

@@ -37,7 +37,7 @@ void fills_host_memory(Device& device) {
 template <bool right>
 void launches_with_a_local_variable(Device& device) {
   const StreamPtr stream = device.create_stream();
-  const KernelPtr kernel = device.compile(source)->kernel("set");
+  const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1);
   stream->zero(y);
   unsigned local = 0;
@@ -98,7 +98,7 @@ void fills_rows_beyond_the_end(Device& device) {
 template <bool right>
 void launches_with_a_span_that_is_too_long(Device& device) {
   const StreamPtr stream = device.create_stream();
-  const KernelPtr kernel = device.compile(source)->kernel("set");
+  const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(1);
   stream->zero(y);
   stream->launch(kernel, {1, 1}, std::span(x.data(), right ? n : n + 1), y);
@@ -152,7 +152,7 @@ void uses_freed_memory(Device& device) {
 template <bool right>
 void launches_with_freed_memory(Device& device) {
   const StreamPtr stream = device.create_stream();
-  const KernelPtr kernel = device.compile(source)->kernel("set");
+  const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = stream->allocate_async<unsigned>(1), y = stream->allocate_async<unsigned>(1);
   stream->zero(y);
   unsigned* const address = x.data();
@@ -210,7 +210,7 @@ template <bool right>
 void launches_external_work_on_dead_memory(Device& device) {
   const StreamPtr stream = device.create_stream();
   auto x = device.allocate<unsigned>(n);
-  const GraphExecPtr exec = stream->capture([&](Stream& s) { external_work(s, "gemm", writes(x)); })->instantiate();
+  const GraphExecPtr exec = stream->capture([&](Stream& s) { external_work(s, "gemm", access::writes(x)); })->instantiate();
   if (!right) x.reset();
   exec->launch(*stream);
   stream->synchronize();
@@ -291,7 +291,7 @@ void reuses_memory_of_a_graph_that_is_gone(Device& device) {
   constexpr std::size_t bytes = std::size_t{1} << 22;  // so many that they are mapped for the graph, and unmapped with it
   const StreamPtr stream = device.create_stream();
   std::uintptr_t address = 0;
-  stream->capture([&](Stream& s) {
+  (void)stream->capture([&](Stream& s) {
     auto x = s.allocate_async<std::byte>(bytes);
     address = reinterpret_cast<std::uintptr_t>(x.data());
     s.fill(x, std::byte{1});

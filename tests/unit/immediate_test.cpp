@@ -53,7 +53,7 @@ TEST_CASE("third party's backend: Weir called from a host function is refused") 
   Errc code{};
   stream->launch_host_function([&] {
     try {
-      stream->is_complete();
+      (void)stream->is_complete();
     } catch (const Error& error) {
       code = error.errc();
     }
@@ -98,7 +98,7 @@ TEST_CASE("third party's backend: default streams, borrowed and closed streams")
   CHECK(*immediate_device().default_stream() == *immediate_device().default_stream());
   CHECK(*immediate_device().default_stream() != *weir::device("immediate:1").default_stream());
   const weir::StreamPtr stream = immediate_device().create_stream();
-  const weir::StreamPtr borrowed = immediate_device().wrap_stream(stream->native_handle(), weir::Ownership::borrow);
+  const weir::StreamPtr borrowed = immediate_device().wrap_stream(stream->share_native_handle(), weir::Ownership::borrow);
   CHECK(*borrowed == *stream);
   borrowed->close();
   stream->synchronize();

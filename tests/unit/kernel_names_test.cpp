@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/kernel_names.hpp"
+
 #include <doctest/doctest.h>
 
-#include "backends/gpu/kernel_names.hpp"
 #include "backends/gpu/program.hpp"
 #include "kernels/kernel_name.hpp"
 
@@ -9,7 +10,6 @@
 
 namespace {
 
-using weir::gpu::kinds_in;
 using weir::gpu::kinds_of;
 using weir::gpu::name_of;
 using weir::gpu::Program;
@@ -21,10 +21,6 @@ std::string text_of(const weir::detail::NumberKinds& kinds, int count) {
   for (int i = 0; i < count; ++i) text += (kinds.known >> i & 1U) == 0 ? '?' : (kinds.floating >> i & 1U) != 0 ? 'f' : 'i';
   CHECK((kinds.known >> count) == 0);
   return text;
-}
-
-std::string kinds_of_k(const std::string& parameters, int count) {
-  return text_of(kinds_in("extern \"C\" __global__ void k(" + parameters + ") {}").at("k"), count);
 }
 
 }  // namespace
@@ -57,42 +53,8 @@ TEST_CASE("kernel names: which parameters are floating-point numbers, by a symbo
 TEST_CASE("kernel names: which parameters are pointers to const") {
   CHECK(kinds_of("_Z4blurIfLi3EEvPKT_PS0_S0_").constant == 0b001);
   CHECK(kinds_of("_Z1kPKfPfPKPKf").constant == 0b001);
-  const auto constant = [](const std::string& parameters) {
-    return kinds_in("__global__ void k(" + parameters + ") {}").at("k").constant;
-  };
-  CHECK(constant("const float* x, float* y, float const* __restrict__ z, float* const w") == 0b0101);
-  CHECK(constant("const float** x, const int n, const double y[], const Pair* p, float* const* q") == 0b01100);
-}
-
-TEST_CASE("kernel names: which parameters are floating-point numbers, by a source") {
-  CHECK(kinds_of_k("int n, float a, const float* x, double y[], unsigned long long, std::size_t s, ::uint8_t u", 7) ==
-        "ifiiiii");
-  CHECK(kinds_of_k("", 0).empty());
-  CHECK(kinds_of_k("void", 1) == "?");
-  CHECK(kinds_of_k("real a, float4 b, half c, T<float> d, float (*e)(int), Pair<int*>* f", 6) == "??????");
-  CHECK(kinds_of_k("float a = 1.0F, T* p, const double b = f(1, 2), long double c, bool d", 5) == "fif?i");
-  CHECK(kinds_of_k("float* __restrict__ p, const __grid_constant__ int n, /* float */ int m // int\n, float f", 4) ==
-        "iiif");
-}
-
-TEST_CASE("kernel names: kernels are found in a source by what stands before them, and not if there are two") {
-  const auto kinds = kinds_in(R"code(
-#define KERNEL extern "C" __global__ void
-__global__ void __launch_bounds__(256, 2) a(float x) {}
-template <class T> __global__ void b(T x, float y) {}
-// __global__ void c(int x);
-const char* text = "__global__ void d(int x)";
-extern "C" __attribute__((used)) __global__ void e(double);
-extern "C" __global__ void e(double x) {}
-__device__ void f(float x) {}
-KERNEL g(float x) {}
-)code");
-  CHECK(text_of(kinds.at("a"), 1) == "f");
-  CHECK(text_of(kinds.at("b"), 2) == "?f");
-  CHECK(kinds.count("c") + kinds.count("d") + kinds.count("f") + kinds.count("g") == 0);
-  CHECK(kinds.at("e").known == 0);
-  CHECK(kinds_in("__global__").empty());
-  CHECK(kinds_in("__global__ void k(int").empty());
+  CHECK(kinds_of("_Z1kPKPKfPK4PairPKS3_").constant == 0b110);
+  CHECK(kinds_of("k").constant == 0);
 }
 
 TEST_CASE("programs: what was packed is unpacked, and what does not hold together is not") {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-using weir::make;
+using weir::make_ptr;
 using weir::Ptr;
 
 namespace {
@@ -44,7 +44,7 @@ class Pooled final : public weir::RefCounted {
 
 TEST_CASE("ptr: the object lives as long as it has an owner") {
   {
-    Ptr<Object> a = make<Object>(5);
+    Ptr<Object> a = make_ptr<Object>(5);
     CHECK(alive == 1);
     CHECK(a->value == 5);
     CHECK(a->use_count() == 1);
@@ -61,7 +61,7 @@ TEST_CASE("ptr: the object lives as long as it has an owner") {
 }
 
 TEST_CASE("ptr: assignment, also to itself, and swap") {
-  Ptr<Object> a = make<Object>(1), b = make<Object>(2);
+  Ptr<Object> a = make_ptr<Object>(1), b = make_ptr<Object>(2);
   a = b;
   CHECK(alive == 1);
   CHECK(a == b);
@@ -80,14 +80,14 @@ TEST_CASE("ptr: assignment, also to itself, and swap") {
 }
 
 TEST_CASE("ptr: to a base, compared by address, hashed") {
-  Ptr<Derived> derived = make<Derived>(3);
+  Ptr<Derived> derived = make_ptr<Derived>(3);
   Ptr<Object> base = derived;
   CHECK(base == derived);
   CHECK(derived->use_count() == 2);
   Ptr<Object> moved = std::move(derived);
   CHECK(derived == nullptr);
   CHECK(moved->use_count() == 2);
-  Ptr<Object> other = make<Object>();
+  Ptr<Object> other = make_ptr<Object>();
   CHECK(other != base);
   CHECK((base <=> moved) == std::strong_ordering::equal);
   CHECK((base <=> other) != std::strong_ordering::equal);
@@ -96,7 +96,7 @@ TEST_CASE("ptr: to a base, compared by address, hashed") {
 }
 
 TEST_CASE("ptr: detach and attach hand the reference over") {
-  Ptr<Object> a = make<Object>();
+  Ptr<Object> a = make_ptr<Object>();
   Object* const raw = a.detach();
   CHECK(a == nullptr);
   CHECK(raw->use_count() == 1);
@@ -109,7 +109,7 @@ TEST_CASE("ptr: detach and attach hand the reference over") {
 TEST_CASE("ptr: an object may define its own disposal") {
   std::vector<Pooled*> pool;
   pool.reserve(1);
-  Ptr<Pooled> p = make<Pooled>(pool);
+  Ptr<Pooled> p = make_ptr<Pooled>(pool);
   Pooled* const object = p.get();
   for (int i = 0; i < 3; ++i) {
     p.reset();
@@ -123,7 +123,7 @@ TEST_CASE("ptr: an object may define its own disposal") {
 }
 
 TEST_CASE("ptr: counts from many threads") {
-  Ptr<Object> shared = make<Object>();
+  Ptr<Object> shared = make_ptr<Object>();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&shared] {
@@ -140,8 +140,8 @@ TEST_CASE("ptr: counts from many threads") {
 }
 
 TEST_CASE("ptr: compares as std::shared_ptr does") {
-  const Ptr<Derived> derived = make<Derived>(1);
-  const Ptr<Object> base = derived, other = make<Object>(2), none;
+  const Ptr<Derived> derived = make_ptr<Derived>(1);
+  const Ptr<Object> base = derived, other = make_ptr<Object>(2), none;
   CHECK((derived <=> base) == std::strong_ordering::equal);
   CHECK((derived <=> other) == (derived.get() < other.get() ? std::strong_ordering::less : std::strong_ordering::greater));
   CHECK((base < other) == (base.get() < other.get()));

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "weir/device.hpp"
 #include "weir/stream.hpp"
 
 using Typed = weir::TypedKernel<void(int, float, const float*, int*)>;
@@ -22,7 +23,7 @@ void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Bu
 #elif WEIR_TEST_CASE == 3
   stream.zero(weir::Buffer<int>());
 #elif WEIR_TEST_CASE == 4
-  stream.launch(kernel, {4, 2, 256}, buffer);
+  const weir::Buffer<int> copy = buffer;
 #elif WEIR_TEST_CASE == 5
   stream.launch(kernel, {4, 256}, std::vector<int>(3));
 #elif WEIR_TEST_CASE == 6
@@ -41,5 +42,20 @@ void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Bu
   weir::TypedKernel<int(float)>();
 #elif WEIR_TEST_CASE == 13
   weir::TypedKernel<void(const int&)>();
+#elif WEIR_TEST_CASE == 14
+  stream.launch(kernel, {4, 256}, "text");
+#elif WEIR_TEST_CASE == 15
+  struct Holder {
+    weir::Buffer<int> data;
+  };
+  stream.launch(kernel, {4, 256}, Holder{buffer.share()});
+#elif WEIR_TEST_CASE == 16
+  stream.record();
+#elif WEIR_TEST_CASE == 17
+  stream.synchronize_for(std::chrono::seconds(1));
+#elif WEIR_TEST_CASE == 18
+  stream.device().allocate<int>(3);
+#elif WEIR_TEST_CASE == 19
+  kernel->module()->kernel("k");
 #endif
 }

@@ -61,6 +61,17 @@ TEST_CASE("registry: a third party's backend is opened by name, once") {
   CHECK(info.attempts[0].outcome == "opened");
 }
 
+TEST_CASE("registry: the devices of all usable backends") {
+  const weir::Backend& immediate = Registry::instance().open("immediate");
+  const std::vector<weir::Device*> all = weir::devices();
+  for (int i = 0; i < immediate.device_count(); ++i) CHECK(std::count(all.begin(), all.end(), &immediate.device(i)) == 1);
+  std::size_t counted = 0;
+  for (const weir::BackendInfo& info : Registry::instance().probe_all()) {
+    counted += info.backend != nullptr ? static_cast<std::size_t>(info.backend->device_count()) : 0;
+  }
+  CHECK(all.size() == counted);
+}
+
 TEST_CASE("registry: devices by name") {
   CHECK(&weir::device("immediate") == &Registry::instance().open("immediate").device(0));
   CHECK(&weir::device("immediate:1") == &Registry::instance().open("immediate").device(1));

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// Kernels of which the work-group pass forms some, and leaves others to fibers in the same module.
@@ -66,8 +66,8 @@ Result run(const ModulePtr& module, const Launch& l) {
   const auto inputs = upload(in);
   const auto outputs = upload(result.numbers);
   try {
-    launch(module->kernel(l.name), {.grid = l.grid, .block = l.block, .shared_memory_bytes = l.shared_bytes}, outputs.data(),
-           static_cast<const int*>(inputs.data()), static_cast<int>(numbers));
+    launch(module->untyped_kernel(l.name), {.grid = l.grid, .block = l.block, .shared_memory_bytes = l.shared_bytes},
+           outputs.data(), static_cast<const int*>(inputs.data()), static_cast<int>(numbers));
   } catch (const Error& error) {
     result.error = error.what();
   }
@@ -108,8 +108,8 @@ TEST_CASE("each kernel gives the same by the pass and on fibers, and runs as its
         const auto [e, f] = std::mismatch(expected.numbers.begin(), expected.numbers.end(), found.numbers.begin());
         CHECK_MESSAGE(e == expected.numbers.end(), "number ", e - expected.numbers.begin(), " is ", *f, " instead of ", *e);
       }
-      CHECK(fibers->kernel(l.name)->properties().tier == "fibers");
-      CHECK(pass->kernel(l.name)->properties().tier == l.tier);
+      CHECK(fibers->untyped_kernel(l.name)->properties().tier == "fibers");
+      CHECK(pass->untyped_kernel(l.name)->properties().tier == l.tier);
     }
     ++files;
   }
@@ -130,20 +130,20 @@ extern "C" __global__ void refused(int* out) {
   out[threadIdx.x] = hidden;
 })",
                                    "variables.cu");
-  CHECK(module->kernel("formed")->properties().tier == "workgroup");
-  CHECK(module->kernel("refused")->properties().tier == "fibers");
+  CHECK(module->untyped_kernel("formed")->properties().tier == "workgroup");
+  CHECK(module->untyped_kernel("refused")->properties().tier == "fibers");
   *reinterpret_cast<int*>(module->global("factor").data()) = 3;
   const auto out = upload(std::vector<int>(64));
-  launch(module->kernel("formed"), {.grid = {2}, .block = {64}}, out.data());
+  launch(module->untyped_kernel("formed"), {.grid = {2}, .block = {64}}, out.data());
   CHECK(*reinterpret_cast<int*>(module->global("seen").data()) == 2 * 64 * 3);
-  launch(module->kernel("refused"), {.grid = {1}, .block = {64}}, out.data());
+  launch(module->untyped_kernel("refused"), {.grid = {1}, .block = {64}}, out.data());
   CHECK(*reinterpret_cast<int*>(module->global("seen").data()) == 3 * 64 * 3);
   CHECK(download(out) == std::vector<int>(64, 128));
 }
 
 TEST_CASE("the log says which kernel runs on fibers, and why and where") {
   const std::string said = said_while([] {
-    compile("pass",
+    (void)compile("pass",
             "__device__ int down(int k) {\n  return k == 0 ? (int)threadIdx.x : down(k - 1) * 2 + k;\n}\n"
             "extern \"C\" __global__ void told(int* out) {\n  out[threadIdx.x] = down(5);\n}\n",
             "told.cu");
@@ -171,9 +171,9 @@ extern "C" __global__ void lanes(int* out) {
                                    "mistakes.cu");
   const auto out = upload(std::vector<int>(64));
   const auto error_of = [&](const char* kernel) -> std::string {
-    CHECK(module->kernel(kernel)->properties().tier == "fibers");
+    CHECK(module->untyped_kernel(kernel)->properties().tier == "fibers");
     try {
-      launch(module->kernel(kernel), {.grid = {1}, .block = {64}}, out.data());
+      launch(module->untyped_kernel(kernel), {.grid = {1}, .block = {64}}, out.data());
     } catch (const Error& error) {
       return error.what();
     }

@@ -11,13 +11,13 @@
 #include <set>
 #include <string_view>
 
-#include "backends/host/device_default.hpp"
-#include "backends/host/kernel_headers.hpp"
-#include "backends/host/kernel_prelude.hpp"
-#include "backends/host/kernel_prelude_cuda.hpp"
-#include "backends/host/kernel_prelude_math.hpp"
-#include "backends/host/kernel_prelude_packed.hpp"
-#include "backends/host/temporary_folder.hpp"
+#include "backends/host/compile/kernel_headers.hpp"
+#include "backends/host/compile/kernel_prelude.hpp"
+#include "backends/host/compile/kernel_prelude_cuda.hpp"
+#include "backends/host/compile/kernel_prelude_math.hpp"
+#include "backends/host/compile/kernel_prelude_packed.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
+#include "backends/host/run/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
 #include "kernels/gpu_entries.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/child_process.hpp"
+#include "backends/host/compile/child_process.hpp"
 #include "headers.hpp"
 #include "weir/module.hpp"
 

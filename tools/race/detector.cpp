@@ -53,34 +53,13 @@ MemoryAccess written_by(const MemoryOperation& operation) noexcept {
   return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t), AccessKind::write};
 }
 
-bool is_enqueued(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::kernel:
-    case OperationKind::copy:
-    case OperationKind::fill:
-    case OperationKind::host_function:
-    case OperationKind::callback:
-    case OperationKind::memory_operations:
-    case OperationKind::allocate:
-    case OperationKind::free:
-    case OperationKind::external:
-    case OperationKind::record:
-    case OperationKind::wait_event:
-    case OperationKind::wait_stream:
-    case OperationKind::child_graph:
-    case OperationKind::conditional:
-    case OperationKind::launch_graph: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 // --- What the program does --------------------------------------------------------------------------------------------
 
 void Detector::before(const Operation& operation) {
   const std::lock_guard lock(mutex_);
-  if (operation.stream != nullptr && is_enqueued(operation.kind)) {
+  if (operation.stream != nullptr && traits_of(operation.kind).is_in_order) {
     if (operation.capture != 0) {
       note_in_capture(operation);
     } else {
@@ -124,7 +103,7 @@ void Detector::after(const Operation& operation) noexcept try {
     is_blocking = !operation.stream->is_non_blocking();  // may ask the driver, so outside the lock
   }
   const std::lock_guard lock(mutex_);
-  if (operation.has_failed && operation.stream != nullptr && is_enqueued(operation.kind)) withdraw(operation);
+  if (operation.has_failed && operation.stream != nullptr && traits_of(operation.kind).is_in_order) withdraw(operation);
   switch (operation.kind) {
     case OperationKind::create_stream: {
       if (operation.stream == nullptr) break;
@@ -372,7 +351,8 @@ void Detector::run(const Operation& operation) {
     case OperationKind::callback: add_function(operation.id, {point, state.clock, place_of(operation), false}); return;
     default: break;
   }
-  if (operation.accesses.empty()) return;
+  const OperationTraits traits = traits_of(operation.kind);
+  if (operation.accesses.empty() || (!traits.reads && !traits.writes)) return;
   const StepPtr step = step_of(operation, what_of(operation));
   for (const MemoryAccess& access : operation.accesses) {
     if (operation.kind == OperationKind::copy) forget_if_pageable(access.address);

@@ -13,7 +13,7 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
-/// Tells the vendors' profilers of each operation and each `weir::Range`, as ranges of the thread: NVTX, roctx.
+/// Tells the vendors' profilers of each operation and each `weir::ScopedRange`, as ranges of the thread: NVTX, roctx.
 namespace weir::ranges {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <thread>
 
-#include "tools/work.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -33,9 +32,9 @@ class Shake final : public Tool {
 
   void before(const Operation& operation) override {
     // The legacy default stream holds all others up anyway. In a host function Weir must not be called.
-    if (!is_work(operation.kind) || operation.stream == nullptr || operation.capture != 0 || operation.host_function != 0 ||
-        operation.stream->kind() == StreamKind::legacy_default || operation.device->backend().name() == "host" ||
-        !operation.device->supports(Feature::host_functions)) {
+    if (!traits_of(operation.kind).is_work || operation.stream == nullptr || operation.capture != 0 ||
+        operation.host_function != 0 || operation.stream->kind() == StreamKind::legacy_default ||
+        operation.device->backend().name() == "host" || !operation.device->supports(Feature::host_functions)) {
       return;
     }
     const std::chrono::microseconds pause = draw(operation.stream_key);

@@ -14,7 +14,6 @@
 #include <iterator>
 
 #include "tools/file_name.hpp"
-#include "tools/work.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -117,7 +116,7 @@ void Recorder::before(const Operation& operation) {
   Begun begun;
   begun.submitted = now();
   begun.is_query = operation.kind == OperationKind::query;
-  if (operation.stream != nullptr && operation.capture == 0 && is_work(operation.kind)) {
+  if (operation.stream != nullptr && operation.capture == 0 && traits_of(operation.kind).is_work) {
     try {
       if (has_origin(operation) && can_take_more())
         begun.event = const_cast<Stream*>(operation.stream)->record({.timing = true});

@@ -11,10 +11,10 @@
 
 #include "tools/validate/memory_map.hpp"
 #include "weir/backend.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
@@ -27,6 +27,9 @@ constexpr std::size_t most_freed = 4096;
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 std::size_t extent_of(const MemoryAccess& access) noexcept {
   return access.rows == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes;
+}
+MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
+  return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t)};
 }
 
 std::string what_of(const Operation& operation) {
@@ -126,21 +129,6 @@ const Block* Validator::find_freed(std::uintptr_t address) const {
 void Validator::before(const Operation& operation) {
   const std::lock_guard lock(mutex_);
   switch (operation.kind) {
-    case OperationKind::kernel:
-    case OperationKind::fill:
-    case OperationKind::prefetch:
-    case OperationKind::external:
-      for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
-      break;
-    case OperationKind::memory_operations:
-      for (const MemoryOperation& each : operation.memory_operations) {
-        if (each.address != nullptr) check(operation, {each.address, each.is_64() ? 8U : 4U}, true);
-      }
-      break;
-    case OperationKind::conditional:
-      for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
-      conditionals_[operation.thread].push_back(capture_id(operation));
-      break;
     case OperationKind::copy:
     case OperationKind::host_copy:
       // They take pageable memory, and that of any device.
@@ -157,8 +145,13 @@ void Validator::before(const Operation& operation) {
     case OperationKind::unregister_host:
       for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
       break;
-    default: break;
+    default:
+      if (!traits_of(operation.kind).is_work) break;
+      for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
+      for (const MemoryOperation& each : operation.memory_operations) check(operation, memory_of(each), true);
+      break;
   }
+  if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(capture_id(operation));
 }
 
 void Validator::after(const Operation& operation) noexcept try {
@@ -333,31 +326,18 @@ void Validator::note_nodes(const Operation& operation) {
     all.insert(all.end(), uses->begin(), uses->end());
   };
   SitePtr site;
-  const auto add_one = [&](const void* address, std::size_t bytes) {
-    const Block* const block = address != nullptr ? find(number_of(address)) : nullptr;
+  const auto add_one = [&](const MemoryAccess& access) {
+    const std::size_t bytes = extent_of(access);
+    const Block* const block = access.address != nullptr ? find(number_of(access.address)) : nullptr;
     if (block == nullptr || block->is_of_graph || bytes == 0) return;
     if (!site) site = site_of(operation);
-    uses_of_capture(operation).push_back({block->id, number_of(address), bytes, site});
+    uses_of_capture(operation).push_back({block->id, number_of(access.address), bytes, site});
   };
-  switch (operation.kind) {
-    case OperationKind::kernel:
-    case OperationKind::fill:
-    case OperationKind::copy:
-    case OperationKind::external:
-    case OperationKind::conditional:
-      for (const MemoryAccess& access : operation.accesses) add_one(access.address, extent_of(access));
-      break;
-    case OperationKind::memory_operations:
-      for (const MemoryOperation& each : operation.memory_operations) add_one(each.address, each.is_64() ? 8 : 4);
-      break;
-    case OperationKind::child_graph:
-      if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) add_all(found->second);
-      break;
-    case OperationKind::launch_graph:
-      if (const auto found = executables_.find(operation.exec); found != executables_.end()) add_all(found->second);
-      break;
-    default: break;
-  }
+  if (!traits_of(operation.kind).is_work) return;
+  for (const MemoryAccess& access : operation.accesses) add_one(access);
+  for (const MemoryOperation& each : operation.memory_operations) add_one(memory_of(each));
+  if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) add_all(found->second);
+  if (const auto found = executables_.find(operation.exec); found != executables_.end()) add_all(found->second);
 }
 
 /// Each launch uses the memory that was there when the graph was captured.

@@ -32,6 +32,10 @@ struct CUstream_st;
 namespace weir::cuda {
 
 namespace detail {
+template <class R>
+auto& cuda_object(const R& ref, const char* operation) {
+  return weir::detail::of_backend(ref, "cuda", "CUDA", operation);
+}
 inline const Device& cuda_only(const Device& device, const char* operation) {
   return weir::detail::of_backend(device, "cuda", "CUDA", operation);
 }
@@ -40,44 +44,36 @@ inline const Device& cuda_only(const Device& device, const char* operation) {
 // --- Out --------------------------------------------------------------------------------------------------------------
 
 /// cudaStream_t, CUstream.
-inline CUstream_st* stream(Stream& s) {
-  detail::cuda_only(s.device(), "cuda::stream");
-  return static_cast<CUstream_st*>(s.native_handle());
+inline CUstream_st* stream(StreamRef s) {
+  return static_cast<CUstream_st*>(detail::cuda_object(s, "cuda::stream").share_native_handle());
 }
 /// CUcontext: the primary context of the stream's device.
-inline CUctx_st* context(const Stream& s) {
-  detail::cuda_only(s.device(), "cuda::context");
-  return static_cast<CUctx_st*>(s.native_context());
+inline CUctx_st* context(StreamRef s) {
+  return static_cast<CUctx_st*>(detail::cuda_object(s, "cuda::context").native_context());
 }
 /// cudaEvent_t, CUevent.
-inline CUevent_st* event(const Event& e) {
-  detail::cuda_only(e.device(), "cuda::event");
-  return static_cast<CUevent_st*>(e.native_handle());
+inline CUevent_st* event(EventRef e) {
+  return static_cast<CUevent_st*>(detail::cuda_object(e, "cuda::event").share_native_handle());
 }
 /// cudaGraph_t, CUgraph.
-inline CUgraph_st* graph(const Graph& g) {
-  detail::cuda_only(g.device(), "cuda::graph");
-  return static_cast<CUgraph_st*>(g.native_handle());
+inline CUgraph_st* graph(GraphRef g) {
+  return static_cast<CUgraph_st*>(detail::cuda_object(g, "cuda::graph").native_handle());
 }
 /// cudaGraphExec_t, CUgraphExec.
-inline CUgraphExec_st* graph_exec(const GraphExec& g) {
-  detail::cuda_only(g.device(), "cuda::graph_exec");
-  return static_cast<CUgraphExec_st*>(g.native_handle());
+inline CUgraphExec_st* graph_exec(Ref<const GraphExec> g) {
+  return static_cast<CUgraphExec_st*>(detail::cuda_object(g, "cuda::graph_exec").native_handle());
 }
 /// CUmodule.
-inline CUmod_st* module(const Module& m) {
-  detail::cuda_only(m.device(), "cuda::module");
-  return static_cast<CUmod_st*>(m.native_handle());
+inline CUmod_st* module(Ref<const Module> m) {
+  return static_cast<CUmod_st*>(detail::cuda_object(m, "cuda::module").native_handle());
 }
 /// CUfunction.
-inline CUfunc_st* function(const Kernel& k) {
-  detail::cuda_only(k.device(), "cuda::function");
-  return static_cast<CUfunc_st*>(k.native_handle());
+inline CUfunc_st* function(KernelRef k) {
+  return static_cast<CUfunc_st*>(detail::cuda_object(k, "cuda::function").native_handle());
 }
 /// cudaMemPool_t, CUmemoryPool.
-inline CUmemPoolHandle_st* memory_pool(const MemoryPool& p) {
-  detail::cuda_only(p.device(), "cuda::memory_pool");
-  return static_cast<CUmemPoolHandle_st*>(p.native_handle());
+inline CUmemPoolHandle_st* memory_pool(Ref<const MemoryPool> p) {
+  return static_cast<CUmemPoolHandle_st*>(detail::cuda_object(p, "cuda::memory_pool").native_handle());
 }
 /// CUdevice, and the ordinal that the runtime calls the device by.
 inline int device_number(const Device& d) {

@@ -30,6 +30,10 @@ struct ihipStream_t;
 namespace weir::hip {
 
 namespace detail {
+template <class R>
+auto& hip_object(const R& ref, const char* operation) {
+  return weir::detail::of_backend(ref, "hip", "HIP", operation);
+}
 inline const Device& hip_only(const Device& device, const char* operation) {
   return weir::detail::of_backend(device, "hip", "HIP", operation);
 }
@@ -38,39 +42,32 @@ inline const Device& hip_only(const Device& device, const char* operation) {
 // --- Out --------------------------------------------------------------------------------------------------------------
 
 /// hipStream_t.
-inline ihipStream_t* stream(Stream& s) {
-  detail::hip_only(s.device(), "hip::stream");
-  return static_cast<ihipStream_t*>(s.native_handle());
+inline ihipStream_t* stream(StreamRef s) {
+  return static_cast<ihipStream_t*>(detail::hip_object(s, "hip::stream").share_native_handle());
 }
 /// hipEvent_t.
-inline ihipEvent_t* event(const Event& e) {
-  detail::hip_only(e.device(), "hip::event");
-  return static_cast<ihipEvent_t*>(e.native_handle());
+inline ihipEvent_t* event(EventRef e) {
+  return static_cast<ihipEvent_t*>(detail::hip_object(e, "hip::event").share_native_handle());
 }
 /// hipGraph_t.
-inline ihipGraph* graph(const Graph& g) {
-  detail::hip_only(g.device(), "hip::graph");
-  return static_cast<ihipGraph*>(g.native_handle());
+inline ihipGraph* graph(GraphRef g) {
+  return static_cast<ihipGraph*>(detail::hip_object(g, "hip::graph").native_handle());
 }
 /// hipGraphExec_t.
-inline hipGraphExec* graph_exec(const GraphExec& g) {
-  detail::hip_only(g.device(), "hip::graph_exec");
-  return static_cast<hipGraphExec*>(g.native_handle());
+inline hipGraphExec* graph_exec(Ref<const GraphExec> g) {
+  return static_cast<hipGraphExec*>(detail::hip_object(g, "hip::graph_exec").native_handle());
 }
 /// hipModule_t.
-inline ihipModule_t* module(const Module& m) {
-  detail::hip_only(m.device(), "hip::module");
-  return static_cast<ihipModule_t*>(m.native_handle());
+inline ihipModule_t* module(Ref<const Module> m) {
+  return static_cast<ihipModule_t*>(detail::hip_object(m, "hip::module").native_handle());
 }
 /// hipFunction_t.
-inline ihipModuleSymbol_t* function(const Kernel& k) {
-  detail::hip_only(k.device(), "hip::function");
-  return static_cast<ihipModuleSymbol_t*>(k.native_handle());
+inline ihipModuleSymbol_t* function(KernelRef k) {
+  return static_cast<ihipModuleSymbol_t*>(detail::hip_object(k, "hip::function").native_handle());
 }
 /// hipMemPool_t.
-inline ihipMemPoolHandle_t* memory_pool(const MemoryPool& p) {
-  detail::hip_only(p.device(), "hip::memory_pool");
-  return static_cast<ihipMemPoolHandle_t*>(p.native_handle());
+inline ihipMemPoolHandle_t* memory_pool(Ref<const MemoryPool> p) {
+  return static_cast<ihipMemPoolHandle_t*>(detail::hip_object(p, "hip::memory_pool").native_handle());
 }
 /// hipDevice_t, which is the ordinal.
 inline int device_number(const Device& d) {

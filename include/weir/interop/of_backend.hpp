@@ -19,4 +19,12 @@ inline const Device& of_backend(const Device& device, std::string_view backend, 
   return device;
 }
 
+/// What `ref` refers to, if it is of that backend. Throws `invalid_argument` for null.
+template <class R>
+auto& of_backend(const R& ref, std::string_view backend, const char* api, const char* operation) {
+  if (!ref) throw Error(Errc::invalid_argument, operation, "", "the object is null");
+  of_backend(ref->device(), backend, api, operation);
+  return *ref;
+}
+
 }  // namespace weir::detail

@@ -66,6 +66,55 @@ enum class OperationKind : std::uint8_t {
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
 
+/// What holds for all operations of a kind.
+struct OperationTraits {
+  bool is_in_order = false;      ///< given to a stream, it takes its turn there
+  bool is_work = false;          ///< it takes the stream's time, which an order or stream-ordered memory does not
+  bool reads = false;            ///< it may read the memory in `accesses` and `memory_operations`
+  bool writes = false;           ///< it may write the memory there
+  bool may_be_captured = false;  ///< it can become a node of a graph
+};
+
+/// The one list of what the kinds are. A new kind gets its row here, and the compiler warns of one that has none.
+constexpr OperationTraits traits_of(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::kernel:
+    case OperationKind::copy:
+    case OperationKind::memory_operations:
+    case OperationKind::external:
+      return {.is_in_order = true, .is_work = true, .reads = true, .writes = true, .may_be_captured = true};
+    case OperationKind::fill: return {.is_in_order = true, .is_work = true, .writes = true, .may_be_captured = true};
+    case OperationKind::conditional: return {.is_in_order = true, .is_work = true, .reads = true, .may_be_captured = true};
+    case OperationKind::host_function:
+    case OperationKind::child_graph:
+    case OperationKind::launch_graph: return {.is_in_order = true, .is_work = true, .may_be_captured = true};
+    case OperationKind::callback:
+    case OperationKind::prefetch:  // it moves memory and leaves the contents: it may run beside what writes them
+    case OperationKind::upload_graph: return {.is_in_order = true, .is_work = true};
+    case OperationKind::allocate:
+    case OperationKind::free:
+    case OperationKind::record:
+    case OperationKind::wait_event:
+    case OperationKind::wait_stream: return {.is_in_order = true, .may_be_captured = true};
+    case OperationKind::host_access:
+    case OperationKind::host_copy: return {.reads = true, .writes = true};
+    case OperationKind::synchronize:
+    case OperationKind::query:
+    case OperationKind::begin_capture:
+    case OperationKind::end_capture:
+    case OperationKind::clone_graph:
+    case OperationKind::instantiate:
+    case OperationKind::update_graph:
+    case OperationKind::create_stream:
+    case OperationKind::register_host:
+    case OperationKind::unregister_host:
+    case OperationKind::module_global:
+    case OperationKind::enable_peer_access:
+    case OperationKind::disable_peer_access: break;
+  }
+  return {};
+}
+
 /// Tells native streams apart: objects that wrap one native stream have the same key.
 struct StreamKey {
   const Device* device = nullptr;

@@ -14,7 +14,7 @@ int main() try {
   std::vector<int> result(memory.size());
   bool called = false;
   stream->fill(memory, 14);
-  stream->launch(device.load(weir_kernels(triple))->kernel("triple"), weir::grid_for(memory.size()), 1000, memory);
+  stream->launch(device.load(weir_kernels(triple))->untyped_kernel("triple"), weir::grid_for(memory.size()), 1000, memory);
   stream->copy(result, memory);
   stream->launch_host_function([&called] { called = true; });
   stream->synchronize();

@@ -12,7 +12,7 @@ weir::KernelBundle scale();
 
 int main() try {
   weir::Device& device = weir::device("host");
-  const auto scale = device.load(kernels::scale())->kernel("scale");
+  const auto scale = device.load(kernels::scale())->untyped_kernel("scale");
   const auto stream = device.create_stream();
   std::vector<int> numbers(1000, 7);
   const auto x = device.allocate<int>(numbers.size());

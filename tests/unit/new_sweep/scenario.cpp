@@ -60,7 +60,7 @@ struct Finished {
 void streams(Device& device) {
   const StreamPtr plain = device.create_stream();
   const StreamPtr urgent = device.create_stream({.blocking = true, .priority = Priority::high});
-  const StreamPtr borrowed = device.wrap_stream(plain->native_handle(), Ownership::borrow, std::make_shared<int>(1));
+  const StreamPtr borrowed = device.wrap_stream(plain->share_native_handle(), Ownership::borrow, std::make_shared<int>(1));
   void* const released = device.create_stream()->release_handle();
   const auto adopt = [&] { return device.wrap_stream(released, Ownership::adopt); };
   StreamPtr adopted;
@@ -70,7 +70,7 @@ void streams(Device& device) {
     (void)adopt();  // the handle is still this function's, and ends here
     throw;
   }
-  std::unordered_map<StreamPtr, int> map;
+  std::unordered_map<weir::StreamRef, int> map;
   for (const StreamPtr& stream : {plain, urgent, borrowed, adopted, device.default_stream(), device.per_thread_stream()}) {
     ++map[stream];
     check(!stream->describe().empty());
@@ -158,7 +158,7 @@ void asynchronous_memory(Device& device) {
     std::vector<Buffer<std::uint32_t>> buffers;
     for (int i = 0; i < 4; ++i) {
       buffers.push_back(stream->allocate_async<std::uint32_t>(1000));
-      buffers.push_back(stream->allocate_async<std::uint32_t>(1000, pool.get()));
+      buffers.push_back(stream->allocate_async<std::uint32_t>(1000, pool));
       stream->fill(buffers.back(), 7U);
     }
     check(stream->read(buffers.back())[999] == 7);
@@ -230,7 +230,7 @@ void kernels(const Setting& setting) {
   const auto memory = setting.device.allocate<std::uint32_t>(1000);
   const StreamPtr stream = setting.device.create_stream();
   const Finished finished{stream};
-  const KernelPtr add = setting.module->kernel("add_to_all");
+  const KernelPtr add = setting.module->untyped_kernel("add_to_all");
   stream->zero(memory);
   for (int i = 0; i < 5; ++i) stream->launch(add, grid_for(1000), 1000U, 2U, memory);
   stream->launch(add, {4, 100}, 400U, 1U, std::span(memory.data(), 400));
@@ -239,7 +239,7 @@ void kernels(const Setting& setting) {
   (void)add->properties();
   (void)add->max_active_blocks(64);
   check_throws(Errc::invalid_argument, [&] { stream->launch(add, {0, 1}, 1U, 2U, memory); });
-  check_throws(Errc::kernel_not_found, [&] { (void)setting.module->kernel("no_such_kernel"); });
+  check_throws(Errc::kernel_not_found, [&] { (void)setting.module->untyped_kernel("no_such_kernel"); });
 }
 
 void graphs(const Setting& setting) {
@@ -247,7 +247,7 @@ void graphs(const Setting& setting) {
   if (!device.supports(Feature::graph_capture)) return;
   const auto memory = device.allocate<std::uint32_t>(64);
   const auto condition = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
-  const KernelPtr add = setting.module->kernel("add_to_all");
+  const KernelPtr add = setting.module->untyped_kernel("add_to_all");
   std::atomic<int> calls{0};
   const StreamPtr stream = device.create_stream(), fork = device.create_stream();
   const EventPtr outside = device.create_event();

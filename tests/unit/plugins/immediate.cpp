@@ -129,21 +129,21 @@ class ImmediateDevice : public weir::DeviceImpl {
  protected:
   weir::StreamPtr do_create_stream(bool blocking, int) override {
     auto queue = std::make_unique<Queue>(blocking);
-    weir::StreamPtr stream = weir::make<ImmediateStream>(*this, queue.get(), weir::StreamKind::owned);
+    weir::StreamPtr stream = weir::make_ptr<ImmediateStream>(*this, queue.get(), weir::StreamKind::owned);
     queue.release();
     return stream;
   }
   weir::StreamPtr do_create_default_stream() override {
-    return weir::make<ImmediateStream>(*this, &default_queue_, weir::StreamKind::legacy_default);
+    return weir::make_ptr<ImmediateStream>(*this, &default_queue_, weir::StreamKind::legacy_default);
   }
   weir::StreamPtr do_wrap_stream(void* handle, weir::Ownership ownership, std::shared_ptr<const void> keep_alive) override {
     if (handle == nullptr || handle == &default_queue_) return default_stream();
     const auto kind = ownership == weir::Ownership::adopt ? weir::StreamKind::adopted : weir::StreamKind::borrowed;
-    return weir::make<ImmediateStream>(*this, static_cast<Queue*>(handle), kind, std::move(keep_alive));
+    return weir::make_ptr<ImmediateStream>(*this, static_cast<Queue*>(handle), kind, std::move(keep_alive));
   }
   weir::PriorityRange do_priority_range() const override { return {0, 0}; }
   weir::EventPtr do_create_event(const weir::EventOptions& options) override {
-    return weir::make<ImmediateEvent>(*this, options);
+    return weir::make_ptr<ImmediateEvent>(*this, options);
   }
   void* do_allocate(std::size_t bytes, weir::MemoryKind) override {
     // A sanitizer ends the process where so much is asked for, instead of giving none.

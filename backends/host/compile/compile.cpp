@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gnu/libc-version.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "backends/cache/kernel_cache.hpp"
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/compiler.hpp"
+#include "backends/host/compile/elf_image.hpp"
+#include "backends/host/compile/kernel_headers.hpp"
+#include "backends/host/compile/kernel_source.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
+#include "backends/host/module.hpp"
+#include "backends/host/run/address_sanitizer.hpp"
+#include "backends/host/run/division.hpp"
+#include "backends/host/run/kernel.hpp"
+#include "backends/host/run/launch_check.hpp"
+#include "kernels/fiber_groups.hpp"
+#include "kernels/lexer.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/plugin.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/version.hpp"
+
+/// From source to a module: preprocess, complete, compile, link, cache, load.
+namespace weir::host {
+namespace {
+
+using Image = cache::Bytes;
+
+cache::KernelCache& kernel_cache() {
+  // Never destroyed: modules may be compiled in the destructors of static objects.
+  static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), "host");
+  return kept;
+}
+
+/// A step of the compiler that failed: which compiler, and all that it said.
+class StepFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) throw std::system_error(errno, std::generic_category(), "writing " + path.string());
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Whether a compiler reports that its assembler or linker is missing.
+bool lacks_program(const std::string& output) {
+  for (const char* complaint :
+       {"fatal error: cannot execute '", "fatal error: cannot find '", "unable to execute command: Executable"}) {
+    if (output.find(complaint) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// GCC takes minutes for a few kernels at -O3, and seconds at -O2. What is done after so much of a processor's time is done
+// with less.
+constexpr unsigned most_cpu_seconds = 60;
+
+bool exceeded_its_time(const ChildOutcome& outcome) {
+  return outcome.status == -SIGXCPU || ((outcome.status != 0 || outcome.reaped_elsewhere) &&
+                                        outcome.output.find("CPU time limit exceeded") != std::string::npos);
+}
+
+// The path at which a compiler reads the source to show its lines, if that is in the folder where it runs.
+std::optional<std::filesystem::path> shown_file(const std::string& name) {
+  const std::filesystem::path path(name);
+  if (!path.is_relative() || !path.has_filename()) return std::nullopt;
+  for (const auto& part : path) {
+    if (part == "..") return std::nullopt;
+  }
+  return path;
+}
+
+// The tier that is tried first: blocks that the work-group pass forms, where the compiler has it, or fibers. The pass
+// optimizes.
+Tier choose_tier(const Compiler& compiler, bool debug) {
+  constexpr const char* variable = "WEIR_HOST_TIER";
+  const auto asked = support::environment(variable);
+  const auto fail = [&](const std::string& cause, const std::string& remedy) {
+    throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *asked), "",
+                cause.empty() ? remedy : cause + "; " + remedy);
+  };
+  if (asked && *asked != "fibers" && *asked != "pass") {
+    fail("",
+         "say 'fibers', so that each thread that waits has a stack of its own, or 'pass', so that Clang's work-group pass "
+         "forms blocks of threads, or unset it, so that it is the pass where there is one");
+  }
+  if (asked == "pass" && compiler.pass.empty()) {
+    fail(fmt::format("{} ({}) has no work-group pass: {}", compiler.path, compiler.version,
+                     compiler.reads_cuda
+                         ? fmt::format("no weir_workgroup-{}.so lies in {}", compiler.major, plugin_folder().string())
+                         : std::string("it is no Clang of version 16 or later")),
+         "name a Clang that has one in WEIR_HOST_CXX, or say 'fibers'");
+  }
+  return asked == "fibers" || compiler.pass.empty() || debug ? Tier::fibers : Tier::groups;
+}
+
+// What the pass says of each kernel, without the places that Clang adds.
+std::string remarks_of(std::string_view output) {
+  constexpr std::string_view begin = "remark: ", end = " [-Rpass";
+  std::string remarks;
+  for (std::size_t at = 0; (at = output.find(begin, at)) != output.npos;) {
+    at += begin.size();
+    if (!remarks.empty()) remarks += "; ";
+    remarks += output.substr(at, output.find(end, at) - at);
+  }
+  return remarks;
+}
+
+// Whether WEIR_HOST_SANITIZE asks for AddressSanitizer, which is in this process then.
+bool asked_for_sanitizer() {
+  constexpr const char* variable = "WEIR_HOST_SANITIZE";
+  const auto asked = support::environment(variable);
+  const auto fail = [&](const std::string& text) {
+    throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *asked), "", text);
+  };
+  if (!asked) return false;
+  if (*asked != "address") fail("say 'address', or unset it");
+  if (!has_address_sanitizer()) {
+    fail(fmt::format("AddressSanitizer's runtime is not in this process; start the program with LD_PRELOAD={}, or build it "
+                     "with -fsanitize=address",
+                     address_sanitizer_of(find_compiler())));
+  }
+  return true;
+}
+
+class Compilation {
+ public:
+  /// `architecture`: as `compiler_flags` takes it. `on_fibers`: whatever is chosen otherwise.
+  /// `sanitize`: for AddressSanitizer.
+  Compilation(std::string_view source, const CompileOptions& options, std::string_view architecture, int warp_size,
+              bool cooperation, bool on_fibers = false, bool sanitize = false)
+      : sanitize_(sanitize),
+        source_(source),
+        options_(options),
+        cooperation_(cooperation),
+        compiler_(find_compiler()),
+        flags_(compiler_flags(compiler_, architecture, options)),
+        warp_size_(warp_size),
+        first_tier_(on_fibers || sanitize ? Tier::fibers : host::choose_tier(compiler_, options.debug)),
+        unit_(compose_unit(source, options, warp_size, first_tier_, front_end())) {
+    // The folder of the source, where its headers are found, and which "../common.h" leaves.
+    for (const auto& [name, text] : options.headers) {
+      std::size_t ups = 0;
+      for (const auto& part : std::filesystem::path(name)) ups += part == ".." ? 1 : 0;
+      while (static_cast<std::size_t>(std::count(shown_.begin(), shown_.end(), '/')) < ups + 1) shown_ += "/in";
+    }
+    if (!options.headers.empty()) flags_.emplace_back("-I.");
+    // What is compared must be rounded alike.
+    if (checks_launches() && !compiler_.is_gcc) flags_.insert(flags_.end(), {"-ffp-contract=off", "-fveclib=none"});
+  }
+
+  bool is_on_fibers() const noexcept { return first_tier_ == Tier::fibers; }
+
+  /// Not from the cache. What the compiler warns of is put into `log`.
+  Image compiled(std::string& log) {
+    start();
+    return compile(log);
+  }
+
+  /// Compiled anew, in a folder where a debugger finds the source as long as that lives.
+  std::pair<Image, TemporaryFolder> image_for_debugger() {
+    start();
+    std::string log;
+    Image image = compile(log);
+    tell(log);
+    show(source_);
+    return {std::move(image), *std::move(folder_)};
+  }
+
+  Image image() {
+    cache::KernelCache& cache = kernel_cache();
+    const bool alone = stands_alone();
+    if (!alone) start();
+    const cache::CacheKey key = this->key(alone);
+    if (auto kept = cache.find(key)) return *std::move(kept);
+    if (alone) start();
+    std::string log;
+    Image image = compile(log);
+    tell(log);
+    cache.store(key, image);
+    return image;
+  }
+
+ private:
+  void tell(const std::string& log) const {
+    if (!log.empty())
+      support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
+  }
+
+  // Whether the text alone decides the result: then a cached module is found without running the compiler.
+  bool stands_alone() const {
+    if (!options_.extra.empty()) return false;
+    std::string text(source_);
+    for (const auto& [name, value] : options_.defines) text += name + " " + value + "\n";
+    for (const std::string_view splice : {"\\\n", "\\\r\n"}) {  // a word may be broken over two lines
+      for (std::size_t at = 0; (at = text.find(splice, at)) != std::string::npos;) text.erase(at, splice.size());
+    }
+    for (const char* word : {"include", "import", "embed", "__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+      if (text.find(word) != std::string::npos) return false;
+    }
+    return true;
+  }
+
+  cache::CacheKey key(bool alone) const {
+    cache::CacheKeyBuilder builder;
+    builder.add(WEIR_VERSION_STRING)
+        .add(fmt::format("{} {} {} {}", unit_revision, cooperation_, static_cast<int>(first_tier_), sanitize_))
+        .add(compiler_.identity)
+        .add(cpu_features());
+    for (const std::string& flag : flags_) builder.add(flag);
+    // The key is made before it is known whether the module needs fibers.
+    builder.add(compose_unit({}, options_, warp_size_, Tier::fibers, front_end()))
+        .add(complete_unit({}, Tier::lockstep, front_end()).text)
+        .add(kernels::fiber_groups_header);
+    builder.add("kernels");
+    for (const std::string& kernel : options_.kernels) builder.add(kernel);
+    if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
+    // The prelude's own headers are the C library's.
+    builder.add("alone").add(unit_).add(::gnu_get_libc_version());
+    for (const char* variable : search_variables()) builder.add(support::environment(variable).value_or(""));
+    return builder.key();
+  }
+
+  ChildOutcome run(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+    arguments.insert(arguments.begin(), compiler_.path);
+    return run_program(std::move(arguments), optimized);
+  }
+
+  // Runs the compiler, or a program that it would run, in a folder of the temporary folder, where the source lies under the
+  // name its messages carry. `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
+  ChildOutcome run_program(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+    constexpr const char* most = "-O3";
+    constexpr const char* less = "-O2";
+    ChildOutcome outcome;
+    const auto start = [&](unsigned cpu_seconds) {
+      outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds,
+                          say_what_takes_long(), std::max(begin_ + patience - Clock::now(), Clock::duration()));
+    };
+    try {
+      const bool can_do_less = optimized != nullptr && std::count(arguments.begin(), arguments.end(), most) > 0;
+      start(can_do_less ? most_cpu_seconds : 0);
+      // If the application reaps children itself, how one ended is not known.
+      const bool vanished =
+          outcome.reaped_elsewhere && optimized != nullptr && !std::filesystem::exists(folder_->path() + "/" + optimized);
+      if (can_do_less && (exceeded_its_time(outcome) || vanished)) {
+        std::replace(arguments.begin(), arguments.end(), std::string(most), std::string(less));
+        start(0);
+        outcome.output.insert(0, fmt::format("compiled with {}: with {} it does not end within {} s of a processor's time, "
+                                             "or the process's own limit\n",
+                                             less, most, most_cpu_seconds));
+      }
+    } catch (const std::system_error& failure) {
+      throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
+    }
+    if (outcome.status < 0) {
+      fail(fmt::format("the compiler was ended by signal {} ({})\n{}", -outcome.status, ::strsignal(-outcome.status),
+                       outcome.output));
+    }
+    if (outcome.status != 0) {
+      if (lacks_program(outcome.output)) {
+        throw NoCompiler(
+            fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
+                        "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
+                        compiler_.path, fmt::join(compiler_environment(compiler_.path), " "), outcome.output));
+      }
+      fail(outcome.output);
+    }
+    return outcome;
+  }
+
+  // For a user who waits at a terminal: what to call when a step takes long, once.
+  std::function<void()> say_what_takes_long() const {
+    if (said_ || ::isatty(STDERR_FILENO) == 0) return {};
+    return [this] {
+      said_ = true;
+      std::fprintf(stderr, "weir: compiling %s with %s …\n", options_.name.c_str(), compiler_.path.c_str());
+    };
+  }
+
+  [[noreturn]] void fail(const std::string& output) const {
+    const bool assembly = output.find("no such instruction") != output.npos || output.find("in 'asm'") != output.npos ||
+                          output.find("invalid instruction mnemonic") != output.npos;
+    throw StepFailed(fmt::format("{} ({}):\n{}{}", compiler_.path, compiler_.version, output,
+                                 assembly ? "inline assembly is a GPU's own: put it behind #ifndef __WEIR_HOST__" : ""));
+  }
+
+  // A file that a step wrote. If the application reaps children itself, only its presence tells of success.
+  std::string result(const char* name, const ChildOutcome& outcome) const {
+    std::string text = read_file(folder_->path() + "/" + name);
+    if (text.empty()) fail(outcome.output.empty() ? "the compiler wrote nothing" : outcome.output);
+    return text;
+  }
+
+  void write_shown(const std::filesystem::path& name, std::string_view text) const {
+    const auto path = (std::filesystem::path(folder_->path() + shown_) / name).lexically_normal();
+    std::filesystem::create_directories(path.parent_path());
+    write_file(path, text);
+  }
+
+  void show(std::string_view text) const {
+    if (const auto file = shown_file(options_.name)) write_shown(*file, text);
+  }
+
+  // Where the steps' own files lie, as the compiler sees it from its folder.
+  std::string own(const char* name) const {
+    std::string path;
+    for (const char c : shown_) path += c == '/' ? "../" : "";
+    return path + name;
+  }
+
+  // Lays out what the steps read, and preprocesses the source.
+  void start() {
+    folder_.emplace();
+    std::filesystem::create_directories(folder_->path() + shown_);
+    show(source_);
+    for (const auto& [name, text] : options_.headers) write_shown(name, text);
+    preprocessed_ = preprocess(unit_);
+  }
+
+  FrontEnd front_end() const { return compiler_.reads_cuda ? FrontEnd::cuda : FrontEnd::cpp; }
+
+  // How the compiler is told the language of a file.
+  std::vector<std::string> language() const {
+    if (front_end() == FrontEnd::cuda) return {cuda_flags().begin(), cuda_flags().end()};
+    return {"-x", "c++"};
+  }
+
+  std::string preprocess(std::string_view unit) const {
+    write_file(folder_->path() + "/unit.cpp", unit);
+    std::vector<std::string> arguments = flags_;
+    // Before the user's folders: CUDA's own headers, which might be in them, are not for this compiler.
+    if (source_.find("include") != std::string_view::npos) {
+      const std::string folder(kernels::header_folder);
+      write_kernel_headers(folder_->path() + shown_ + "/" + folder);
+      arguments.insert(arguments.begin(), {"-I", folder});
+    }
+    for (std::string& option : language()) arguments.push_back(std::move(option));
+    arguments.insert(arguments.end(), {"-E", own("unit.cpp"), "-o", own("unit.ii")});
+    return result("unit.ii", run(std::move(arguments)));
+  }
+
+  // With the work-group pass. Returns nothing if that does not compile: then the tier of fibers says why.
+  std::optional<Image> compile_groups(std::string& log) try {
+    // What fibers need takes a tenth of the time, and few sources have a kernel that runs on them.
+    std::string remarks = remarks_of(compile_object(Tier::groups));
+    if (remarks.find(" runs on fibers: ") != remarks.npos)
+      remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
+    if (!remarks.empty()) support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
+    return link(log);
+  } catch (const StepFailed& failure) {
+    const std::string_view said = failure.what();
+    // A pass of another LLVM, or one that is damaged, is there in vain.
+    const bool not_loaded = said.find("unable to load plugin") != said.npos;
+    support::log(not_loaded ? support::LogLevel::warn : support::LogLevel::info,
+                 fmt::format("{} runs on fibers: {}", options_.name, said));
+    return std::nullopt;
+  }
+
+  Image compile(std::string& log) {
+    if (first_tier_ == Tier::groups) {
+      if (std::optional<Image> image = compile_groups(log)) return *std::move(image);
+      preprocessed_ = preprocess(compose_unit(source_, options_, warp_size_, Tier::fibers, front_end()));
+    }
+    log = compile_object(mentions_volatile(preprocessed_) ? Tier::lockstep : Tier::fibers);
+    return link(log);
+  }
+
+  // Makes module.o of the preprocessed unit. Returns what the compiler says.
+  // `kept`: the attribute of functions for kernels that the pass refuses.
+  std::string compile_object(Tier tier, std::string_view kept = "") const {
+    const CompilableUnit unit = complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
+    write_file(folder_->path() + "/complete.ii", unit.text);
+    show(lines_of(preprocessed_, options_.name));
+    std::vector<std::string> arguments = flags_after_preprocessing(flags_);
+    const auto add = [&](std::initializer_list<const char*> more) {
+      arguments.insert(arguments.end(), more.begin(), more.end());
+    };
+    // A report of a fault names the line. In version 4, because addr2line takes Clang's files of version 5 for others.
+    const char* const amount = options_.debug ? "-g" : compiler_.is_gcc ? "-g1" : "-gline-tables-only";
+    arguments.insert(arguments.begin(), {amount, "-gdwarf-4"});
+    if (!options_.debug) arguments.insert(arguments.begin(), "-fdebug-prefix-map=" + folder_->path() + shown_ + "=.");
+    // Compilers for GPUs fuse in the same way.
+    arguments.insert(arguments.begin(), unit.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
+    if (compiler_.is_gcc && !shown_file(options_.name)) add({"-fno-diagnostics-show-caret"});
+    // Clang starts itself again where another program follows.
+    const std::string assembler = division.empty() ? std::string() : own_program("as");
+    if (!division.empty()) write_file(folder_->path() + "/division.s", division);
+    if (!division.empty() && assembler.empty()) arguments.push_back("-Wa," + own("division.s"));
+    if (tier == Tier::groups) {
+      add({"-fno-caret-diagnostics", "-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
+      arguments.push_back("-fpass-plugin=" + compiler_.pass);
+      arguments.push_back(fmt::format("-DWEIR_KEPT={}", kept));
+    }
+    add({"-fstack-clash-protection"});  // no frame reaches past the guard page
+    if (tier == Tier::lockstep) {
+      // The sanitizer's calls are the prelude's own: its library is not linked.
+      add({"-fsanitize=thread"});
+      if (compiler_.is_gcc) {
+        add({"--param=tsan-distinguish-volatile=1"});
+      } else {
+        add({"-mllvm", "-tsan-distinguish-volatile", "-mllvm", "-tsan-instrument-memintrinsics=0", "-mllvm",
+             "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-instrument-atomics=0"});
+      }
+    }
+    if (sanitize_ && tier == Tier::lockstep) {
+      support::log(support::LogLevel::warn, options_.name,
+                   ": AddressSanitizer does not look at it, since it says 'volatile'");
+    } else if (sanitize_) {
+      // Nor is this one's: the process has it. It would take a fiber's frames that are not left for those of another one.
+      add({"-fsanitize=address,bounds", "-fno-sanitize-recover=bounds", "-fno-omit-frame-pointer",
+           compiler_.is_gcc ? "--param=asan-use-after-return=0" : "-fsanitize-address-use-after-return=never"});
+    }
+    for (std::string& option : language()) arguments.push_back(std::move(option));
+    if (assembler.empty()) {
+      arguments.insert(arguments.end(), {"-c", own("complete.ii"), "-o", own(object)});
+      return run(std::move(arguments), object).output;
+    }
+    arguments.insert(arguments.end(), {"-S", own("complete.ii"), "-o", own(assembler_input)});
+    const ChildOutcome outcome = run(std::move(arguments), assembler_input);
+    result(assembler_input, outcome);
+    return outcome.output + run_program({assembler, own("division.s"), own(assembler_input), "-o", own(object)}).output;
+  }
+
+  // A program that Clang would run, and that needs no more than is said here. Empty: let the compiler run it.
+  std::string own_program(const char* name) const {
+    if (compiler_.is_gcc || !options_.extra.empty()) return {};
+    const std::string beside = compiler_.path.substr(0, compiler_.path.rfind('/') + 1) + name;
+    return ::access(beside.c_str(), X_OK) == 0 ? beside : find_program(name);
+  }
+
+  Image link(std::string& log) const {
+    std::vector<std::string> arguments = flags_after_preprocessing(flags_);
+    // The compiler's library is part of the module, whose faults are the kernel's.
+    arguments.insert(arguments.end(), {"-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,--compress-debug-sections=zlib",
+                                       own(object)});
+    if (!sanitize_) arguments.emplace_back("-Wl,-z,defs");
+    const std::string made = result(object, {});
+    const std::vector<std::string> dynamic = undefined_thread_variables(std::as_bytes(std::span(made)));
+    if (!dynamic.empty()) {
+      write_file(folder_->path() + "/dynamic.s", define_dynamic_memory(dynamic));
+      arguments.push_back(own("dynamic.s"));
+    }
+    arguments.insert(arguments.end(), {"-o", own("module.so")});
+    const ChildOutcome outcome = run_linker(arguments, !dynamic.empty());
+    log += outcome.output;
+    const std::string bytes = result("module.so", outcome);
+    const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+    return {begin, begin + bytes.size()};
+  }
+
+  // Few kernels need more than the C library and its mathematics. The compiler's and the C++ library, which take the linker
+  // longer than all else, are for the others. `assembles`: of files that the compiler has to assemble before.
+  ChildOutcome run_linker(const std::vector<std::string>& arguments, bool assembles) const {
+    if (const std::string linker = own_program("ld"); !linker.empty() && !assembles && !sanitize_) try {
+        return run_program({linker, "-shared", "-Bsymbolic", "--eh-frame-hdr", "--hash-style=gnu", "--build-id",
+                            "--compress-debug-sections=zlib", "-z", "defs", own(object), "-o", own("module.so"), "-lm",
+                            "-lc"});
+      } catch (const StepFailed&) {
+      }
+    return run(arguments);
+  }
+
+  static constexpr const char* assembler_input = "module.s";
+  static constexpr const char* object = "module.o";
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration patience = std::chrono::seconds(2);
+
+  const bool sanitize_;
+  std::string_view source_;
+  const CompileOptions& options_;
+  bool cooperation_;
+  Compiler compiler_;
+  std::vector<std::string> flags_;
+  int warp_size_;
+  const Tier first_tier_;
+  std::string unit_;
+  std::optional<TemporaryFolder> folder_;
+  std::string shown_ = "/shown";
+  std::string preprocessed_;
+  const Clock::time_point begin_ = Clock::now();
+  mutable bool said_ = false;
+};
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// What a compilation ends with: its result, or an error as `Device::compile` promises it. `no_cooperation`: why the threads
+// of a block cannot work together, if they cannot.
+template <class Compile>
+auto with_errors(const char* operation, const std::string& object, const CompileOptions& options,
+                 const std::string& no_cooperation, Compile&& compile) {
+  const auto fail = [&](Errc code, const std::string& detail) -> Error { return {code, operation, object, detail}; };
+  try {
+    return compile();
+  } catch (const StepFailed& failure) {
+    throw fail(Errc::compilation_failed,
+               fmt::format("{} did not compile with {}", options.name, without_line_end(failure.what())));
+  } catch (const Error&) {
+    throw;
+  } catch (const NoCompiler& reason) {
+    throw fail(Errc::compiler_not_found, reason.what());
+  } catch (const std::invalid_argument& reason) {
+    throw fail(Errc::invalid_argument, reason.what());
+  } catch (const RefusedSource& refusal) {
+    if (refusal.reason() == RefusedSource::Reason::wrong) {
+      throw fail(Errc::compilation_failed, fmt::format("{} did not compile:\n{}", options.name, refusal.what()));
+    }
+    throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name, no_cooperation, refusal.what()));
+  } catch (const BadImage& bad) {
+    throw fail(Errc::backend_failure, fmt::format("the compiler's output cannot be loaded: {}", bad.what()));
+  } catch (const std::filesystem::filesystem_error& failure) {
+    throw fail(Errc::backend_failure, failure.what());
+  } catch (const std::runtime_error& failure) {
+    throw fail(Errc::backend_failure, failure.what());
+  }
+}
+
+}  // namespace
+
+ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options) {
+  return with_errors("Device::compile", device.describe(), options, device.feature(Feature::block_cooperation).reason, [&] {
+    const bool sanitize = asked_for_sanitizer();
+    const auto compilation = [&](bool on_fibers) {
+      return Compilation(source, options, "native", device.properties().warp_size,
+                         device.supports(Feature::block_cooperation), on_fibers, sanitize);
+    };
+    Compilation chosen = compilation(false);
+    if (options.debug) {
+      auto [image, folder] = chosen.image_for_debugger();
+      return load_image(device, image, std::move(folder));
+    }
+    ModulePtr module =
+        load_image(device, chosen.image(), sanitize ? std::optional<TemporaryFolder>(std::in_place) : std::nullopt);
+    if (checks_launches() && !chosen.is_on_fibers())
+      static_cast<HostModule&>(*module).set_reference(load_image(device, compilation(true).image(), std::nullopt));
+    return module;
+  });
+}
+
+void compile_image(ImageCompilation& request) {
+  request.image =
+      with_errors("Registry::compile_image", "host " + std::string(request.architecture), request.options, {}, [&] {
+        Compilation compilation(request.source, request.options, request.architecture, image_warp_size, true);
+        return compilation.compiled(request.log);
+      });
+}
+
+}  // namespace weir::host

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/compile/compiler.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/directory.hpp"
+#include "backends/host/run/kernel.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Of Clang. Version 14 does not keep what CUDA needs of its front end apart from NVIDIA's toolkit.
+constexpr int oldest_cuda_clang = 16;
+
+// Of Clang: "Debian clang version 14.0.6". 0 if it does not say.
+int major_version(const Compiler& compiler) {
+  constexpr std::string_view before = "version ";
+  const std::size_t at = compiler.version.find(before);
+  int major = 0;
+  if (at == std::string::npos) return major;
+  const char* const begin = compiler.version.data() + at + before.size();
+  std::from_chars(begin, compiler.version.data() + compiler.version.size(), major);
+  return major;
+}
+
+// Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
+Compiler ask(const std::string& path) {
+  const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
+  if (answer.status != 0 || answer.output.empty()) {
+    throw std::runtime_error(
+        fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
+  }
+  Compiler compiler;
+  compiler.path = path;
+  compiler.version = first_line(answer.output);
+  compiler.is_gcc = answer.output.find("Free Software Foundation") != std::string::npos;
+  compiler.identity = answer.output;
+  if (!compiler.is_gcc) compiler.major = major_version(compiler);
+  compiler.reads_cuda = !compiler.is_gcc && compiler.version.find("Apple") == std::string::npos &&
+                        major_version(compiler) >= oldest_cuda_clang;
+  return compiler;
+}
+
+// The compiler at a path. Asks again if the file has changed. Throws std::runtime_error with the reason.
+Compiler compiler_at(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || ::access(path.c_str(), X_OK) != 0) {
+    throw std::runtime_error(fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": not a file");
+  std::error_code error;
+  const std::string target = std::filesystem::canonical(path, error).string();
+  const std::string state =
+      fmt::format("{} {} {} {} {}", path, target, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+
+  static std::mutex mutex;
+  // Never destroyed: static objects may compile in their destructors.
+  static auto& known = *new std::map<std::string, Compiler>;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(state);
+  if (found != known.end()) return found->second;
+  Compiler compiler = ask(path);
+  compiler.identity += state;
+  return known.emplace(state, std::move(compiler)).first->second;
+}
+
+constexpr const char* system_path = "/usr/local/bin:/usr/bin:/bin";
+
+std::vector<std::string> search_path() {
+  const std::string path = support::environment("PATH").value_or(system_path);
+  std::vector<std::string> folders;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    // An empty or relative element would depend on the current folder.
+    if (path[begin] == '/') folders.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return folders;
+}
+
+// --- Plugins
+
+constexpr std::string_view plugin_begin = "weir_workgroup-", plugin_end = ".so";
+
+std::string plugin_for(const std::filesystem::path& folder, int major) {
+  return (folder / fmt::format("{}{}{}", plugin_begin, major, plugin_end)).string();
+}
+
+// The versions of LLVM that a folder has plugins for, the newest one first.
+std::vector<int> majors_with_pass(const std::filesystem::path& folder) {
+  std::vector<int> majors;
+  for (const std::string& name : names_in(folder)) {
+    int major = 0;
+    if (!name.starts_with(plugin_begin)) continue;
+    std::from_chars(name.data() + plugin_begin.size(), name.data() + name.size(), major);
+    if (folder / name == plugin_for(folder, major)) majors.push_back(major);
+  }
+  std::sort(majors.begin(), majors.end(), std::greater<>());
+  return majors;
+}
+
+// --- Options
+
+bool is_option(const std::string& option, std::string_view name) {
+  return option.starts_with(name) &&
+         (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
+}
+
+// Options that only NVRTC or HIPRTC know.
+constexpr std::string_view gpu_options =
+    "--gpu-architecture -arch --offload-arch --gpu-code -code --device-c -dc --device-w -dw --relocatable-device-code "
+    "-rdc --extensible-whole-program -ewp --device-debug -G --generate-line-info -lineinfo --dopt -dopt "
+    "--ptxas-options -Xptxas --maxrregcount -maxrregcount --ftz -ftz --prec-sqrt -prec-sqrt --prec-div -prec-div "
+    "--fmad -fmad --use_fast_math -use_fast_math --extra-device-vectorization -extra-device-vectorization "
+    "--modify-stack-limit -modify-stack-limit --dlink-time-opt -dlto --gen-opt-lto --define-macro --undefine-macro "
+    "--include-path --pre-include --no-source-include --builtin-move-forward --builtin-initializer-list "
+    "--disable-warnings --restrict --device-as-default-execution-space -default-device --device-int128 "
+    "--device-float128 --optimization-info --display-error-number --no-display-error-number --diag-error -diag-error "
+    "--diag-suppress -diag-suppress --diag-warn -diag-warn --brief-diagnostics --split-compile --minimal "
+    "--device-stack-protector --rocm-path --hip-path --hip-version --cuda-device-only --cuda-gpu-arch -fgpu-rdc "
+    "-mcumode -mwavefrontsize64 -munsafe-fp-atomics";
+
+bool is_gpu_option(const std::string& option) {
+  for (std::string_view rest = gpu_options; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(' '));
+    if (is_option(option, name)) return true;
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  return false;
+}
+
+// Options that make a compilation do something else, and options that Weir passes itself.
+constexpr std::string_view reserved_options[] = {
+    "-c",          "-E",           "-S",        "-P",    "-C", "-CC", "-###", "-shared", "-static", "-pie", "-fsyntax-only",
+    "-save-temps", "--save-temps", "--version", "--help"};
+constexpr std::string_view reserved_prefixes[] = {"-o", "-x", "-M", "-d", "@"};
+
+// Options whose value is the next argument.
+constexpr std::string_view options_with_value[] = {
+    "-include", "-imacros",  "-isystem", "-iquote", "-idirafter",     "-I",          "-D",     "-U",
+    "-L",       "-l",        "-Xlinker", "-Xclang", "-Xpreprocessor", "-Xassembler", "-mllvm", "--param",
+    "-target",  "-isysroot", "--sysroot"};
+
+template <class Names>
+bool is_one_of(const std::string& option, const Names& names) {
+  return std::find(std::begin(names), std::end(names), option) != std::end(names);
+}
+
+void check_extra(const std::vector<std::string>& extra) {
+  for (std::size_t i = 0; i < extra.size(); ++i) {
+    const std::string& option = extra[i];
+    if (is_gpu_option(option)) {
+      throw std::invalid_argument(
+          fmt::format("the option '{}' is one of NVRTC or HIPRTC; give it only if device.backend().name() is "
+                      "\"cuda\" or \"hip\"",
+                      option));
+    }
+    const bool reserved =
+        is_one_of(option, reserved_options) || std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
+                                                           [&](auto prefix) { return option.starts_with(prefix); });
+    if (reserved || option.empty() || option[0] != '-' || option.find('\0') != std::string::npos) {
+      throw std::invalid_argument(
+          fmt::format("'{}' cannot be an extra option: Device::compile itself says what is compiled and where to", option));
+    }
+    if (!is_one_of(option, options_with_value)) continue;
+    if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
+    if (extra[i].starts_with('@')) {  // compilers read options from such a file, wherever it stands
+      throw std::invalid_argument(
+          fmt::format("the option '{}' cannot have the value '{}', since it begins with '@'", option, extra[i]));
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const char* const> search_variables() noexcept {
+  static constexpr const char* variables[] = {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"};
+  return variables;
+}
+
+std::vector<std::string> compiler_environment(const std::string& compiler) {
+  std::string path = compiler.substr(0, compiler.rfind('/'));
+  if (!path.empty()) path += ':';
+  for (const std::string& folder : search_path()) path += folder + ':';
+  std::vector<std::string> environment = {"LC_ALL=C", "PATH=" + path + system_path};
+  const auto hand_on = [&](const char* variable) {
+    if (const auto value = support::environment(variable)) environment.push_back(fmt::format("{}={}", variable, *value));
+  };
+  hand_on("TMPDIR");
+  for (const char* const variable : search_variables()) hand_on(variable);
+  return environment;
+}
+
+std::string find_program(std::string_view name) {
+  std::vector<std::string> folders = search_path();
+  for (const char* const folder : {"/usr/local/bin", "/usr/bin", "/bin"}) folders.emplace_back(folder);
+  for (const std::string& folder : folders) {
+    std::string path = fmt::format("{}/{}", folder, name);
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+std::string address_sanitizer_of(const Compiler& compiler) {
+#if defined(__x86_64__)
+  const char* const of_clang = "libclang_rt.asan-x86_64.so";
+#else
+  const char* const of_clang = "libclang_rt.asan-aarch64.so";
+#endif
+  const std::string question = std::string("-print-file-name=") + (compiler.is_gcc ? "libasan.so" : of_clang);
+  return first_line(run_child({compiler.path, question}, "/", compiler_environment(compiler.path)).output);
+}
+
+std::filesystem::path plugin_folder() {
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<const void*>(&plugin_folder), &info) == 0) return {};
+  const std::filesystem::path folder = std::filesystem::absolute(info.dli_fname).parent_path();
+  std::error_code error;
+  return std::filesystem::exists(folder / WEIR_PLUGIN_FOLDER, error) ? folder / WEIR_PLUGIN_FOLDER : folder;
+}
+
+Compiler find_compiler(const std::filesystem::path& plugins) {
+  const auto with_pass = [&](Compiler compiler) {
+    const std::string pass = plugin_for(plugins, compiler.major);
+    struct stat status {};
+    if (compiler.reads_cuda && ::stat(pass.c_str(), &status) == 0) {
+      compiler.pass = pass;
+      compiler.identity += fmt::format(" {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    }
+    return compiler;
+  };
+  if (const auto chosen = support::environment_path("WEIR_HOST_CXX")) {
+    try {
+      return with_pass(compiler_at(*chosen));
+    } catch (const std::runtime_error& reason) {
+      throw NoCompiler(fmt::format("WEIR_HOST_CXX names no C++ compiler: {}; name another, or unset it", reason.what()));
+    }
+  }
+  const std::vector<std::string> folders = search_path();
+  std::string refusals;
+  const auto first_of = [&](const std::string& name) -> std::optional<Compiler> {
+    for (const std::string& folder : folders) {
+      const std::string path = fmt::format("{}/{}", folder, name);
+      if (::access(path.c_str(), F_OK) != 0) continue;
+      try {
+        return with_pass(compiler_at(path));
+      } catch (const std::runtime_error& reason) {
+        const std::string refusal = fmt::format("; {}", reason.what());
+        if (refusals.find(refusal) == refusals.npos) refusals += refusal;
+      }
+    }
+    return std::nullopt;
+  };
+  for (const int major : majors_with_pass(plugins)) {
+    for (const std::string& name : {fmt::format("clang++-{}", major), std::string("clang++")}) {
+      if (const auto compiler = first_of(name); compiler && compiler->major == major && !compiler->pass.empty()) {
+        return *compiler;
+      }
+    }
+  }
+  for (const char* const name : {"c++", "g++", "clang++"}) {
+    if (const auto compiler = first_of(name)) return *compiler;
+  }
+  throw NoCompiler(
+      fmt::format("there is no C++ compiler: none of c++, g++, clang++ can be used from {}{}; install one (on Debian, "
+                  "apt-get install g++), or name one in WEIR_HOST_CXX",
+                  fmt::join(folders, ":"), refusals));
+}
+
+std::string describe_compiler(bool& found) {
+  found = false;
+  try {
+    const Compiler compiler = find_compiler();
+    found = true;
+    return fmt::format("{}, {}{}{}", compiler.version, compiler.path, compiler.pass.empty() ? "" : ", ", compiler.pass);
+  } catch (const NoCompiler& reason) {
+    return reason.what();
+  }
+}
+
+std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture,
+                                        const CompileOptions& options) {
+  check_extra(options.extra);
+  if (architecture.empty() ||
+      architecture.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.+-_") != architecture.npos) {
+    throw std::invalid_argument(
+        fmt::format("'{}' is no architecture of the host's, which are called as the compiler's option -march= "
+                    "calls them: x86-64-v3, armv8.2-a, native",
+                    architecture));
+  }
+  std::vector<std::string> flags = {fmt::format("-std=c++{}", options.cxx_standard), "-fPIC", "-fvisibility=hidden",
+                                    // As on a GPU: no exceptions, and functions set no errno.
+                                    "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
+                                    // Kernels often read memory as another type.
+                                    "-fno-strict-aliasing", "-fno-semantic-interposition", "-fdiagnostics-color=never",
+                                    // Shared variables are the worker's own: no other module has them.
+                                    "-ftls-model=local-dynamic"};
+  const auto add = [&](std::initializer_list<const char*> more) { flags.insert(flags.end(), more.begin(), more.end()); };
+  if (architecture != "native") {
+    flags.push_back(fmt::format("-march={}", architecture));
+  } else {
+#if defined(__x86_64__) || defined(__i386__)
+    add({"-march=native"});
+#else
+    add({"-mcpu=native"});
+#endif
+  }
+  add({"-Wno-narrowing"});  // `int a[2] = {0.0, 1.5}` is a warning of CUDA's compilers
+  if (options.debug) {
+    add({"-O0"});
+  } else {
+    add({"-O3"});
+  }
+  if (compiler.is_gcc) {
+    // Symbols that are unique in the process would prevent the unloading of a module. Dynamic shared memory has no
+    // initializer. CUDA's attributes may stand where C++ has no use for them.
+    add({"-fno-gnu-unique", "-fno-extern-tls-init", "-Wno-attributes"});
+  } else {
+    add({"-Qunused-arguments", "-fno-strict-float-cast-overflow"});  // casts to integers saturate, as on a GPU
+    // A lane may hand a shuffle a variable that it has given no value: no promise is made that arguments have one.
+    const int major = major_version(compiler);
+    if (major >= 14) add({"-Xclang", major == 14 ? "-disable-noundef-analysis" : "-no-enable-noundef-analysis"});
+#if defined(__x86_64__) || defined(__i386__)
+    add({"-fno-integrated-as"});  // divisions are assembler macros: see division.hpp
+#endif
+    if (!options.debug) add({"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000"});
+#if defined(__x86_64__)
+    if (!options.debug) add({"-fveclib=libmvec"});
+#endif
+  }
+  if (options.fast_math) {
+    // Not -ffast-math: linking with it changes the floating-point mode of the thread that loads the module. NaN and infinity
+    // stay, as in CUDA.
+    add({"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-D__FAST_MATH__=1"});
+#if defined(__x86_64__)
+    if (!compiler.is_gcc) add({"-fapprox-func"});
+#endif
+  }
+  for (const std::string& folder : options.include_directories) flags.push_back("-I" + folder);
+  flags.insert(flags.end(), options.extra.begin(), options.extra.end());
+  return flags;
+}
+
+std::span<const char* const> cuda_flags() noexcept {
+  static constexpr const char* flags[] = {"-x",
+                                          "cuda",
+                                          "--cuda-host-only",
+                                          "-nocudainc",
+                                          "-nocudalib",
+                                          "-fdeclspec",
+                                          "--cuda-gpu-arch=sm_70",
+                                          "--cuda-path=/none",
+                                          "-Xclang",
+                                          "-fcuda-is-device",
+                                          "-Xclang",
+                                          "-fcuda-allow-variadic-functions"};
+  return flags;
+}
+
+std::vector<std::string> flags_after_preprocessing(const std::vector<std::string>& flags) {
+  std::vector<std::string> rest;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    if (flags[i] == "-include" || flags[i] == "-imacros") {
+      ++i;
+    } else {
+      rest.push_back(flags[i]);
+    }
+  }
+  return rest;
+}
+
+}  // namespace weir::host

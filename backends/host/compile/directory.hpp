@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dirent.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::host {
+
+/// The names of a folder's entries; none if it cannot be read. Not by `std::filesystem::directory_iterator`, whose
+/// implementation in libstdc++ ends the process where memory runs out.
+inline std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const auto close = [](DIR* listing) { ::closedir(listing); };
+  const std::unique_ptr<DIR, decltype(close)> listing(::opendir(folder.c_str()), close);
+  while (const dirent* const entry = listing ? ::readdir(listing.get()) : nullptr) names.emplace_back(entry->d_name);
+  return names;
+}
+
+}  // namespace weir::host

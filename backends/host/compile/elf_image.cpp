@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/compile/elf_image.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "backends/cache/kernel_cache.hpp"
+
+namespace weir::host {
+namespace {
+
+using Header = ElfW(Ehdr);
+using Segment = ElfW(Phdr);
+using Section = ElfW(Shdr);
+using Symbol = ElfW(Sym);
+
+#if defined(__x86_64__)
+constexpr unsigned own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned own_machine = EM_AARCH64;
+#elif defined(__riscv)
+constexpr unsigned own_machine = EM_RISCV;
+#elif defined(__powerpc64__)
+constexpr unsigned own_machine = EM_PPC64;
+#elif defined(__s390x__)
+constexpr unsigned own_machine = EM_S390;
+#else
+#error "the ELF machine number of this processor is not known here"
+#endif
+constexpr unsigned own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+constexpr unsigned own_order = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+
+std::string machine_name(unsigned machine) {
+  switch (machine) {
+    case EM_X86_64: return "x86-64";
+    case EM_386: return "x86, 32 bits";
+    case EM_AARCH64: return "AArch64";
+    case EM_ARM: return "ARM, 32 bits";
+    case EM_RISCV: return "RISC-V";
+    case EM_PPC64: return "POWER";
+    case EM_S390: return "s390";
+    case EM_CUDA: return "an NVIDIA GPU";
+    case 224: return "an AMD GPU";  // EM_AMDGPU
+    default: return fmt::format("ELF machine {}", machine);
+  }
+}
+
+constexpr std::string_view seal_magic = "\x89WEIRKH\n";
+
+cache::CacheKey hash_of(std::span<const std::byte> bytes) {
+  return cache::CacheKeyBuilder().add({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).key();
+}
+
+template <class T>
+T read(std::span<const std::byte> bytes, std::uint64_t offset, const char* what) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) {
+    throw BadImage(fmt::format("it is cut short: {} should stand at byte {}, and it has {}", what, offset, bytes.size()));
+  }
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+// Calls `use(symbol, name)` for each symbol of the sections of that type.
+template <class Use>
+void for_each_symbol(std::span<const std::byte> bytes, unsigned section_type, Use&& use) {
+  const auto header = read<Header>(bytes, 0, "the ELF header");
+  const auto section_at = [&](std::uint64_t i) {
+    return read<Section>(bytes, header.e_shoff + i * sizeof(Section), "a section header");
+  };
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    const Section section = section_at(i);
+    if (section.sh_type != section_type) continue;
+    const Section strings = section_at(section.sh_link);
+    for (std::uint64_t at = 0; at + sizeof(Symbol) <= section.sh_size; at += sizeof(Symbol)) {
+      const auto symbol = read<Symbol>(bytes, section.sh_offset + at, "a symbol");
+      const std::uint64_t begin = strings.sh_offset + symbol.st_name;
+      read<char>(bytes, begin, "a symbol's name");
+      const char* const name = reinterpret_cast<const char*>(bytes.data()) + begin;
+      use(symbol, std::string(name, ::strnlen(name, bytes.size() - begin)));
+    }
+  }
+}
+
+}  // namespace
+
+void seal(std::vector<std::byte>& image) {
+  const cache::CacheKey hash = hash_of(image);
+  const auto append = [&](const auto& bytes) {
+    const std::span<const std::byte> more = std::as_bytes(std::span(bytes));
+    image.insert(image.end(), more.begin(), more.end());
+  };
+  append(hash.bytes);
+  append(seal_magic);
+}
+
+void check_seal(std::span<const std::byte> image) {
+  cache::CacheKey hash;
+  const std::size_t seal_size = hash.bytes.size() + seal_magic.size();
+  if (image.size() < seal_size ||
+      std::memcmp(&*image.last(seal_magic.size()).begin(), seal_magic.data(), seal_magic.size()) != 0)
+    throw BadImage("the hash at its end is not there: it is cut short, damaged, or made by another release of Weir");
+  std::memcpy(hash.bytes.data(), &*image.last(seal_size).begin(), hash.bytes.size());
+  if (hash_of(image.first(image.size() - seal_size)) != hash) throw BadImage("it is damaged: its hash is another");
+}
+
+ElfImage::ElfImage(std::span<const std::byte> bytes) : bytes_(bytes) {
+  if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
+    throw BadImage("it is not an ELF file; give the bytes of a shared object that Device::compile made on this backend");
+  }
+  const auto header = read<Header>(bytes_, 0, "the ELF header");
+  if (header.e_machine != own_machine || header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order) {
+    throw BadImage(
+        fmt::format("it is for {}, and this processor is {}", machine_name(header.e_machine), machine_name(own_machine)));
+  }
+  if (header.e_type != ET_DYN) throw BadImage("it is an ELF file, and not a shared object");
+  if (header.e_phentsize != sizeof(Segment) || header.e_shentsize != sizeof(Section)) {
+    throw BadImage("its ELF header is damaged");
+  }
+  read_segments();
+  read_symbols();
+}
+
+void ElfImage::read_segments() {
+  const auto header = read<Header>(bytes_, 0, "the ELF header");
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const auto segment = read<Segment>(bytes_, header.e_phoff + i * sizeof(Segment), "a program header");
+    if (segment.p_type == PT_LOAD &&
+        (segment.p_offset > bytes_.size() || bytes_.size() - segment.p_offset < segment.p_filesz)) {
+      throw BadImage(fmt::format("it is cut short: a segment ends at byte {}, and it has {}",
+                                 segment.p_offset + segment.p_filesz, bytes_.size()));
+    }
+    if (segment.p_type == PT_LOAD) loaded_size_ = std::max<std::size_t>(loaded_size_, segment.p_vaddr + segment.p_memsz);
+  }
+}
+
+void ElfImage::read_symbols() {
+  for_each_symbol(bytes_, SHT_DYNSYM, [&](const Symbol& symbol, std::string name) {
+    if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 0xF) != STT_OBJECT) return;
+    variables_.push_back({std::move(name), symbol.st_value, symbol.st_size});
+  });
+}
+
+std::vector<std::string> undefined_thread_variables(std::span<const std::byte> object) {
+  std::vector<std::string> names;
+  for_each_symbol(object, SHT_SYMTAB, [&](const Symbol& symbol, std::string name) {
+    if (symbol.st_shndx == SHN_UNDEF && (symbol.st_info & 0xF) == STT_TLS) names.push_back(std::move(name));
+  });
+  return names;
+}
+
+const ElfImage::Variable* ElfImage::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(variables_.begin(), variables_.end(), [&](const Variable& v) { return v.name == name; });
+  return found == variables_.end() ? nullptr : &*found;
+}
+
+std::string_view ElfImage::string(const Variable& variable) const {
+  const auto header = read<Header>(bytes_, 0, "the ELF header");
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const auto segment = read<Segment>(bytes_, header.e_phoff + i * sizeof(Segment), "a program header");
+    if (segment.p_type != PT_LOAD || variable.address < segment.p_vaddr) continue;
+    const std::uint64_t offset = variable.address - segment.p_vaddr;
+    if (offset > segment.p_filesz || segment.p_filesz - offset < variable.size) continue;
+    const char* const text = reinterpret_cast<const char*>(bytes_.data()) + segment.p_offset + offset;
+    return {text, ::strnlen(text, variable.size)};
+  }
+  return {};
+}
+
+}  // namespace weir::host

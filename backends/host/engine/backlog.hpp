@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "backends/host/engine/work.hpp"
+
+/// The operations of a queue that are not done yet, in order. They are stored one behind the other: one heap allocation
+/// each, of the size of the largest, would cost more than an empty host function. The first few are in the queue itself,
+/// which is enough for a queue that keeps up. The others are in blocks that all queues share.
+namespace weir::host {
+
+class Backlog {
+ public:
+  /// The header of an operation. The host function or the work follows it in memory.
+  class alignas(16) Operation {
+   public:
+    bool is_function() const noexcept { return is_function_; }
+    const Work& work() const noexcept { return *std::launder(reinterpret_cast<const Work*>(this + 1)); }
+    HostFunction& function() noexcept { return *std::launder(reinterpret_cast<HostFunction*>(this + 1)); }
+    Work& work() noexcept { return *std::launder(reinterpret_cast<Work*>(this + 1)); }
+
+   private:
+    friend class Backlog;
+    std::uint32_t bytes_;
+    bool is_function_;
+  };
+
+  struct Block {
+    Block* next = nullptr;
+    std::byte* end = nullptr;  // of its operations, once there is a next block
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  /// A free block or a new one. Throws `std::bad_alloc`.
+  static Block* take_block();
+  static void give_back(Block* blocks) noexcept;
+
+  Backlog() noexcept { start_anew(); }
+  Backlog(const Backlog&) = delete;
+  Backlog& operator=(const Backlog&) = delete;
+
+  // For enqueuing threads, under the queue's lock.
+
+  template <class Payload>
+  bool has_room() const noexcept {
+    return bytes_of<Payload> <= room_;
+  }
+  /// Makes room; takes the block.
+  void extend(Block* block) noexcept;
+  /// Adds a `HostFunction` or a `Work`, for which there is room.
+  template <class Payload>
+  Operation& append(Payload&& payload) noexcept {
+    using Stored = std::decay_t<Payload>;
+    static_assert(std::is_nothrow_constructible_v<Stored, Payload&&>);
+    auto* const operation = ::new (end_) Operation;
+    operation->bytes_ = bytes_of<Stored>;
+    operation->is_function_ = std::is_same_v<Stored, HostFunction>;
+    ::new (operation + 1) Stored(std::forward<Payload>(payload));
+    end_ += bytes_of<Stored>;
+    room_ -= bytes_of<Stored>;
+    return *operation;
+  }
+
+  // For the thread that runs the queue.
+
+  /// Under the queue's lock: makes new operations visible to `next`. False if all are done. `idle`: a block to give back, or
+  /// null.
+  bool look(Block*& idle) noexcept;
+  /// The next visible operation, or null.
+  Operation* first() const noexcept { return next_ != seen_ ? std::launder(reinterpret_cast<Operation*>(next_)) : nullptr; }
+  /// Whether all operations of the first block have been taken out, and others lie in the next one.
+  bool is_block_spent() const noexcept { return block_ != seen_block_ && next_ == block_->end; }
+
+  // For the thread that runs the queue, while nobody peeks.
+
+  /// Takes out the first operation, which the caller destroys.
+  Operation& take_first() noexcept;
+  static void destroy(Operation& operation) noexcept;
+  /// Leaves the first block, which is spent. The caller gives back what this returns: a block, or null.
+  Block* leave_block() noexcept;
+
+  // For any thread, under the queue's lock, while the running thread calls none of the above.
+
+  /// The first operation, visible or not; null if none is left.
+  const Operation* peek() const noexcept;
+
+ private:
+  template <class Payload>
+  static constexpr std::uint32_t bytes_of =
+      (sizeof(Operation) + sizeof(std::decay_t<Payload>) + alignof(Operation) - 1) / alignof(Operation) * alignof(Operation);
+
+  void start_anew() noexcept;
+
+  // The running thread and the enqueuing threads write to their own parts of this object, with `own_` in between: on one
+  // cache line they would wait for each other at every operation.
+  Block* block_;  // that of the first operation
+  std::byte* next_;
+  std::byte* seen_;
+  Block* seen_block_;  // where `seen_` lies
+
+  struct alignas(Operation) {
+    Block block;
+    std::byte data[352];
+  } own_;
+
+  Block* last_;
+  std::byte* end_;      // where the next operation is added, in the last block
+  std::uint32_t room_;  // behind it
+};
+
+}  // namespace weir::host

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/engine/parallel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "core/spin_lock.hpp"
+
+namespace weir::host {
+namespace {
+
+using Clock = Pace::Clock;
+
+/// A part of a loop's pieces.
+struct alignas(64) Share {
+  std::atomic<std::uint64_t> next{0};
+  std::uint64_t end = 0;
+};
+
+/// One loop. Its pieces are divided into shares, one for each thread. The thread that starts the loop begins with the first
+/// share, and each helper with one that is the same for loops one after the other: so they find the memory that they share
+/// in the caches of the same processors. A helper whose share was short leaves, since to look at the other shares takes as
+/// long; the starter goes on with what is left, and calls all workers if the loop takes longer than expected. Helpers may
+/// start late, after the loop is over and its work is gone: they own the loop, too, and take a piece before they touch the
+/// work.
+///
+/// A small kernel takes as long as a few cache lines need from one processor to another. So the thread that starts a loop
+/// writes all of it before it calls the first helper, what a helper reads lies together, and it leaves by one operation.
+class alignas(64) Loop final : public Runnable {
+ public:
+  /// Null if there is no memory. `threads`: how many share it, the caller included. `at_once`: how many pieces each takes
+  /// first.
+  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, std::uint32_t threads,
+                         std::uint64_t at_once, Level level, Continuation& continuation) {
+    Loop* const loop = take();
+    if (loop == nullptr) return nullptr;
+    loop->work_ = &work;
+    loop->count_ = count;
+    loop->piece_ = piece;
+    loop->level_ = level;
+    loop->continuation_ = &continuation;
+    loop->starter_ = Scheduler::instance().worker();
+    loop->helpers_left_ = 0;
+    loop->is_late_.store(false, std::memory_order_relaxed);
+    const std::uint64_t pieces = (count + piece - 1) / piece;
+    loop->divide(pieces, threads);
+    // Parts of the share, so that others can join if it takes longer than before.
+    const std::uint64_t own = pieces / loop->share_count_;
+    loop->most_at_once_ = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(own / 2, 1, 0xffff));
+    loop->at_once_ = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(std::min(at_once, own / 4), 1, 0xffff));
+    // The thread that starts the loop holds a piece, so that it learns whether all is done when it leaves.
+    loop->state_.store(pieces + 1 + one_owner, std::memory_order_relaxed);
+    return loop;
+  }
+
+  /// `helpers`: how many threads are called at once. `all`: how many are if the loop takes longer than expected.
+  bool start(Pace* pace, std::uint32_t helpers, std::uint32_t all) noexcept {
+    const bool needs_pool = call_lookers(helpers) != helpers;
+    if (needs_pool) call_from_pool(all);
+    const Clock::time_point begin = Clock::now();
+    // Four times as long as a loop takes that is worth just so many threads.
+    const Clock::time_point expected_end = begin + 4 * (helpers + 1) * Pace::call;
+    const auto call_all_if_late = [&](Clock::time_point now) {
+      if (is_late() || now < expected_end || !has_pieces()) return;
+      is_late_.store(true, std::memory_order_relaxed);
+      const std::uint32_t called = call_lookers(all);
+      if (!needs_pool && called < all) call_from_pool(all - called);
+    };
+    Taker taker{begin, at_once_};
+    std::uint64_t own = work_on(shares_[0], taker, call_all_if_late);
+    if (pace != nullptr && own != 0) pace->learn(taker.now - begin, own * piece_, is_late());
+    // In order, so that blocks may wait for blocks with lower numbers, as a scan with look-back does.
+    for (std::uint32_t i = 1; i < share_count_; ++i) own += work_on(shares_[i], taker, call_all_if_late);
+    // The last pieces of others take as long as one of this thread's. Going on here is cheaper than there.
+    const std::uint64_t finished = own + 1;
+    wait_a_moment([&] { return unfinished(state_.load(std::memory_order_acquire)) == finished; });
+    if (state_.load(std::memory_order_acquire) == finished + one_owner) {  // no other thread knows the loop
+      put_back();
+      return true;
+    }
+    return leave(finished);
+  }
+
+  void run(Lane) noexcept override {
+    if (helpers_left_ != 0 && has_pieces()) call_from_pool(helpers_left_);
+    const auto workers = static_cast<std::uint32_t>(Scheduler::instance().threads());
+    work_and_leave((Scheduler::instance().worker() + workers - starter_) % workers, true);
+  }
+  void help(std::uint32_t number) noexcept override { work_and_leave(number, false); }
+
+ private:
+  /// What a thread that takes pieces knows.
+  struct Taker {
+    Clock::time_point now;  // after its last pieces
+    std::uint64_t at_once;
+  };
+  static constexpr std::chrono::nanoseconds short_share{3000};
+
+  void work_and_leave(std::uint32_t number, bool takes_all) noexcept {
+    const auto nothing = [](Clock::time_point) {};
+    const Clock::time_point begin = Clock::now();
+    Taker taker{begin, is_late() ? 1U : at_once_};
+    std::uint64_t finished = work_on(shares_[number % share_count_], taker, nothing);
+    if (takes_all || taker.now - begin >= short_share || is_late()) {
+      for (std::uint32_t i = 1; i < share_count_; ++i) {
+        finished += work_on(shares_[(number + i) % share_count_], taker, nothing);
+      }
+    }
+    Continuation& continuation = *continuation_;
+    if (leave(finished)) continuation.resume(Lane::worker);
+  }
+
+  /// Runs pieces of a share until none is left, and returns how many it ran. Reads the clock at the end and behind the
+  /// first, second, fourth, … time that it takes pieces, and calls `after_each` with it.
+  template <class AfterEach>
+  std::uint64_t work_on(Share& share, Taker& taker, AfterEach&& after_each) noexcept {
+    std::uint64_t finished = 0;
+    int takes = 0, takes_timed = 0;
+    const auto read_clock = [&] {
+      const Clock::time_point before = std::exchange(taker.now, Clock::now());
+      const auto took = std::max<std::int64_t>((taker.now - before).count() / (takes - takes_timed), 1);
+      const auto wanted = static_cast<std::int64_t>(taker.at_once) * Pace::take.count() / took;
+      taker.at_once = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_at_once_));
+      takes_timed = takes;
+      after_each(taker.now);
+    };
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      const std::uint64_t first = share.next.fetch_add(taker.at_once, std::memory_order_relaxed);
+      if (first >= share.end) break;
+      const std::uint64_t last = std::min(first + taker.at_once, share.end);
+      work_->do_range(first * piece_, std::min(count_, last * piece_));
+      finished += last - first;
+      if (++takes >= 2 * takes_timed) read_clock();
+    }
+    if (takes != takes_timed) read_clock();
+    return finished;
+  }
+
+  bool is_late() const noexcept { return is_late_.load(std::memory_order_relaxed); }
+
+  /// Waits a few microseconds at most, and only while no other work waits for a worker.
+  template <class Condition>
+  static void wait_a_moment(Condition&& condition) noexcept {
+    constexpr int looks = 400;
+    const Scheduler& scheduler = Scheduler::instance();
+    for (int i = 0; i < looks && !condition() && !scheduler.others_wait(Level::low); ++i) spin_pause();
+  }
+
+  /// Calls up to `most` workers that look for such work, and returns how many came.
+  std::uint32_t call_lookers(std::uint32_t most) noexcept {
+    if (most == 0) return 0;
+    state_.fetch_add(most * one_owner, std::memory_order_relaxed);
+    const std::uint32_t called = Scheduler::instance().call_lookers(this, most);
+    if (called != most) state_.fetch_sub((most - called) * one_owner, std::memory_order_relaxed);
+    return called;
+  }
+  /// Calls workers from the pool, each by the one before while pieces are left. The loop is in no list.
+  void call_from_pool(std::uint32_t helpers) noexcept {
+    helpers_left_ = helpers - 1;
+    state_.fetch_add(one_owner, std::memory_order_relaxed);
+    Scheduler::instance().submit_helper(this, level_);
+  }
+
+  void divide(std::uint64_t pieces, std::uint32_t threads) noexcept {
+    share_count_ = static_cast<std::uint16_t>(std::min({std::uint64_t{threads}, pieces, std::uint64_t{most_shares}}));
+    for (std::uint64_t i = 0; i < share_count_; ++i) {
+      shares_[i].end = (i + 1) * pieces / share_count_;
+      shares_[i].next.store(i * pieces / share_count_, std::memory_order_relaxed);
+    }
+  }
+
+  bool has_pieces() const noexcept {
+    return std::any_of(shares_, shares_ + share_count_,
+                       [](const Share& share) { return share.next.load(std::memory_order_relaxed) < share.end; });
+  }
+
+  /// The last call of an owner, which has finished so many pieces. True if they were the last ones.
+  bool leave(std::uint64_t finished) noexcept {
+    const std::uint64_t before = state_.fetch_sub(finished + one_owner, std::memory_order_acq_rel);
+    if (before / one_owner == 1) put_back();
+    return finished != 0 && unfinished(before) == finished;
+  }
+  static std::uint64_t unfinished(std::uint64_t state) noexcept { return state % one_owner; }
+
+  // Loops are reused, so that launches do not allocate.
+  static SpinLock& free_lock() noexcept {
+    static SpinLock lock;
+    return lock;
+  }
+  static Loop*& free_list() noexcept {
+    static Loop* list = nullptr;
+    return list;
+  }
+  static Loop* take() {
+    {
+      std::lock_guard lock(free_lock());
+      if (Loop* const loop = free_list()) {
+        free_list() = loop->next_free_;
+        return loop;
+      }
+    }
+    return new (std::nothrow) Loop;
+  }
+  void put_back() noexcept {
+    std::lock_guard lock(free_lock());
+    next_free_ = free_list();
+    free_list() = this;
+  }
+
+  // What helpers read, with the base class in one cache line.
+  Divisible* work_ = nullptr;
+  std::uint64_t count_ = 0;
+  std::uint64_t piece_ = 0;
+  Continuation* continuation_ = nullptr;
+  std::uint16_t at_once_ = 1;
+  std::uint16_t most_at_once_ = 1;
+  std::uint16_t share_count_ = 0;
+  Level level_ = Level::normal;
+  std::atomic<bool> is_late_{false};  // helpers take pieces of all shares
+
+  std::uint32_t starter_ = 0;
+  std::uint32_t helpers_left_ = 0;  // to be called from the pool, each by the one before
+  Loop* next_free_ = nullptr;
+  // Pieces that are not finished, and owners above them.
+  static constexpr std::uint64_t one_owner = std::uint64_t{1} << 48;
+  alignas(64) std::atomic<std::uint64_t> state_{0};
+  static constexpr std::size_t most_shares = 32;
+  Share shares_[most_shares];
+};
+
+}  // namespace
+
+bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
+                  Pace* pace) noexcept {
+  const Scheduler& scheduler = Scheduler::instance();
+  const auto workers = static_cast<std::uint32_t>(scheduler.threads());
+  // A schedule runs one operation at a time, and helpers of loops would be drawn like operations.
+  if (count > piece && workers != 1 && !scheduler.is_shaken()) {
+    const Pace::Plan plan = pace != nullptr ? pace->plan(count, workers) : Pace::Plan{workers, 1};
+    const std::uint64_t pieces = (count + piece - 1) / piece;
+    const auto others = static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, workers) - 1);
+    const std::uint32_t helpers = std::min(others, plan.threads - 1);
+    Loop* const loop =
+        Loop::make_loop(work, count, piece, helpers + 1, plan.steps_at_once / piece, level, continuation);
+    if (loop != nullptr) return loop->start(pace, helpers, others);
+  }
+  work.do_range(0, count);
+  return true;
+}
+
+}  // namespace weir::host

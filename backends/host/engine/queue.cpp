@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/engine/queue.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "backends/host/compile/program.hpp"
+#include "backends/host/device.hpp"
+#include "backends/host/graph/capture.hpp"
+#include "core/no_destructor.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+namespace {
+
+// After so many host functions a queue yields its thread to others that wait.
+constexpr unsigned turn_of_functions = 256;
+
+std::uint64_t new_id() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+Queue::Queue(HostDevice& device, Role role, int priority)
+    : role_(role), priority_(priority), device_(device), id_(new_id()) {}
+
+Queue::~Queue() { magic_ = 0; }
+
+Queue& Queue::from_handle(HostDevice& device, void* handle) {
+  auto* const queue = static_cast<Queue*>(handle);
+  if (reinterpret_cast<std::uintptr_t>(handle) % alignof(Queue) != 0 || queue->magic_ != magic) {
+    throw Error(Errc::invalid_argument, "Device::wrap_stream", device.describe(),
+                "the handle is no stream of this backend; give one that native_handle or release_handle returned");
+  }
+  if (&queue->device_ != &device) {
+    throw Error(Errc::wrong_device, "Device::wrap_stream", device.describe(),
+                "the handle is a stream of " + queue->device_.describe());
+  }
+  return *queue;
+}
+
+void Queue::release_to_caller() noexcept {
+  retain();
+  released_.store(true, std::memory_order_release);
+}
+
+Level Queue::level() const noexcept { return priority_ < 0 ? Level::high : priority_ > 0 ? Level::low : Level::normal; }
+
+// --- Enqueueing -------------------------------------------------------------------------------------------------------
+
+template <class Payload>
+void Queue::push(Payload&& payload) {
+  Backlog::Block* block = nullptr;
+  lock_.lock();
+  if (!backlog_.has_room<Payload>()) [[unlikely]] {
+    lock_.unlock();
+    block = Backlog::take_block();
+    lock_.lock();
+    if (!backlog_.has_room<Payload>()) backlog_.extend(std::exchange(block, nullptr));
+  }
+  Backlog::Operation& operation = backlog_.append(std::forward<Payload>(payload));
+  submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  const bool was_active = std::exchange(active_, true);
+  // Asked before another thread can run the operation.
+  const Lane lane = was_active ? Lane::none : lane_of(operation);
+  lock_.unlock();
+  if (block != nullptr) [[unlikely]]
+    Backlog::give_back(block);
+  if (!was_active) {
+    retain();
+    BusyQueues::instance().add(*this);
+    hand_to(lane);
+  }
+}
+
+template <class Payload>
+void Queue::enqueue_in_order(Payload&& payload) {
+  if (role_ == Role::non_blocking) [[likely]] {
+    push(std::forward<Payload>(payload));
+    return;
+  }
+  std::lock_guard lock(device_.default_stream_mutex());
+  order_against_default_stream();
+  push(std::forward<Payload>(payload));
+}
+
+void Queue::enqueue(Work&& work) { enqueue_in_order(std::move(work)); }
+void Queue::enqueue(HostFunction&& function) { enqueue_in_order(std::move(function)); }
+
+std::uint64_t Queue::point() {
+  if (role_ == Role::non_blocking) return submitted();
+  std::lock_guard lock(device_.default_stream_mutex());
+  order_against_default_stream();
+  return submitted();
+}
+
+void Queue::order_against_default_stream() {
+  if (role_ == Role::legacy) {
+    const auto wanted = [this](const Queue& queue) {
+      return &queue.device_ == &device_ && (queue.role_ == Role::blocking || queue.role_ == Role::per_thread);
+    };
+    for (Ptr<Queue>& other : BusyQueues::instance().list(wanted)) {
+      const std::uint64_t point = other->submitted();
+      if (point == other->default_stream_waits_) continue;
+      push(Work(SignalWait{other, point}));
+      other->default_stream_waits_ = point;
+    }
+    return;
+  }
+  Queue& legacy = device_.default_queue();
+  const std::uint64_t point = legacy.submitted();
+  if (point != default_stream_seen_ && !legacy.has_reached(point)) push(Work(SignalWait{Ptr<Signal>(&legacy), point}));
+  default_stream_seen_ = point;
+}
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+Lane Queue::lane_of(Backlog::Operation& operation) noexcept {
+  return operation.is_function() ? Lane::host_functions : host::lane_of(operation.work());
+}
+
+void Queue::hand_to(Lane lane) noexcept {
+  if (lane == Lane::host_functions) {
+    device_.host_thread().submit(this);
+  } else {
+    Scheduler::instance().submit(this, level());
+  }
+}
+
+bool Queue::take_more() noexcept {
+  Backlog::Block* idle = nullptr;
+  bool more = false;
+  {
+    std::lock_guard lock(lock_);
+    more = backlog_.look(idle);
+    // From here on another thread may be running the queue.
+    if (!more) active_ = false;
+  }
+  if (idle != nullptr) Backlog::give_back(idle);
+  return more;
+}
+
+void Queue::finish_first() noexcept {
+  departure_.enter();
+  Backlog::Operation& done = backlog_.take_first();
+  departure_.leave();
+  Backlog::destroy(done);  // outside: this may run code of the program's
+  // Enqueuing threads may still add to the last block that was seen.
+  if (backlog_.is_block_spent()) [[unlikely]] {
+    departure_.enter();
+    Backlog::Block* const left = backlog_.leave_block();
+    departure_.leave();
+    Backlog::give_back(left);
+  }
+  advance();
+}
+
+void Queue::run(Lane lane) noexcept {
+  Turn turn(level());
+  for (unsigned done = 0;; ++done) {
+    if (backlog_.first() == nullptr && !take_more()) {
+      BusyQueues::instance().remove(*this);
+      release();
+      return;
+    }
+    Backlog::Operation& operation = *backlog_.first();
+    const Lane wanted = lane_of(operation);
+    if (wanted != Lane::none && wanted != lane) {
+      hand_to(wanted);
+      return;
+    }
+    const bool is_over = lane == Lane::worker
+                             ? done != 0 && turn.is_over()
+                             : done % turn_of_functions == turn_of_functions - 1 && device_.host_thread().others_wait();
+    if (is_over) {
+      hand_to(lane);
+      return;
+    }
+    if (operation.is_function()) {
+      call_host_function_once(operation.function(), *this);
+    } else if (work_run_.start(operation.work(), *this, *this) == Progress::pending) {
+      return;
+    }
+    finish_first();
+  }
+}
+
+void Queue::resume(Lane lane) noexcept {
+  finish_first();
+  run(Scheduler::instance().is_shaken() ? Lane::none : lane);
+}
+
+// --- Busy queues ------------------------------------------------------------------------------------------------------
+
+BusyQueues& BusyQueues::instance() noexcept {
+  static detail::NoDestructor<BusyQueues> queues;
+  return *queues;
+}
+
+void BusyQueues::add(Queue& queue) noexcept {
+  std::lock_guard lock(mutex_);
+  // A queue may be busy again before the thread that emptied it has reported that.
+  if (queue.busy_++ != 0) return;
+  queue.busy_previous_ = nullptr;
+  queue.busy_next_ = first_;
+  if (first_ != nullptr) first_->busy_previous_ = &queue;
+  first_ = &queue;
+}
+
+void BusyQueues::remove(Queue& queue) noexcept {
+  std::lock_guard lock(mutex_);
+  if (--queue.busy_ != 0) return;
+  (queue.busy_previous_ != nullptr ? queue.busy_previous_->busy_next_ : first_) = queue.busy_next_;
+  if (queue.busy_next_ != nullptr) queue.busy_next_->busy_previous_ = queue.busy_previous_;
+}
+
+// --- What is pending --------------------------------------------------------------------------------------------------
+
+namespace {
+
+using Kind = PendingWork::Kind;
+
+PendingWork described(const Launch& launch) { return {.kind = Kind::kernel, .subject = launch.kernel->name()}; }
+PendingWork described(const Copy& copy) {
+  return {.kind = Kind::memory, .subject = fmt::format("Stream::copy of {} bytes", copy.width * copy.height)};
+}
+PendingWork described(const Fill& fill) {
+  return {.kind = Kind::memory,
+          .subject = fmt::format("Stream::fill of {} bytes", fill.width * fill.element_size * fill.height)};
+}
+PendingWork described(const SignalWait& wait) {
+  const auto* const queue = dynamic_cast<const Queue*>(wait.signal.get());
+  return {.kind = Kind::stream,
+          .subject = queue != nullptr ? fmt::format("{} stream {}", queue->device().describe(), fmt::ptr(queue))
+                                      : "an event that a launch of a graph records"};
+}
+PendingWork described(const MemoryOperations& operations) {
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const MemoryOperation& operation = operations[i];
+    if (operation.is_wait() && !is_met(operation))
+      return {.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
+  }
+  return {.kind = Kind::memory, .subject = "memory operations"};
+}
+PendingWork described(const HostCall&) { return {.kind = Kind::host_function}; }
+PendingWork described(const SubGraph&) { return {.kind = Kind::graph}; }
+/// A record or a free, which take no time.
+template <class Other>
+PendingWork described(const Other&) {
+  return {.kind = Kind::memory, .subject = "a record or a free"};
+}
+
+}  // namespace
+
+PendingWork Queue::pending() {
+  struct Open {
+    Passage& passage;
+    ~Open() { passage.open(); }
+  };
+  (void)point();  // what the queue waits for by the rules of the default stream is an operation, too
+  for (;; std::this_thread::yield()) {
+    const std::lock_guard lock(lock_);
+    const std::uint64_t left = submitted() - value();
+    if (left == 0) return {};
+    if (!departure_.close()) return {.kind = Kind::unknown};
+    const Open at_the_end{departure_};
+    const Backlog::Operation* const first = backlog_.peek();
+    if (first == nullptr) continue;  // the last operation is done and about to be counted
+    PendingWork work = first->is_function()
+                           ? PendingWork{.kind = Kind::host_function}
+                           : std::visit([](const auto& kind_of_work) { return described(kind_of_work); }, first->work());
+    work.behind = left - 1;
+    return work;
+  }
+}
+
+// --- Errors -----------------------------------------------------------------------------------------------------------
+
+void Queue::keep_error(std::exception_ptr error) noexcept {
+  std::lock_guard lock(error_lock_);
+  if (!error_) error_ = std::move(error);
+  has_error_.store(true, std::memory_order_release);
+}
+
+std::exception_ptr Queue::take_error() noexcept {
+  if (!has_error_.load(std::memory_order_acquire)) return nullptr;
+  std::lock_guard lock(error_lock_);
+  has_error_.store(false, std::memory_order_release);
+  return std::exchange(error_, nullptr);
+}
+
+}  // namespace weir::host

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+#include "backends/host/engine/backlog.hpp"
+#include "backends/host/engine/passage.hpp"
+#include "backends/host/engine/scheduler.hpp"
+#include "backends/host/engine/signal.hpp"
+#include "backends/host/engine/work.hpp"
+#include "core/spin_lock.hpp"
+#include "weir/health.hpp"
+
+/// The queue of a stream, which a native stream handle stands for. It counts its finished operations, uses no thread while
+/// it waits or is idle, and lives as long as it has work.
+namespace weir::host {
+
+class Capture;
+class HostDevice;
+
+class Queue final : public Signal, private Runnable, private Continuation {
+ public:
+  /// The queue's relation to its device's legacy default stream.
+  enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
+
+  Queue(HostDevice& device, Role role, int priority);
+  ~Queue() override;
+
+  /// The queue of a native handle. Throws `invalid_argument` if it is no queue of `device`.
+  static Queue& from_handle(HostDevice& device, void* handle);
+
+  HostDevice& device() const noexcept { return device_; }
+  Role role() const noexcept { return role_; }
+  bool is_non_blocking() const noexcept { return role_ == Role::non_blocking; }
+  int priority() const noexcept { return priority_; }
+  Level level() const noexcept;
+  std::uint64_t id() const noexcept { return id_; }
+
+  void enqueue(Work&& work);
+  void enqueue(HostFunction&& function);
+  /// The number that this signal reaches when all present work is done. If the queue is ordered against the legacy default
+  /// stream, the work of the other side counts, too.
+  std::uint64_t point();
+  bool is_idle() const noexcept { return has_reached(submitted()); }
+  std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+
+  /// The first operation that is not done.
+  PendingWork pending();
+
+  /// The caller of `release_handle` owns the queue, until somebody adopts its handle.
+  void release_to_caller() noexcept;
+  /// False if no caller owns the queue.
+  bool take_from_caller() noexcept { return released_.exchange(false, std::memory_order_acq_rel); }
+
+  void keep_error(std::exception_ptr error) noexcept;
+  std::exception_ptr take_error() noexcept;
+
+  SynchronizationPolicy policy() const noexcept { return policy_.load(std::memory_order_relaxed); }
+  void set_policy(SynchronizationPolicy policy) noexcept { policy_.store(policy, std::memory_order_relaxed); }
+
+  /// The capture that this queue is in, or null.
+  bool is_capturing() const noexcept { return capturing_.load(std::memory_order_acquire); }
+
+ private:
+  friend class BusyQueues;
+  friend class Capture;
+
+  template <class Payload>
+  void push(Payload&& payload);
+  template <class Payload>
+  void enqueue_in_order(Payload&& payload);
+  void order_against_default_stream();
+  static Lane lane_of(Backlog::Operation& operation) noexcept;
+  void hand_to(Lane lane) noexcept;
+  bool take_more() noexcept;
+  void finish_first() noexcept;
+  void run(Lane lane) noexcept override;
+  void resume(Lane lane) noexcept override;
+
+  static constexpr std::uint64_t magic = 0x7765697251756575;
+  std::uint64_t magic_ = magic;
+
+  WorkRun work_run_;  // only for the thread that runs the queue
+  Passage departure_;   // in which the first operation leaves the backlog; closed while `pending` looks at it
+  Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
+
+  // For enqueuing threads and the running thread.
+  SpinLock lock_;
+  bool active_ = false;
+  const Role role_;
+  const int priority_;
+  std::atomic<std::uint64_t> submitted_{0};
+  HostDevice& device_;
+  const std::uint64_t id_;
+  std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
+  std::atomic<bool> released_{false};
+  // Under the device's default-stream mutex: how far this queue waits for the default stream's queue, and that for this.
+  std::uint64_t default_stream_seen_ = 0;
+  std::uint64_t default_stream_waits_ = 0;
+
+  // Under the capture mutex.
+  std::atomic<bool> capturing_{false};
+  Ptr<Capture> capture_;
+  std::vector<std::uint32_t> capture_nodes_;  // the dependencies of the queue's next node
+
+  SpinLock error_lock_;
+  std::atomic<bool> has_error_{false};
+  std::exception_ptr error_;
+
+  // In the list of busy queues, under its lock.
+  Queue* busy_previous_ = nullptr;
+  Queue* busy_next_ = nullptr;
+  std::uint32_t busy_ = 0;
+};
+
+/// The queues of all devices that have work, so that waits for them need not look at idle ones.
+class BusyQueues {
+ public:
+  static BusyQueues& instance() noexcept;
+  void add(Queue& queue) noexcept;
+  void remove(Queue& queue) noexcept;
+  /// Those for which `wanted(queue)`.
+  template <class Wanted>
+  std::vector<Ptr<Queue>> list(Wanted&& wanted) const {
+    std::vector<Ptr<Queue>> result;
+    std::lock_guard lock(mutex_);
+    for (Queue* queue = first_; queue != nullptr; queue = queue->busy_next_) {
+      if (!queue->is_idle() && wanted(*queue)) result.push_back(Ptr<Queue>(queue));
+    }
+    return result;
+  }
+
+ private:
+  mutable std::mutex mutex_;  // guards the list
+  Queue* first_ = nullptr;
+};
+
+}  // namespace weir::host

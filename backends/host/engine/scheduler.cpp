@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/engine/scheduler.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "backends/host/engine/schedule.hpp"
+#include "backends/host/run/launch_check.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+namespace {
+
+constexpr int most_threads = 1024;
+// Then oneTBB may send the worker to another arena.
+constexpr int most_items_at_once = 64;
+
+/// The number of processors that the process may use at once.
+int default_threads() { return std::max(1, tbb::info::default_concurrency()); }
+
+}  // namespace
+
+// --- List -------------------------------------------------------------------------------------------------------------
+
+void RunList::push(Runnable* item) noexcept {
+  item->next_runnable_ = nullptr;
+  if (tail_ != nullptr) {
+    tail_->next_runnable_ = item;
+  } else {
+    head_ = item;
+  }
+  tail_ = item;
+}
+
+Runnable* RunList::pop() noexcept {
+  Runnable* const item = head_;
+  if (item != nullptr) {
+    head_ = item->next_runnable_;
+    if (head_ == nullptr) tail_ = nullptr;
+  }
+  return item;
+}
+
+Runnable* RunList::take(std::size_t before) noexcept {
+  Runnable* previous = nullptr;
+  Runnable* item = head_;
+  for (; before != 0; --before) previous = std::exchange(item, item->next_runnable_);
+  (previous != nullptr ? previous->next_runnable_ : head_) = item->next_runnable_;
+  if (tail_ == item) tail_ = previous;
+  return item;
+}
+
+// --- Workers ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Blocks signals in each worker when it first enters the arena: oneTBB starts workers with the mask of the enqueuing
+/// thread. They stay blocked, since a sleeping worker is in no arena.
+class WorkerSignals final : public tbb::task_scheduler_observer {
+ public:
+  explicit WorkerSignals(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  void on_scheduler_entry(bool is_worker) override {
+    if (is_worker) support::block_signals();
+  }
+};
+
+}  // namespace
+
+struct Scheduler::Arena {
+  explicit Arena(int threads)
+      : more_workers(tbb::global_control::max_allowed_parallelism, wanted_parallelism(threads)),
+        arena(threads, 0),
+        worker_signals(arena) {}
+
+  /// oneTBB counts the caller as a worker, but streams have no caller: one more is needed.
+  static std::size_t wanted_parallelism(int threads) {
+    return std::max(static_cast<std::size_t>(threads) + 1,
+                    tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  }
+
+  tbb::global_control more_workers;  // made before the arena, which it affects
+  tbb::task_arena arena;
+  WorkerSignals worker_signals;
+};
+
+/// One operation runs at a time, of a stream that the schedule chooses. None runs before the host waits, or has submitted
+/// nothing for a while: so the choice depends on the seed, and not on how fast the host is.
+struct Scheduler::Shaken {
+  std::unique_ptr<Schedule> schedule;  // of the thread that runs the work
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t submissions = 0;
+  std::uint32_t host_waits = 0;
+  OnDemandThread thread;
+};
+
+/// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
+/// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
+/// that goes from one processor to another.
+struct alignas(64) Scheduler::Seat {
+  /// Null; `&looking` while the worker looks; or the address of the item that it is to help with, plus its number there.
+  std::atomic<std::byte*> state{nullptr};
+  static inline std::byte looking{};
+  static constexpr std::uintptr_t numbers = 64;
+
+  bool change(std::byte* from, std::byte* to) noexcept {
+    return state.load(std::memory_order_relaxed) == from &&
+           state.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+};
+
+Scheduler& Scheduler::instance() {
+  static auto* const scheduler = new Scheduler(
+      checks_launches()
+          ? 1
+          : static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
+      Schedule::from_environment());
+  return *scheduler;
+}
+
+Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
+    : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[static_cast<std::size_t>(threads)]) {
+  if (schedule != nullptr) shaken_ = new Shaken{std::move(schedule), {}, {}, 0, 0, {}};
+  // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
+  // and then oneTBB makes no arenas; existing ones go on working.
+  const support::SignalsBlocked no_signals;  // for the workers that this starts
+  arena_->arena.initialize();
+  arena_->arena.enqueue([] {});
+}
+
+void Scheduler::submit(Runnable* item, Level level, bool helps) {
+  const auto i = static_cast<std::size_t>(level);
+  {
+    std::lock_guard lock(lock_);
+    ready_[i].push(item);
+    ready_count_[i].fetch_add(1, std::memory_order_relaxed);
+  }
+  if (shaken_ != nullptr) [[unlikely]] {
+    shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
+    const std::lock_guard lock(shaken_->mutex);
+    ++shaken_->submissions;
+    shaken_->changed.notify_all();
+    return;
+  }
+  try {
+    // The task is empty: the worker that runs it takes the most urgent work of that moment.
+    if (!helps) {
+      arena_->arena.enqueue([] { instance().run_most_urgent(); });
+    } else {
+      arena_->arena.enqueue([] {
+        instance().run_most_urgent();
+        for (int more = 0; more < most_items_at_once && instance().help_again();) ++more;
+      });
+    }
+  } catch (const std::bad_alloc&) {
+    // No memory for a task: this thread runs the work, which never blocks.
+    run_most_urgent();
+  }
+}
+
+bool Scheduler::others_wait(Level level) const noexcept {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(level); ++i) {
+    if (ready_count_[i].load(std::memory_order_relaxed) != 0) return true;
+  }
+  return false;
+}
+
+bool Turn::is_over() noexcept {
+  using namespace std::chrono_literals;
+  const Scheduler& scheduler = Scheduler::instance();
+  if (scheduler.is_shaken()) return true;
+  if (!scheduler.others_wait(level_)) {
+    others_since_ = {};
+    return false;
+  }
+  if (level_ != Level::high && scheduler.others_wait(static_cast<Level>(static_cast<int>(level_) - 1))) return true;
+  const Clock::time_point now = Clock::now();
+  if (others_since_ == Clock::time_point{}) others_since_ = now;
+  return now - others_since_ >= 1ms;
+}
+
+Runnable* Scheduler::take_most_urgent() noexcept {
+  for (std::size_t i = 0; i < level_count; ++i) {
+    if (Runnable* const item = ready_[i].pop()) {
+      ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
+      return item;
+    }
+  }
+  return nullptr;
+}
+
+bool Scheduler::run_most_urgent() noexcept {
+  Runnable* item = nullptr;
+  {
+    std::lock_guard lock(lock_);
+    item = take_most_urgent();
+  }
+  if (item != nullptr) item->run(Lane::worker);
+  return item != nullptr;
+}
+
+std::uint32_t Scheduler::worker() const noexcept {
+  return static_cast<std::uint32_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
+}
+
+std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexcept {
+  const auto threads = static_cast<std::uint32_t>(threads_);
+  auto* const address = reinterpret_cast<std::byte*>(item);
+  const std::uint32_t first = worker();
+  const auto call = [&](std::uint32_t i, std::uint32_t number) {
+    return seats_[(first + i) % threads].change(&Seat::looking, address + number);
+  };
+  most = std::min({most, most_called, threads - 1});
+  std::uint32_t missing = 0;  // a bit for each number
+  for (std::uint32_t i = 1; i <= most; ++i) missing |= call(i, i) ? 0U : 1U << i;
+  for (std::uint32_t i = most + 1; missing != 0 && i < threads; ++i) {
+    if (call(i, static_cast<std::uint32_t>(std::countr_zero(missing)))) missing &= missing - 1;
+  }
+  return most - static_cast<std::uint32_t>(std::popcount(missing));
+}
+
+bool Scheduler::help_again() noexcept {
+  using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
+  constexpr auto a_while = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
+  constexpr int looks_at_once = 16;
+  Seat& seat = seats_[worker()];
+  seat.state.store(&Seat::looking, std::memory_order_relaxed);
+  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != &Seat::looking; };
+  const Clock::time_point end = Clock::now() + a_while;
+  for (int i = 0; !is_called() && (i % looks_at_once != 0 || Clock::now() < end); ++i) {
+    if (others_wait(Level::low)) {
+      if (!seat.change(&Seat::looking, nullptr)) break;
+      if (run_most_urgent()) return true;
+      seat.state.store(&Seat::looking, std::memory_order_relaxed);
+    }
+    spin_pause();
+  }
+  if (seat.change(&Seat::looking, nullptr)) return false;
+  std::byte* const call = seat.state.exchange(nullptr, std::memory_order_acquire);
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(call) % Seat::numbers;
+  reinterpret_cast<Runnable*>(call - number)->help(static_cast<std::uint32_t>(number));
+  return true;
+}
+
+void Scheduler::run_by_schedule() noexcept {
+  using namespace std::chrono_literals;
+  constexpr auto a_while = 2ms;  // for hosts that wait for something else
+  for (;;) {
+    {
+      std::unique_lock lock(shaken_->mutex);
+      shaken_->changed.wait(lock, [this] { return others_wait(Level::low); });
+      std::uint64_t seen = 0;
+      while (shaken_->host_waits == 0 && seen != shaken_->submissions) {
+        seen = shaken_->submissions;
+        shaken_->changed.wait_for(lock, a_while, [&] { return shaken_->host_waits != 0 || seen != shaken_->submissions; });
+      }
+    }
+    Runnable* item = nullptr;
+    {
+      const std::lock_guard lock(lock_);
+      for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
+        if (ready_[i].empty()) continue;
+        item = shaken_->schedule->take(ready_[i]);
+        ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
+      }
+    }
+    if (item != nullptr) arena_->arena.execute([item] { item->run(Lane::worker); });
+  }
+}
+
+Scheduler::HostWait::HostWait() noexcept {
+  Shaken* const shaken = instance().shaken_;
+  if (shaken == nullptr) return;
+  const std::lock_guard lock(shaken->mutex);
+  ++shaken->host_waits;
+  shaken->changed.notify_all();
+}
+
+Scheduler::HostWait::~HostWait() {
+  Shaken* const shaken = instance().shaken_;
+  if (shaken == nullptr) return;
+  const std::lock_guard lock(shaken->mutex);
+  --shaken->host_waits;
+}
+
+// --- Host functions ---------------------------------------------------------------------------------------------------
+
+void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
+  const std::lock_guard lock(mutex_);
+  if (started_.load(std::memory_order_relaxed)) return;
+  try {
+    const support::SignalsBlocked no_signals;
+    std::thread(std::move(loop)).detach();
+  } catch (const std::system_error& e) {
+    throw Error(
+        Errc::out_of_memory, "starting a thread", "host",
+        std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
+  }
+  started_.store(true, std::memory_order_release);
+}
+
+void HostThread::submit(Runnable* item) {
+  std::lock_guard lock(mutex_);
+  ready_.push(item);
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  if (asleep_) wake_.notify_one();
+}
+
+void HostThread::loop() noexcept {
+  // A wake-up costs more than a short host function, so the thread spins a little before it sleeps.
+  constexpr int looks_before_sleep = 400;
+  for (int looks = 0;; ++looks) {
+    if (waiting_.load(std::memory_order_relaxed) == 0 && looks < looks_before_sleep) {
+      spin_pause();
+      continue;
+    }
+    Runnable* item = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      if (ready_.empty()) {
+        asleep_ = true;
+        wake_.wait(lock, [this] { return !ready_.empty(); });
+        asleep_ = false;
+      }
+      item = ready_.pop();
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    item->run(Lane::host_functions);
+    looks = 0;
+  }
+}
+
+}  // namespace weir::host

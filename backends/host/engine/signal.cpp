@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/engine/signal.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "backends/host/engine/scheduler.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+namespace {
+
+// A thread that has just begun to wait is likely to be released soon.
+constexpr int spins_before_sleep = 2000;
+
+class SleepingThread final : public Waiter {
+ public:
+  void reached() noexcept override {
+    // Notified under the lock, since the waiter may be destroyed as soon as it sees the flag.
+    std::lock_guard lock(mutex_);
+    released_ = true;
+    wake_.notify_one();
+  }
+  void sleep() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return released_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool released_ = false;
+};
+
+}  // namespace
+
+bool Signal::wait(Waiter& waiter, std::uint64_t number) noexcept {
+  if (has_reached(number)) return false;
+  std::lock_guard lock(waiters_lock_);
+  const std::uint64_t first = awaited_first_.load(std::memory_order_relaxed);
+  awaited_first_.store(std::min(first, number), std::memory_order_seq_cst);
+  if (value_.load(std::memory_order_seq_cst) >= number) {
+    awaited_first_.store(first, std::memory_order_relaxed);
+    return false;
+  }
+  waiter.awaited_ = number;
+  if (waiters_ == nullptr || waiters_last_->awaited_ <= number) {
+    waiter.next_waiter_ = nullptr;
+    (waiters_ != nullptr ? waiters_last_->next_waiter_ : waiters_) = &waiter;
+    waiters_last_ = &waiter;
+  } else {
+    Waiter** link = &waiters_;
+    while ((*link)->awaited_ <= number) link = &(*link)->next_waiter_;
+    waiter.next_waiter_ = *link;
+    *link = &waiter;
+  }
+  return true;
+}
+
+void Signal::release_waiters(std::uint64_t now) noexcept {
+  Waiter* released = nullptr;
+  {
+    std::lock_guard lock(waiters_lock_);
+    Waiter** link = &waiters_;
+    while (*link != nullptr && (*link)->awaited_ <= now) link = &(*link)->next_waiter_;
+    if (link == &waiters_) return;
+    released = waiters_;
+    waiters_ = *link;
+    *link = nullptr;
+    awaited_first_.store(waiters_ != nullptr ? waiters_->awaited_ : std::numeric_limits<std::uint64_t>::max(),
+                         std::memory_order_seq_cst);
+  }
+  while (released != nullptr) {
+    Waiter* const waiter = released;
+    released = waiter->next_waiter_;
+    waiter->reached();
+  }
+}
+
+void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
+  if (has_reached(number)) return;
+  const Scheduler::HostWait waits;
+  const bool sleeps = policy == SynchronizationPolicy::automatic || policy == SynchronizationPolicy::block;
+  for (int spins = policy == SynchronizationPolicy::block ? spins_before_sleep : 0; !has_reached(number); ++spins) {
+    if (policy == SynchronizationPolicy::yield) {
+      std::this_thread::yield();
+    } else if (!sleeps || spins < spins_before_sleep) {
+      spin_pause();
+    } else {
+      SleepingThread thread;
+      if (wait(thread, number)) thread.sleep();
+    }
+  }
+}
+
+bool Signal::wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline) {
+  if (has_reached(number)) return true;
+  const Scheduler::HostWait waits;
+  for (support::DeadlinePauses pauses(deadline); !has_reached(number);) {
+    if (!pauses.next()) return false;
+  }
+  return true;
+}
+
+}  // namespace weir::host

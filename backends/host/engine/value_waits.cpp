@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/engine/value_waits.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <type_traits>
+
+#include "core/no_destructor.hpp"
+
+namespace weir::host {
+namespace {
+
+template <class T>
+bool meets(const void* address, WaitCondition condition, std::uint64_t value) noexcept {
+  // Sequentially consistent, like the store in `write_value`: see there.
+  const T now = __atomic_load_n(static_cast<const T*>(address), __ATOMIC_SEQ_CST);
+  const T wanted = static_cast<T>(value);
+  switch (condition) {
+    case WaitCondition::geq: return static_cast<std::make_signed_t<T>>(static_cast<T>(now - wanted)) >= 0;
+    case WaitCondition::eq: return now == wanted;
+    case WaitCondition::bit_and: return (now & wanted) != 0;
+    case WaitCondition::bit_nor: return static_cast<T>(~(now | wanted)) != 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::uint64_t value_at(const MemoryOperation& wait) noexcept {
+  return wait.is_64() ? __atomic_load_n(static_cast<const std::uint64_t*>(wait.address), __ATOMIC_RELAXED)
+                      : __atomic_load_n(static_cast<const std::uint32_t*>(wait.address), __ATOMIC_RELAXED);
+}
+
+bool is_met(const MemoryOperation& wait) noexcept {
+  return wait.is_64() ? meets<std::uint64_t>(wait.address, wait.condition, wait.value)
+                      : meets<std::uint32_t>(wait.address, wait.condition, wait.value);
+}
+
+void write_value(const MemoryOperation& write) {
+  // A waiter is counted before it reads the value: either this sees the waiter, or the waiter sees the value.
+  if (write.is_64()) {
+    __atomic_store_n(static_cast<std::uint64_t*>(write.address), write.value, __ATOMIC_SEQ_CST);
+  } else {
+    __atomic_store_n(static_cast<std::uint32_t*>(write.address), static_cast<std::uint32_t>(write.value), __ATOMIC_SEQ_CST);
+  }
+  ValueWaits& waits = ValueWaits::instance();
+  ValueWaits::Bucket& bucket = waits.bucket_of(write.address);
+  if (bucket.count.load(std::memory_order_seq_cst) != 0) waits.look(bucket);
+}
+
+ValueWaits& ValueWaits::instance() noexcept {
+  static detail::NoDestructor<ValueWaits> waits;
+  return *waits;
+}
+
+ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
+  // A write to either half may meet a wait for 64 bits.
+  const std::uint64_t word = reinterpret_cast<std::uintptr_t>(address) / 8;
+  return buckets_[word * 0x9E3779B97F4A7C15U >> 54U];
+}
+
+void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept {
+  waiter.operation_ = wait;
+  Bucket& bucket = bucket_of(wait.address);
+  {
+    // Counted before others can find it.
+    std::lock_guard lock(mutex_);
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    ++additions_;
+  }
+  {
+    std::lock_guard lock(bucket.mutex);
+    waiter.next_ = bucket.waiting;
+    bucket.waiting = &waiter;
+    bucket.count.fetch_add(1, std::memory_order_seq_cst);
+  }
+  wake_.notify_one();
+  // Checks again: a write between the caller's check and the registration was not noticed.
+  look(bucket);
+}
+
+void ValueWaits::look(Bucket& bucket) noexcept {
+  ValueWaiter* met = nullptr;
+  {
+    std::lock_guard lock(bucket.mutex);
+    for (ValueWaiter** link = &bucket.waiting; *link != nullptr;) {
+      ValueWaiter* const waiter = *link;
+      if (is_met(waiter->operation_)) {
+        *link = waiter->next_;
+        waiter->next_ = met;
+        met = waiter;
+        bucket.count.fetch_sub(1, std::memory_order_seq_cst);
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+      } else {
+        link = &waiter->next_;
+      }
+    }
+  }
+  while (met != nullptr) {
+    ValueWaiter* const waiter = met;
+    met = waiter->next_;
+    waiter->met();
+  }
+}
+
+void ValueWaits::poll() noexcept {
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::microseconds;
+  constexpr int eager_looks = 200;
+  int looks = 0;
+  std::uint64_t seen = 0;
+  auto since = Clock::now();
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto is_new = [&] { return seen != additions_; };
+      if (waiting_.load(std::memory_order_relaxed) == 0) {
+        wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
+      } else if (looks >= eager_looks) {
+        // A store is noticed late by a small part of the time for which it was awaited, so that long waits cost little.
+        const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - since);
+        wake_.wait_for(lock, std::clamp(waited / 32, microseconds(10), microseconds(20000)), is_new);
+      }
+      if (is_new()) {  // a new wait is likely to end soon
+        seen = additions_;
+        looks = 0;
+        since = Clock::now();
+      }
+    }
+    for (Bucket& bucket : buckets_) {
+      if (bucket.count.load(std::memory_order_relaxed) != 0) look(bucket);
+    }
+    if (++looks < eager_looks) std::this_thread::yield();
+  }
+}
+
+}  // namespace weir::host

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/engine/work.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "backends/host/compile/program.hpp"
+#include "backends/host/device.hpp"
+#include "backends/host/engine/queue.hpp"
+#include "backends/host/engine/worker_memory.hpp"
+#include "backends/host/graph/capture.hpp"
+#include "backends/host/memory.hpp"
+#include "backends/host/run/fibers.hpp"
+#include "backends/host/run/launch_check.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+namespace {
+
+// Smaller copies are not shared between workers.
+constexpr std::size_t copy_piece = std::size_t{1} << 20U;
+constexpr std::size_t shared_copy = 4 * copy_piece;
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;  // which Clang before 17 does not find by itself
+
+std::size_t alignment_for(std::size_t size) noexcept {
+  return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1));
+}
+
+std::size_t place(std::size_t& offset, std::size_t size) noexcept {
+  const std::size_t alignment = alignment_for(size);
+  const std::size_t at = (offset + alignment - 1) / alignment * alignment;
+  offset = at + size;
+  return at;
+}
+
+template <class T>
+void fill_row(void* to, std::uint32_t value, std::size_t count) noexcept {
+  std::fill_n(static_cast<T*>(to), count, static_cast<T>(value));
+}
+
+void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::size_t count) noexcept {
+  switch (element_size) {
+    case 1: fill_row<std::uint8_t>(to, value, count); break;
+    case 2: fill_row<std::uint16_t>(to, value, count); break;
+    default: fill_row<std::uint32_t>(to, value, count); break;
+  }
+}
+
+/// Copies a single aligned word atomically, so that waiting streams and threads see the old or the new value. False if the
+/// copy is no such word.
+bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
+  const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
+  const auto copy = [&]<class T>(T) {
+    T value{};
+    __atomic_load(static_cast<const T*>(from), &value, __ATOMIC_ACQUIRE);
+    __atomic_store(static_cast<T*>(to), &value, __ATOMIC_RELEASE);
+    return true;
+  };
+  if (bytes == 4 && both % 4 == 0) return copy(std::uint32_t{});
+  if (bytes == 8 && both % 8 == 0) return copy(std::uint64_t{});
+  return false;
+}
+
+void* offset(void* base, std::size_t bytes) noexcept { return static_cast<std::byte*>(base) + bytes; }
+const void* offset(const void* base, std::size_t bytes) noexcept { return static_cast<const std::byte*>(base) + bytes; }
+
+void copy_rows(const Copy& copy, std::size_t first, std::size_t last) noexcept {
+  for (std::size_t row = first; row < last; ++row) {
+    std::memmove(offset(copy.to, row * copy.to_pitch), offset(copy.from, row * copy.from_pitch), copy.width);
+  }
+}
+
+void fill_rows(const Fill& fill, std::size_t first, std::size_t last) noexcept {
+  for (std::size_t row = first; row < last; ++row) {
+    fill_row(offset(fill.to, row * fill.pitch), fill.value, fill.element_size, fill.width);
+  }
+}
+
+}  // namespace
+
+// --- Arguments --------------------------------------------------------------------------------------------------------
+
+Arguments::Arguments(std::span<void* const> values, std::span<const std::size_t> sizes) {
+  std::size_t total = 0;
+  for (const std::size_t size : sizes) place(total, size);
+  std::byte* base = inline_;
+  if (total > inline_bytes) {
+    heap_ = std::shared_ptr<std::byte[]>(new (std::align_val_t{16}) std::byte[total],
+                                         [](std::byte* p) { ::operator delete[](p, std::align_val_t{16}); });
+    base = heap_.get();
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(base + place(at, sizes[i]), values[i], sizes[i]);
+}
+
+void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const {
+  const std::byte* const base = heap_ ? heap_.get() : inline_;
+  out.clear();
+  std::size_t at = 0;
+  for (const std::size_t size : sizes) out.push_back(base + place(at, size));
+}
+
+// --- Host functions ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Logs the current exception and keeps it for the queue's next synchronize.
+void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
+  queue.keep_error(std::current_exception());
+  try {
+    support::log(support::LogLevel::error, queue.device().describe() + ": " + subject + ": " + what);
+  } catch (const std::bad_alloc&) {
+    support::log(support::LogLevel::error, subject);
+  }
+}
+
+}  // namespace
+
+void call_host_function(HostFunction& function, Queue& queue) noexcept {
+  const support::HostFunctionScope scope;
+  try {
+    function();
+  } catch (const std::exception& e) {
+    keep_thrown(queue, "a host function threw", e.what());
+  } catch (...) {
+    keep_thrown(queue, "a host function threw", "what is no std::exception");
+  }
+}
+
+void call_host_function_once(HostFunction& function, Queue& queue) noexcept {
+  const support::HostFunctionScope scope;
+  call_host_function(function, queue);
+  function.reset();
+}
+
+SharedFunction::~SharedFunction() {
+  // As on a GPU, where the driver destroys the functions of a graph on its own thread.
+  const support::HostFunctionScope scope;
+  function.reset();
+}
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+Lane lane_of(const Work& work) noexcept {
+  return std::visit(Overloaded{[](const HostCall&) { return Lane::host_functions; },
+                               [](const Copy&) { return Lane::worker; },
+                               [](const Fill&) { return Lane::worker; },
+                               [](const Launch&) { return Lane::worker; },
+                               [](const SubGraph&) { return Lane::worker; },
+                               [](const Conditional&) { return Lane::worker; },
+                               [](const auto&) { return Lane::none; }},
+                    work);
+}
+
+Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuation) {
+  work_ = &work;
+  queue_ = &queue;
+  continuation_ = &continuation;
+  return std::visit(Overloaded{[](const Nothing&) { return Progress::done; },
+                               [this](const Copy& copy) { return run_copy(copy); },
+                               [this](const Fill& fill) { return run_fill(fill); },
+                               [this](const Launch& launch) { return run_launch(launch); },
+                               [this](const MemoryOperations& operations) {
+                                 position_ = 0;
+                                 return run_memory_operations(operations);
+                               },
+                               [this](const HostCall& call) {
+                                 call_host_function(call.function->function, *queue_);
+                                 return Progress::done;
+                               },
+                               [](const TimedRecord& record) {
+                                 record.event->stamp();
+                                 return Progress::done;
+                               },
+                               [](const ExternalRecord& record) {
+                                 record.event->stamp();
+                                 record.records->advance();
+                                 return Progress::done;
+                               },
+                               [this](const SignalWait& wait) {
+                                 return wait.signal->wait(*this, wait.number) ? Progress::pending : Progress::done;
+                               },
+                               [this](const ExternalWait& wait) {
+                                 const auto& [signal, number] = wait.point;
+                                 return signal && signal->wait(*this, number) ? Progress::pending : Progress::done;
+                               },
+                               [](const PoolFree& block) {
+                                 HostMemoryPool::give_back(block.memory);
+                                 return Progress::done;
+                               },
+                               [this](const SubGraph& graph) {
+                                 graph.program->set_wait_points(graph.wait_points);
+                                 if (graph.launch != 0) graph.program->watch(graph.launch, nullptr);
+                                 return graph.program->start(*queue_, *continuation_);
+                               },
+                               [this](const Conditional& conditional) { return run_conditional(conditional); }},
+                    work);
+}
+
+Progress WorkRun::run_copy(const Copy& copy) {
+  if (copy.height == 1 && copy_word(copy.to, copy.from, copy.width)) return Progress::done;
+  if (copy.height == 1 && copy.width >= shared_copy) {
+    return run_parallel(*this, copy.width, copy_piece, queue_->level(), *continuation_) ? Progress::done : Progress::pending;
+  }
+  if (copy.height > 1 && copy.width * copy.height >= shared_copy) {
+    const bool done =
+        run_parallel(*this, copy.height, std::max<std::size_t>(copy_piece / copy.width, 1), queue_->level(), *continuation_);
+    return done ? Progress::done : Progress::pending;
+  }
+  copy_rows(copy, 0, copy.height);
+  return Progress::done;
+}
+
+Progress WorkRun::run_fill(const Fill& fill) {
+  if (fill.height == 1 && fill.width == 1 && fill.element_size == 4) {  // a word, likewise
+    __atomic_store_n(static_cast<std::uint32_t*>(fill.to), fill.value, __ATOMIC_RELEASE);
+    return Progress::done;
+  }
+  if (fill.height == 1 && fill.width * fill.element_size >= shared_copy) {
+    const bool done = run_parallel(*this, fill.width, copy_piece / fill.element_size, queue_->level(), *continuation_);
+    return done ? Progress::done : Progress::pending;
+  }
+  const std::size_t row_bytes = fill.width * fill.element_size;
+  if (fill.height > 1 && row_bytes * fill.height >= shared_copy) {
+    const bool done =
+        run_parallel(*this, fill.height, std::max<std::size_t>(copy_piece / row_bytes, 1), queue_->level(), *continuation_);
+    return done ? Progress::done : Progress::pending;
+  }
+  fill_rows(fill, 0, fill.height);
+  return Progress::done;
+}
+
+Progress WorkRun::run_launch(const Launch& launch) {
+  try {
+    launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+  } catch (const std::bad_alloc& e) {
+    keep_thrown(*queue_, "a kernel was not run", e.what());
+    return Progress::done;
+  }
+  crashed_.store(false, std::memory_order_relaxed);
+  const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  if (launch.kernel->reference()) {
+    run_checked(launch, blocks);
+    return Progress::done;
+  }
+  if (launch.cooperative) {
+    run_together(blocks);
+    return Progress::done;
+  }
+  // Just enough pieces to keep all threads busy with an uneven kernel.
+  const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
+  const bool done =
+      run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_,
+                   &launch.kernel->pace());
+  return done ? Progress::done : Progress::pending;
+}
+
+/// Runs a launch on fibers and, from the same memory, as its kernel is compiled. What the latter leaves stays.
+void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
+  const HostKernel& kernel = *launch.kernel;
+  const auto run = [&](const Work& work) {
+    work_ = &work;
+    if (launch.cooperative) {
+      run_together(blocks);
+    } else {
+      do_range(0, blocks);
+    }
+  };
+  const Work& as_compiled = *work_;
+  LaunchCheck check(kernel, *kernel.reference());
+  if (check.is_possible()) {
+    Work on_fibers = launch;
+    std::get<Launch>(on_fibers).kernel = kernel.reference();
+    run(on_fibers);
+    check.begin_second_run();
+  }
+  run(as_compiled);
+  const std::string difference = check.difference(argument_addresses_, *kernel.parameter_sizes());
+  if (difference.empty()) return;
+  queue_->keep_error(std::make_exception_ptr(
+      Error(Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
+            "WEIR_HOST_CHECK: " + difference +
+                "; either threads race, or add floating-point numbers in any order, or it is an error of Weir: report it")));
+} catch (const std::bad_alloc& e) {
+  keep_thrown(*queue_, "a launch was not checked, or not run", e.what());
+}
+
+/// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
+void WorkRun::fail(void* run, const KernelFault& fault) {
+  const auto& self = *static_cast<const WorkRun*>(run);
+  self.queue_->keep_error(std::make_exception_ptr(fault_error(*std::get<Launch>(*self.work_).kernel, fault)));
+}
+
+/// All blocks of the grid wait for each other.
+bool WorkRun::sync_grid(void* run, const char* place) {
+  const auto& self = *static_cast<const WorkRun*>(run);
+  KernelFault fault{place, "sync of a grid_group", {}, whole_grid, 0, 0, 0};
+  if (self.barrier_ == nullptr) {
+    fail(run, fault);
+    return false;
+  }
+  const GridBarrier::Outcome outcome = self.barrier_->wait();
+  if (outcome.first_to_know) {
+    fault.here = outcome.waiting;
+    fault.expected = outcome.blocks;
+    fail(run, fault);
+  }
+  return outcome.all_came;
+}
+
+const LaunchServices& launch_services() noexcept {
+  static constexpr LaunchServices services = {
+      [](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
+      [](void* memory) { WorkerMemory::mine().give_back(memory); },
+      &WorkRun::fail,
+      &WorkRun::sync_grid,
+      &run_fibers,
+      &wait_on_fiber,
+      [](const char* condition, const char* file, std::uint32_t line) {
+        KernelSection::current().leave(
+            {.cause = KernelCrash::Cause::assertion, .file = file, .line = line, .condition = condition});
+      }};
+  return services;
+}
+
+BlockRange WorkRun::block_range(const Launch& launch, std::uint64_t first, std::uint64_t last) {
+  return {{launch.grid.x, launch.grid.y, launch.grid.z},
+          {launch.block.x, launch.block.y, launch.block.z},
+          first,
+          last,
+          launch.shared_bytes,
+          &launch_services(),
+          this,
+          launch.cooperative,
+          &crashed_,
+          first};
+}
+
+/// A cooperative launch: a thread for each block, since a worker that waited for other blocks could keep them from running.
+void WorkRun::run_together(std::uint64_t blocks) {
+  GridBarrier barrier(static_cast<std::uint32_t>(blocks));
+  barrier_ = &barrier;
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(blocks);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      threads.emplace_back([&, block] {
+        if (!barrier.begin()) return;
+        do_range(block, block + 1);
+        barrier.end();
+      });
+    }
+    barrier.open(true);
+  } catch (const std::exception& e) {
+    barrier.open(false);
+    keep_thrown(*queue_, "a cooperative kernel was not run", e.what());
+  }
+  for (std::thread& thread : threads) thread.join();
+  barrier_ = nullptr;
+}
+
+void WorkRun::do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last) {
+  if (crashed_.load(std::memory_order_relaxed)) return;
+  const BlockRange range = block_range(launch, first, last);
+  KernelSection section(launch.kernel->code());
+  section.run(launch.kernel->run_blocks(), range, argument_addresses_.data());
+  if (!section.crash()) return;
+  WorkerMemory::mine().reset();
+  if (crashed_.exchange(true, std::memory_order_relaxed)) return;
+  const std::uint64_t number = range.running_block;
+  const Dim3 block{static_cast<std::uint32_t>(number % launch.grid.x),
+                   static_cast<std::uint32_t>(number / launch.grid.x % launch.grid.y),
+                   static_cast<std::uint32_t>(number / launch.grid.x / launch.grid.y)};
+  queue_->keep_error(std::make_exception_ptr(crash_error(*launch.kernel, *section.crash(), block)));
+}
+
+void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
+  if (const auto* const launch = std::get_if<Launch>(work_)) {
+    try {
+      do_blocks(*launch, first, last);
+    } catch (const std::bad_alloc&) {  // for what blocks keep in memory, and for stacks of threads that wait
+      WorkerMemory::mine().reset();
+      try {
+        throw out_of_memory_error(*launch->kernel);
+      } catch (const std::exception& e) {
+        keep_thrown(*queue_, "blocks of a kernel were not run", e.what());
+      }
+    }
+  } else if (const auto* const copy = std::get_if<Copy>(work_)) {
+    if (copy->height > 1) return copy_rows(*copy, first, last);
+    std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);
+  } else if (const auto* const fill = std::get_if<Fill>(work_)) {
+    if (fill->height > 1) return fill_rows(*fill, first, last);
+    fill_row(offset(fill->to, first * fill->element_size), fill->value, fill->element_size, last - first);
+  }
+}
+
+Progress WorkRun::run_memory_operations(const MemoryOperations& operations) {
+  for (; position_ < operations.size(); ++position_) {
+    const MemoryOperation& operation = operations[position_];
+    if (operation.is_write()) {
+      write_value(operation);
+    } else if (operation.is_wait() && !is_met(operation)) {
+      ++position_;
+      ValueWaits::instance().add(*this, operation);
+      return Progress::pending;
+    }
+  }
+  return Progress::done;
+}
+
+Progress WorkRun::run_conditional(const Conditional& conditional) {
+  if (__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE) == 0) return Progress::done;
+  if (conditional.program->start(*queue_, *this) == Progress::pending) return Progress::pending;
+  if (!conditional.loop) return Progress::done;
+  take_next_turn();
+  return Progress::pending;
+}
+
+void WorkRun::resume(Lane lane) noexcept {
+  if (std::get<Conditional>(*work_).loop) {
+    take_next_turn();
+  } else {
+    continuation_->resume(lane);
+  }
+}
+
+/// Behind all that waits for a worker, however urgent this is: what ends the loop may be among it.
+void WorkRun::take_next_turn() noexcept {
+  forget_priority();  // else one loop could keep another out for ever
+  Scheduler::instance().submit(this, Level::low);
+}
+
+void WorkRun::come_back() noexcept {
+  forget_priority();
+  Scheduler::instance().submit(this, queue_->level());
+}
+
+void WorkRun::run(Lane lane) noexcept {
+  if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {
+    if (run_memory_operations(*operations) == Progress::pending) return;
+  } else if (const auto* const conditional = std::get_if<Conditional>(work_)) {
+    if (run_conditional(*conditional) == Progress::pending) return;
+  }
+  continuation_->resume(lane);
+}
+
+}  // namespace weir::host

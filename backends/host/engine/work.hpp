@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "backends/host/engine/parallel.hpp"
+#include "backends/host/engine/scheduler.hpp"
+#include "backends/host/engine/signal.hpp"
+#include "backends/host/engine/value_waits.hpp"
+#include "backends/host/event.hpp"
+#include "backends/host/run/grid_barrier.hpp"
+#include "backends/host/run/kernel.hpp"
+#include "weir/graph.hpp"
+#include "weir/stream_memory.hpp"
+#include "weir/unique_function.hpp"
+
+/// The kinds of work of queues and graphs, and how they run.
+namespace weir::host {
+
+class GraphData;
+class Program;
+class Queue;
+
+/// The values of a launch's arguments, copied when the launch is enqueued.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(std::span<void* const> values, std::span<const std::size_t> sizes);
+  /// The address of each value, valid while this object is not moved.
+  void addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const;
+
+ private:
+  static constexpr std::size_t inline_bytes = 96;  // twelve pointers
+  alignas(16) std::byte inline_[inline_bytes];
+  std::shared_ptr<std::byte[]> heap_;
+};
+
+struct Nothing {};  // an allocation or a free in a graph: the memory is the graph's for as long as the graph lives
+struct Copy {
+  void* to;
+  std::size_t to_pitch;
+  const void* from;
+  std::size_t from_pitch;
+  std::size_t width;
+  std::size_t height;
+};
+struct Fill {
+  void* to;
+  std::size_t pitch;
+  std::uint32_t value;
+  std::uint32_t element_size;
+  std::size_t width;
+  std::size_t height;
+};
+/// Blocks of a cooperative launch run at once, each on a thread of its own.
+inline constexpr std::uint64_t most_cooperative_blocks = 1024;
+
+struct Launch {
+  Ptr<const HostKernel> kernel;
+  Dim3 grid;
+  Dim3 block;
+  std::uint64_t shared_bytes;
+  bool cooperative;  ///< blocks can wait for each other
+  Arguments arguments;
+};
+struct MemoryOperations {
+  MemoryOperation first;
+  std::vector<MemoryOperation> rest;
+
+  std::size_t size() const noexcept { return rest.size() + 1; }
+  const MemoryOperation& operator[](std::size_t i) const noexcept { return i == 0 ? first : rest[i - 1]; }
+};
+/// A host function that a graph owns: shared by the graph's clones and executables.
+struct SharedFunction final : RefCounted {
+  explicit SharedFunction(HostFunction f) : function(std::move(f)) {}
+  ~SharedFunction() override;
+  HostFunction function;
+};
+struct HostCall {
+  Ptr<SharedFunction> function;
+};
+struct TimedRecord {
+  Ptr<HostEvent> event;
+};
+struct ExternalRecord {
+  Ptr<HostEvent> event;
+  /// For a prepared node: how often it has recorded. Each node counts separately, since launches of different executables
+  /// reach their records in any order.
+  Ptr<PlainSignal> records{};
+  std::uint64_t launches = 0;
+};
+struct SignalWait {
+  Ptr<Signal> signal;
+  std::uint64_t number;
+};
+struct ExternalWait {
+  Ptr<const HostEvent> event;
+  SignalWait point{};  // where the event was recorded when the graph was launched
+};
+struct PoolFree {
+  void* memory;
+};
+struct SubGraph {
+  Ptr<GraphData> graph;
+  Ptr<Program> program;  // null until the graph around it is instantiated
+  std::vector<SignalWait> wait_points{};  // of a launch: where the events that it waits for were recorded
+  std::uint64_t launch = 0;               // of a launch: its number for tools, or 0
+};
+struct Conditional {
+  const std::uint32_t* condition;
+  bool loop;
+  Ptr<GraphData> body;
+  Ptr<Program> program;  // likewise
+};
+
+using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCall, TimedRecord, ExternalRecord, SignalWait,
+                          ExternalWait, PoolFree, SubGraph, Conditional>;
+
+/// The lane that work needs; `none` for any.
+Lane lane_of(const Work& work) noexcept;
+
+/// Calls a host function; the queue keeps its exception.
+void call_host_function(HostFunction& function, Queue& queue) noexcept;
+/// The same, and destroys the function on the same thread: its captured objects must not call Weir either.
+void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
+
+/// What modules call.
+const LaunchServices& launch_services() noexcept;
+
+enum class Progress : std::uint8_t { done, pending };
+
+/// Runs one piece of work at a time. Reusable.
+class WorkRun final : private Divisible, private Waiter, private ValueWaiter, private Runnable, private Continuation {
+ public:
+  /// Starts `work` for `queue` on a thread of a suitable lane. `work` must live until it is done. If it is not done at once,
+  /// `continuation` is resumed when it is; nothing may use this object meanwhile.
+  Progress start(const Work& work, Queue& queue, Continuation& continuation);
+
+ private:
+  Progress run_copy(const Copy& copy);
+  Progress run_fill(const Fill& fill);
+  Progress run_launch(const Launch& launch);
+  void run_checked(const Launch& launch, std::uint64_t blocks);
+  Progress run_memory_operations(const MemoryOperations& operations);
+  Progress run_conditional(const Conditional& conditional);
+
+  void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
+  friend const LaunchServices& launch_services() noexcept;
+  static void fail(void* run, const KernelFault& fault);
+  static bool sync_grid(void* run, const char* place);
+  void do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last);
+  BlockRange block_range(const Launch& launch, std::uint64_t first, std::uint64_t last);
+  void run_together(std::uint64_t blocks);
+  void reached() noexcept override { come_back(); }
+  void met() noexcept override { come_back(); }
+  void come_back() noexcept;
+  void take_next_turn() noexcept;
+  void run(Lane lane) noexcept override;
+  void resume(Lane lane) noexcept override;
+
+  const Work* work_ = nullptr;
+  Queue* queue_ = nullptr;
+  Continuation* continuation_ = nullptr;
+  std::size_t position_ = 0;          // in a list of memory operations
+  GridBarrier* barrier_ = nullptr;    // of a cooperative launch, while it runs
+  std::atomic<bool> crashed_{false};  // a thread of the launch: the blocks that have not begun are left out
+  std::vector<const void*> argument_addresses_;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/graph/capture.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "backends/host/device.hpp"
+#include "core/no_destructor.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+namespace {
+
+std::uint64_t new_id() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::uint32_t> result;
+  std::set_union(into.begin(), into.end(), nodes.begin(), nodes.end(), std::back_inserter(result));
+  into = std::move(result);
+}
+
+/// Only where several threads end or join one capture at once: the core has refused all else.
+[[noreturn]] void throw_capture_refusal(Errc code, const char* operation, const Queue& queue) {
+  throw Error(code, operation, queue.device().describe(), support::capture_refusal(code));
+}
+
+}  // namespace
+
+std::mutex& Capture::mutex() {
+  static detail::NoDestructor<std::mutex> mutex;
+  return *mutex;
+}
+
+Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(origin), graph_(std::move(graph)) {
+  queues_.push_back(Ptr<Queue>(&origin));
+}
+
+// --- Beginning and ending ---------------------------------------------------------------------------------------------
+
+std::uint64_t Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
+  std::lock_guard lock(mutex());
+  if (origin.capture_) throw_capture_refusal(Errc::already_capturing, "Stream::begin_capture", origin);
+  origin.capture_nodes_ = graph->data()->topology().leaves();
+  origin.capture_ = Ptr<Capture>(new Capture(origin, std::move(graph)));
+  origin.capturing_.store(true, std::memory_order_release);
+  return origin.capture_->id_;
+}
+
+std::vector<Ptr<Queue>> Capture::dissolve() noexcept {
+  std::vector<Ptr<Queue>> queues = std::exchange(queues_, {});
+  for (const Ptr<Queue>& queue : queues) {
+    queue->capturing_.store(false, std::memory_order_release);
+    queue->capture_nodes_.clear();
+    queue->capture_.reset();
+  }
+  return queues;
+}
+
+bool Capture::all_joined() const {
+  // The last nodes of all queues must come before the origin's position.
+  std::vector<bool> before(data().nodes.size(), false);
+  std::vector<std::uint32_t> open = origin_.capture_nodes_;
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    if (before[node]) continue;
+    before[node] = true;
+    open.insert(open.end(), data().nodes[node].after.begin(), data().nodes[node].after.end());
+  }
+  return std::all_of(queues_.begin(), queues_.end(), [&](const Ptr<Queue>& queue) {
+    return std::all_of(queue->capture_nodes_.begin(), queue->capture_nodes_.end(),
+                       [&](std::uint32_t n) { return before[n]; });
+  });
+}
+
+Ptr<HostGraph> Capture::end(Queue& origin) {
+  // Destroyed outside the lock: the graph owns host functions, whose captured objects may call Weir.
+  Ptr<Capture> capture;
+  Ptr<HostGraph> graph;
+  std::vector<Ptr<Queue>> queues;
+  std::lock_guard lock(mutex());
+  capture = origin.capture_;
+  if (!capture) throw_capture_refusal(Errc::not_capturing, "Stream::end_capture", origin);
+  if (&capture->origin_ != &origin) throw_capture_refusal(Errc::capture_unmatched, "Stream::end_capture", origin);
+  // The capture has ended, even if something throws from here on.
+  std::exception_ptr failure;
+  bool joined = false;
+  try {
+    joined = capture->all_joined();
+  } catch (const std::bad_alloc&) {
+    failure = std::current_exception();
+  }
+  queues = capture->dissolve();
+  graph = std::move(capture->graph_);
+  if (failure) std::rethrow_exception(failure);
+  if (!joined) throw_capture_refusal(Errc::capture_unjoined, "Stream::end_capture", origin);
+  return graph;
+}
+
+void Capture::abandon(Queue& queue) noexcept {
+  Ptr<Capture> capture;
+  Ptr<HostGraph> graph;
+  std::vector<Ptr<Queue>> queues;
+  std::lock_guard lock(mutex());
+  capture = queue.capture_;
+  // The nodes of other queues stay in the graph. The end checks that they were joined.
+  if (!capture || &capture->origin_ != &queue) return;
+  queues = capture->dissolve();
+  graph = std::move(capture->graph_);
+}
+
+CaptureState Capture::state_of(const Queue& queue) {
+  if (!queue.is_capturing()) return {};
+  std::lock_guard lock(mutex());
+  const Capture* const capture = queue.capture_.get();
+  return capture != nullptr ? CaptureState{capture->id_, CaptureStatus::active} : CaptureState{};
+}
+
+Ptr<HostGraph> Capture::graph_of(const Queue& queue) {
+  std::lock_guard lock(mutex());
+  const Capture* const capture = queue.capture_.get();
+  return capture != nullptr ? make_ptr<HostGraph>(queue.device(), capture->data().copy()) : nullptr;
+}
+
+// --- Writing down -----------------------------------------------------------------------------------------------------
+
+bool Capture::add(Queue& queue, NodeKind kind, Work&& work) {
+  if (!queue.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return false;
+  queue.capture_nodes_.reserve(1);  // so that nothing fails after the node was added
+  const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture_nodes_);
+  queue.capture_nodes_.assign(1, node);
+  return true;
+}
+
+bool Capture::add_memory(Queue& queue, std::shared_ptr<void> memory) {
+  if (!queue.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return false;
+  queue.capture_nodes_.reserve(1);
+  capture->data().memory.push_back(std::move(memory));
+  const std::uint32_t node = capture->data().add(NodeKind::allocate, Nothing{}, queue.capture_nodes_);
+  queue.capture_nodes_.assign(1, node);
+  return true;
+}
+
+bool Capture::record(Queue& queue, HostEvent& event) {
+  if (!queue.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return false;
+  event.record_in(Ptr<Capture>(capture), queue.capture_nodes_);
+  return true;
+}
+
+void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation) {
+  Capture* const other = queue.capture_.get();
+  if (other == nullptr) {
+    if (queues_.empty()) throw_capture_refusal(Errc::captured_event, operation, queue);
+    queue.capture_nodes_ = nodes;
+    queues_.push_back(Ptr<Queue>(&queue));
+    queue.capture_ = Ptr<Capture>(this);
+    queue.capturing_.store(true, std::memory_order_release);
+  } else if (other == this) {
+    merge(queue.capture_nodes_, nodes);
+  } else {
+    throw_capture_refusal(Errc::capture_merge, operation, queue);
+  }
+}
+
+void Capture::wait(Queue& queue, const RecordPoint& point) {
+  std::lock_guard lock(mutex());
+  point.capture->join(queue, point.nodes, "Stream::wait");
+}
+
+bool Capture::wait(Queue& queue, Queue& other) {
+  if (!queue.is_capturing() && !other.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const theirs = other.capture_.get();
+  if (theirs != nullptr) {
+    theirs->join(queue, other.capture_nodes_, "Stream::wait");
+    return true;
+  }
+  if (queue.capture_.get() != nullptr) throw_capture_refusal(Errc::capture_isolation, "Stream::wait", queue);
+  return false;
+}
+
+}  // namespace weir::host

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "backends/host/engine/queue.hpp"
+#include "backends/host/graph/graph.hpp"
+#include "weir/capture.hpp"
+
+/// Captures: queues that record work as nodes. All captures share one lock, since they join and wait for each other, and
+/// since recording takes little time.
+namespace weir::host {
+
+class Capture final : public RefCounted {
+ public:
+  /// Begins a capture on `origin`, behind the leaves of `graph`, which may be empty. Returns the id.
+  static std::uint64_t begin(Queue& origin, Ptr<HostGraph> graph);
+  /// Ends the capture that `origin` began, for all its queues. Throws `capture_unmatched`, `capture_unjoined`.
+  static Ptr<HostGraph> end(Queue& origin);
+  /// Ends and drops the capture that `queue` began, since `queue` is destroyed.
+  static void abandon(Queue& queue) noexcept;
+  static CaptureState state_of(const Queue& queue);
+  /// A copy of the graph as it is now; null if `queue` is in no capture.
+  static Ptr<HostGraph> graph_of(const Queue& queue);
+
+  /// Adds work to the capture that `queue` is in. False if it is in none.
+  static bool add(Queue& queue, NodeKind kind, Work&& work);
+  /// Adds memory that belongs to the graph, with its node. False if `queue` is in no capture.
+  static bool add_memory(Queue& queue, std::shared_ptr<void> memory);
+  /// Records `event` at the position of `queue`. False if it is in no capture.
+  static bool record(Queue& queue, HostEvent& event);
+  /// Makes the next work of `queue` depend on a point of a capture. If `queue` is in no capture, it joins that one.
+  static void wait(Queue& queue, const RecordPoint& point);
+  /// The same for the position of `other`. False if neither is in a capture.
+  static bool wait(Queue& queue, Queue& other);
+
+ private:
+  Capture(Queue& origin, Ptr<HostGraph> graph);
+  static std::mutex& mutex();
+  void join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation);
+  [[nodiscard]] std::vector<Ptr<Queue>> dissolve() noexcept;
+  GraphData& data() const noexcept { return *graph_->data(); }
+  bool all_joined() const;
+
+  const std::uint64_t id_;
+  Queue& origin_;  // also in queues_
+  Ptr<HostGraph> graph_;  // null once the capture has ended
+  std::vector<Ptr<Queue>> queues_;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/graph/graph.hpp"
+
+#include <algorithm>
+
+#include "backends/host/device.hpp"
+#include "backends/host/engine/queue.hpp"
+#include "backends/host/graph/capture.hpp"
+#include "backends/host/stream.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+
+// --- Content ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::uint32_t max_depth = 1000;
+
+const GraphData* nested_graph(const Work& work) noexcept {
+  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return sub_graph->graph.get();
+  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->body.get();
+  return nullptr;
+}
+
+}  // namespace
+
+void check_nesting(const char* operation, const std::string& object, const GraphData& inner) {
+  if (inner.depth < max_depth) return;
+  throw Error(Errc::invalid_argument, operation, object,
+              "the graph has " + std::to_string(inner.depth) +
+                  " levels of graphs in it, and more cannot be run; capture the "
+                  "work of some in one graph");
+}
+
+std::uint32_t GraphData::add(NodeKind kind, Work work, std::vector<std::uint32_t> after) {
+  if (const GraphData* const inner = nested_graph(work)) depth = std::max(depth, inner->depth + 1);
+  nodes.push_back({kind, std::move(work), std::move(after)});
+  return static_cast<std::uint32_t>(nodes.size() - 1);
+}
+
+Topology GraphData::topology() const {
+  Topology result;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    result.nodes.push_back(nodes[i].kind);
+    for (const std::uint32_t before : nodes[i].after) result.edges.emplace_back(before, i);
+  }
+  return result;
+}
+
+Ptr<GraphData> GraphData::copy() const {
+  auto result = make_ptr<GraphData>();
+  result->nodes = nodes;
+  result->memory = memory;
+  result->depth = depth;
+  return result;
+}
+
+// --- Graph ------------------------------------------------------------------------------------------------------------
+
+HostGraph::HostGraph(HostDevice& device, Ptr<GraphData> data) : GraphImpl(device, data.get()), data_(std::move(data)) {}
+
+std::size_t HostGraph::do_node_count() const { return data_->nodes.size(); }
+Topology HostGraph::do_topology() const { return data_->topology(); }
+
+std::string HostGraph::do_debug_dot() const {
+  std::string text = "digraph weir {\n  rankdir=TB;\n  node [shape=box];\n";
+  for (std::size_t i = 0; i < data_->nodes.size(); ++i) {
+    const GraphNode& node = data_->nodes[i];
+    std::string label = std::to_string(i) + ": " + std::string(to_string(node.kind));
+    if (const auto* const launch = std::get_if<Launch>(&node.work)) {
+      label += "\\n" + launch->kernel->name() + " " + to_string(launch->grid) + " x " + to_string(launch->block);
+    } else if (const auto* const copy = std::get_if<Copy>(&node.work)) {
+      label += "\\n" + std::to_string(copy->width * copy->height) + " bytes";
+    } else if (const auto* const fill = std::get_if<Fill>(&node.work)) {
+      label += "\\n" + std::to_string(fill->width * fill->height * fill->element_size) + " bytes";
+    }
+    text += "  n" + std::to_string(i) + " [label=\"" + label + "\"];\n";
+    for (const std::uint32_t before : node.after) {
+      text += "  n" + std::to_string(before) + " -> n" + std::to_string(i) + ";\n";
+    }
+  }
+  return text + "}\n";
+}
+
+GraphPtr HostGraph::do_clone() const { return make_ptr<HostGraph>(static_cast<HostDevice&>(device()), data_->copy()); }
+
+GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
+  auto& own_device = static_cast<HostDevice&>(device());
+  if (data_->memory.empty()) return make_ptr<HostGraphExec>(own_device, data_->copy(), nullptr);
+  const std::lock_guard lock(mutex_);
+  if (!memory_claim_.expired()) support::refuse_second_owner_of_memory("Graph::instantiate", describe());
+  auto claim = std::make_shared<char>();
+  memory_claim_ = claim;
+  return make_ptr<HostGraphExec>(own_device, data_->copy(), std::move(claim));
+}
+
+// --- Executable graph -------------------------------------------------------------------------------------------------
+
+HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
+    : GraphExecImpl(device, this),
+      memory_claim_(std::move(memory_claim)),
+      data_(std::move(data)),
+      program_(make_ptr<Program>(*data_)) {}
+
+void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
+  Queue& queue = static_cast<HostStream&>(stream).queue();
+  Ptr<Signal> former;  // destroyed outside the lock
+  std::lock_guard lock(mutex_);
+  if (capture && !data_->memory.empty()) {
+    support::refuse_second_owner_of_memory("GraphExec::launch", describe());
+  }
+  if (capture) check_nesting("GraphExec::launch", describe(), *data_);
+  if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
+  if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
+  // A launch waits for the records that exist when it is enqueued.
+  std::vector<SignalWait> wait_points = program_->wait_points();
+  if (program_->calls_host_functions()) queue.device().host_thread().ensure_started();
+  queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points), support::watched_launch()});
+  program_->expect_records();
+  last_number_ = queue.submitted();
+  if (last_.get() != &queue) {
+    former = std::move(last_);
+    last_ = Ptr<Signal>(&queue);
+  }
+}
+
+void HostGraphExec::do_upload(Stream&) {}
+
+namespace {
+
+/// The difference between the shapes of two graphs; empty if there is none.
+std::string difference_of(const GraphData& now, const GraphData& then) {
+  if (then.nodes.size() != now.nodes.size()) {
+    return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " +
+           std::to_string(now.nodes.size());
+  }
+  for (std::size_t i = 0; i < then.nodes.size(); ++i) {
+    const GraphNode& a = now.nodes[i];
+    const GraphNode& b = then.nodes[i];
+    if (a.kind != b.kind) {
+      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kind)) + " in the new graph, and a " +
+             std::string(to_string(a.kind)) + " in this";
+    }
+    if (a.after != b.after) return "node " + std::to_string(i) + " comes after other nodes in the new graph than in this";
+    const GraphData* const inner_a = nested_graph(a.work);
+    const GraphData* const inner_b = nested_graph(b.work);
+    if (inner_a == nullptr || inner_b == nullptr) continue;
+    if (const std::string inner = difference_of(*inner_a, *inner_b); !inner.empty()) {
+      return "in the graph of node " + std::to_string(i) + ": " + inner;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void HostGraphExec::do_update(const Graph& graph) {
+  const auto refuse = [this](const std::string& cause) {
+    throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
+  };
+  // The former program is destroyed outside the lock, since that may run user code.
+  Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
+  Ptr<Program> program = make_ptr<Program>(*fresh);
+  std::lock_guard lock(mutex_);
+  if (!fresh->memory.empty() || !data_->memory.empty()) refuse("a graph that allocates memory keeps its own");
+  if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) refuse(difference);
+  // Enqueued launches keep their own program.
+  program_.swap(program);
+  data_.swap(fresh);
+}
+
+}  // namespace weir::host

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backends/host/compile/program.hpp"
+#include "backends/host/graph/graph_data.hpp"
+#include "weir/plugin/graph.hpp"
+
+namespace weir::host {
+
+class HostDevice;
+
+class HostGraph final : public GraphImpl {
+ public:
+  HostGraph(HostDevice& device, Ptr<GraphData> data);
+  const Ptr<GraphData>& data() const noexcept { return data_; }
+
+ protected:
+  std::size_t do_node_count() const override;
+  Topology do_topology() const override;
+  std::string do_debug_dot() const override;
+  GraphPtr do_clone() const override;
+  GraphExecPtr do_instantiate(const InstantiateOptions& options) const override;
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  Ptr<GraphData> data_;
+  // Held by the executable of a graph that allocates memory.
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<void> memory_claim_;
+};
+
+class HostGraphExec final : public GraphExecImpl {
+ public:
+  HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim);
+
+ protected:
+  void do_launch(Stream& stream, const CaptureState& capture) override;
+  void do_upload(Stream& stream) override;
+  void do_update(const Graph& graph) override;
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  const std::shared_ptr<void> memory_claim_;
+  // Held while launches are enqueued, so that each runs behind the one before, whatever its queue.
+  std::mutex mutex_;
+  Ptr<GraphData> data_;
+  Ptr<Program> program_;
+  Ptr<Signal> last_;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace weir::host

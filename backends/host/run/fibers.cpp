@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/run/fibers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "backends/host/run/fiber_stacks.hpp"
+#include "backends/host/run/kernel_crash.hpp"
+
+namespace weir::host {
+namespace {
+
+constexpr std::uint32_t most_threads = 1024;
+constexpr std::uint32_t widest_warp = 64;
+// So many switches are made for those that are ready before others get a turn, so that a loop which waits for them ends.
+constexpr std::uint32_t patience = 1024;
+// Lanes that loop at a volatile access are waited for by those further on, for about half a second: they may wait for
+// another block, and the ones further on rely on them, as in a warp that runs in lockstep. Where they did not, a warp waits
+// half as long the next time, so that a chain of lanes that wait for each other takes a second and not a minute.
+constexpr std::uint32_t lockstep_turns = 1U << 22U, least_lockstep_turns = 1U << 8U;
+// Of a fiber's stack, for what happens while a thread waits.
+constexpr std::ptrdiff_t own_stack = 16384;
+
+/// A thread that has started and waits, or is about to go on.
+struct Thread {
+  FiberContext* stack;
+  Thread* next;  // in a list
+};
+
+class ThreadList {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  Thread* first() const noexcept { return first_; }
+  void push(Thread& thread) noexcept {
+    thread.next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = &thread;
+    last_ = &thread;
+  }
+  Thread* pop() noexcept {
+    Thread* const thread = first_;
+    if (thread != nullptr) first_ = thread->next;
+    return thread;
+  }
+  void append(ThreadList& other) noexcept {
+    if (other.empty()) return;
+    (first_ == nullptr ? first_ : last_->next) = other.first_;
+    last_ = other.last_;
+    other.first_ = nullptr;
+  }
+
+ private:
+  Thread* first_ = nullptr;
+  Thread* last_ = nullptr;
+};
+
+/// Lanes of a warp that wait in the same call, for those that it names.
+struct Meeting {
+  const Wait* call;
+  std::uint64_t here;
+  ThreadList threads;
+  Meeting* next;
+};
+
+bool same_call(const Wait& a, const Wait& b) noexcept {
+  return ((a.line ^ b.line) | (a.kind ^ b.kind)) == 0 && a.combine == b.combine && a.named == b.named &&
+         a.address == b.address;
+}
+
+struct Warp {
+  Meeting* meetings = nullptr;
+  ThreadList active;  // in calls that do not say for whom they wait; the first has waited longest
+  std::uint32_t passed_over = 0, most_passed_over = lockstep_turns;  // how many others went on before it
+};
+
+/// A range of blocks on one worker.
+class FiberBlocks final : public FiberOwner {
+ public:
+  FiberBlocks(const BlockRange& range, std::uint64_t first, const FiberKernel& kernel, FiberStacks& stacks);
+  ~FiberBlocks();
+  FiberBlocks(const FiberBlocks&) = delete;
+  FiberBlocks& operator=(const FiberBlocks&) = delete;
+
+  /// Runs blocks until one cannot go on. Returns the number behind the last one.
+  std::uint64_t run();
+  std::uint32_t wait(Wait& wait, std::uint32_t started);
+
+  bool overflowed(const void* address) const noexcept override {
+    return running_ != nullptr && FiberStacks::overflows(*running_, address);
+  }
+  [[noreturn, gnu::noinline]] void leave_crashed() noexcept override;
+
+ private:
+  static void enter();
+  void start_block();
+  [[gnu::noinline]] void start_fiber(FiberContext& from);
+  void run_blocks();
+  [[noreturn]] void end_fiber();
+  [[noreturn]] void leave();
+
+  std::uint32_t number_of(const Thread& thread) const noexcept { return static_cast<std::uint32_t>(&thread - threads_); }
+  Wait& wait_of(const Thread& thread) const noexcept { return *waits_[number_of(thread)]; }
+  std::uint32_t warp_size() const noexcept { return 1U << warp_shift_; }
+  std::uint32_t lane_of(std::uint32_t thread) const noexcept { return thread & (warp_size() - 1); }
+
+  // A waiting thread keeps the frames of `wait`. What is rare is not inlined, so that they are few lines of the cache.
+  void arrive(Thread& thread, Wait& wait);
+  [[gnu::noinline]] void meet(Thread& thread, Wait& wait, std::uint32_t warp);
+  Thread* pick();
+  [[gnu::noinline]] Thread* pick_ready();
+
+  bool settle();
+  bool settle_block();
+  void settle_warp(std::uint32_t number);
+  void settle_active(Warp& warp, std::uint32_t first);
+  std::uint64_t waiting_lanes(std::uint32_t first) const noexcept;
+  void end_meeting(Meeting** link, std::uint32_t first);
+  void combine_lanes(std::uint32_t first, std::uint64_t lanes);
+
+  [[noreturn, gnu::noinline]] void fail_mask(const Wait& wait);
+  [[noreturn, gnu::noinline]] void fail_barrier();
+  [[noreturn, gnu::noinline]] void fail_stuck();
+  std::string elsewhere(const Wait& call) const;
+  template <class Tell>
+  [[noreturn]] void fail(Tell&& tell);
+
+  const BlockRange& range_;
+  const FiberKernel& kernel_;
+  FiberStacks& stacks_;
+  const std::uint32_t count_;
+  const std::uint32_t warp_shift_;
+  std::uint64_t at_;         // the block's number
+  std::uint32_t index_[3];   // its blockIdx
+
+  FiberContext worker_;              // the thread's own stack
+  FiberContext* running_ = nullptr;  // null on the thread's own stack
+  FiberContext* left_ = nullptr;     // what was left for a fiber that begins
+  std::uint32_t started_ = 0;        // threads of the block
+  std::uint32_t waiting_ = 0;        // of them, those that wait or are ready
+  std::uint32_t switches_ = 0;
+  ThreadList hot_;                   // ready, and met in a warp: their memory is in the cache
+  ThreadList ready_;
+  ThreadList turns_;                 // let others run first
+  ThreadList barrier_;
+  std::uint32_t at_barrier_ = 0;
+  std::uint64_t busy_warps_ = 0;     // those with meetings or active lanes
+  Meeting* free_meetings_ = nullptr;
+  std::uint32_t meetings_made_ = 0;
+  bool out_of_memory_ = false;
+
+  Warp warps_[most_threads / 32];
+  // Without values until they are used.
+  Thread threads_[most_threads];
+  Wait* waits_[most_threads];        // by thread; null for one that has not started, runs, or has ended
+  Wait* met_[widest_warp];
+  alignas(Meeting) std::byte meetings_[most_threads * sizeof(Meeting)];
+};
+
+// Where a fiber finds its block.
+thread_local FiberBlocks* current = nullptr;
+
+std::string place_of(const Wait& wait) { return fmt::format("{}:{}", wait.file, wait.line); }
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+FiberBlocks::FiberBlocks(const BlockRange& range, std::uint64_t first, const FiberKernel& kernel, FiberStacks& stacks)
+    : range_(range),
+      kernel_(kernel),
+      stacks_(stacks),
+      count_(range.block[0] * range.block[1] * range.block[2]),
+      warp_shift_(static_cast<std::uint32_t>(std::countr_zero(kernel.warp_size))),
+      at_(first) {
+  std::fill_n(waits_, count_, nullptr);
+  stacks_.give_all_back();
+  current = this;
+  KernelSection::current().set_fibers(this);
+}
+
+FiberBlocks::~FiberBlocks() {
+  current = nullptr;
+  KernelSection::current().set_fibers(nullptr);
+}
+
+std::uint64_t FiberBlocks::run() {
+  adopt_thread(worker_);
+  start_block();
+  start_fiber(worker_);
+  if (out_of_memory_) throw std::bad_alloc();
+  if (auto& crash = KernelSection::current().crash()) {
+    std::uint32_t thread[3];
+    kernel_.thread_index(thread);
+    crash->thread = (thread[2] * range_.block[1] + thread[1]) * range_.block[0] + thread[0];
+    range_.running_block = at_;
+    return range_.last_block;
+  }
+  return range_.is_over->load(std::memory_order_relaxed) ? range_.last_block : at_ + (at_ != range_.last_block ? 1 : 0);
+}
+
+void FiberBlocks::start_block() {
+  index_[0] = static_cast<std::uint32_t>(at_ % range_.grid[0]);
+  index_[1] = static_cast<std::uint32_t>(at_ / range_.grid[0] % range_.grid[1]);
+  index_[2] = static_cast<std::uint32_t>(at_ / range_.grid[0] / range_.grid[1]);
+  started_ = 0;
+}
+
+void FiberBlocks::start_fiber(FiberContext& from) {
+  FiberContext& stack = stacks_.take(&FiberBlocks::enter);
+  left_ = &from;
+  running_ = &stack;
+  switch_fiber(from, stack);
+}
+
+void FiberBlocks::enter() {
+  begin_fiber(*current->left_);
+  current->run_blocks();
+}
+
+// Runs threads until none is left to start; block after block, as long as no thread waits.
+void FiberBlocks::run_blocks() {
+  for (;;) {
+    started_ = kernel_.run_threads(kernel_, this, index_, started_);
+    if (waiting_ != 0) end_fiber();
+    if (++at_ == range_.last_block) leave();
+    start_block();
+  }
+}
+
+// The last thread of this stack has ended, and others wait.
+void FiberBlocks::end_fiber() {
+  FiberContext& ended = *running_;
+  Thread* const next = pick();
+  stacks_.give_back(ended);
+  running_ = next->stack;
+  switch_fiber(ended, *next->stack, true);
+  __builtin_unreachable();
+}
+
+// Back to `run`. What is left on the fibers' stacks is forgotten.
+void FiberBlocks::leave() {
+  FiberContext& left = *running_;
+  running_ = nullptr;
+  switch_fiber(left, worker_, true);
+  __builtin_unreachable();
+}
+
+void FiberBlocks::leave_crashed() noexcept { leave(); }
+
+// --- Waiting ----------------------------------------------------------------------------------------------------------
+
+std::uint32_t FiberBlocks::wait(Wait& wait, std::uint32_t started) {
+  // An overflow of the functions below could not be told from one of a library's, which may hold a lock.
+  if (static_cast<const std::byte*>(__builtin_frame_address(0)) - static_cast<const std::byte*>(running_->bottom) <
+      own_stack) [[unlikely]] {
+    KernelSection::current().leave({.cause = KernelCrash::Cause::stack,
+                                    .code = wait.kind == Wait::step ? wait.address : __builtin_return_address(0),
+                                    .file = wait.line != 0 ? wait.file : nullptr,
+                                    .line = wait.line});
+  }
+  started_ = started;
+  Thread& me = threads_[wait.thread];
+  me.stack = running_;
+  waits_[wait.thread] = &wait;
+  ++waiting_;
+  arrive(me, wait);
+  Thread* const next = pick();
+  if (next == nullptr) {
+    start_fiber(*me.stack);
+  } else if (next != &me) {
+    running_ = next->stack;
+    switch_fiber(*me.stack, *next->stack);
+  }
+  return started_;
+}
+
+inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
+  if (wait.kind <= Wait::grid) [[likely]] {
+    if (at_barrier_++ != 0 && !same_call(wait_of(*barrier_.first()), wait)) fail_barrier();
+    return barrier_.push(thread);
+  }
+  if (wait.kind == Wait::turn) {
+    if (range_.is_over->load(std::memory_order_relaxed)) leave();  // what it waits for may never come
+    return turns_.push(thread);
+  }
+  const std::uint32_t warp = wait.thread >> warp_shift_;
+  busy_warps_ |= std::uint64_t{1} << warp;
+  if (wait.kind == Wait::lanes) return meet(thread, wait, warp);
+  warps_[warp].active.push(thread);
+}
+
+void FiberBlocks::meet(Thread& thread, Wait& wait, std::uint32_t warp) {
+  const std::uint64_t mine = std::uint64_t{1} << lane_of(wait.thread);
+  if ((wait.named & mine) == 0) fail_mask(wait);
+  Meeting** link = &warps_[warp].meetings;
+  while (*link != nullptr && !same_call(*(*link)->call, wait)) link = &(*link)->next;
+  if (*link == nullptr) {
+    Meeting* meeting = free_meetings_;
+    if (meeting != nullptr) {
+      free_meetings_ = meeting->next;
+    } else {
+      meeting = reinterpret_cast<Meeting*>(meetings_) + meetings_made_++;
+    }
+    *link = ::new (meeting) Meeting{&wait, 0, {}, nullptr};
+  }
+  Meeting& meeting = **link;
+  meeting.here |= mine;
+  meeting.threads.push(thread);
+  // Where all that are named are here, nobody else need be looked at. `settle` finds out whether those missing have ended.
+  const std::uint32_t first = warp << warp_shift_;
+  const std::uint64_t exist = ~std::uint64_t{0} >> (64 - std::min(count_ - first, warp_size()));
+  if ((wait.named & exist & ~meeting.here) == 0) end_meeting(link, first);
+}
+
+// The next thread to go on, or null for one that has yet to start.
+inline Thread* FiberBlocks::pick() {
+  Thread* thread = nullptr;
+  if (++switches_ % patience != 0) [[likely]] {
+    thread = hot_.pop();
+    if (thread == nullptr) thread = ready_.pop();
+  }
+  if (thread == nullptr) {
+    thread = pick_ready();
+    if (thread == nullptr) return nullptr;
+  }
+  --waiting_;
+  waits_[number_of(*thread)] = nullptr;
+  if (thread->next != nullptr) __builtin_prefetch(thread->next->stack->pointer);
+  return thread;
+}
+
+// Where nobody is ready, or others than those ought to have a turn.
+Thread* FiberBlocks::pick_ready() {
+  ready_.append(turns_);
+  for (;;) {
+    if (started_ < count_) return nullptr;
+    if (Thread* const thread = ready_.pop()) return thread;
+    if (Thread* const thread = hot_.pop()) return thread;
+    if (!settle()) fail_stuck();
+  }
+}
+
+// --- Letting those go on that wait for nobody any more ------------------------------------------------------------------
+
+// Called when all threads of the block have started, and each has ended or waits. False if they wait for ever.
+bool FiberBlocks::settle() {
+  if (at_barrier_ != 0 && at_barrier_ == waiting_) return settle_block();
+  for (std::uint64_t left = busy_warps_; left != 0; left &= left - 1) {
+    settle_warp(static_cast<std::uint32_t>(std::countr_zero(left)));
+  }
+  return !hot_.empty();
+}
+
+bool FiberBlocks::settle_block() {
+  const Wait& call = wait_of(*barrier_.first());
+  if (call.combine != nullptr) call.combine(waits_, count_);
+  if (call.kind == Wait::grid && !range_.services->sync_grid(range_.launch, place_of(call).c_str())) leave();
+  at_barrier_ = 0;
+  ready_.append(barrier_);
+  return true;
+}
+
+void FiberBlocks::settle_warp(std::uint32_t number) {
+  Warp& warp = warps_[number];
+  const std::uint32_t first = number << warp_shift_;
+  const std::uint64_t waiting = waiting_lanes(first);
+  bool met = false;
+  for (Meeting** link = &warp.meetings; *link != nullptr;) {
+    if (((*link)->call->named & waiting & ~(*link)->here) == 0) {
+      end_meeting(link, first);
+      met = true;
+    } else {
+      link = &(*link)->next;
+    }
+  }
+  if (!met && !warp.active.empty()) settle_active(warp, first);
+  if (warp.meetings == nullptr && warp.active.empty()) busy_warps_ &= ~(std::uint64_t{1} << number);
+}
+
+// The lanes of one call go on: those that are behind in the code, as in a warp that runs in lockstep. After very many turns
+// it is those that have waited longest, in case the others wait for them.
+void FiberBlocks::settle_active(Warp& warp, std::uint32_t first) {
+  const Wait& oldest = wait_of(*warp.active.first());
+  const Wait* chosen = &oldest;
+  if (warp.passed_over < warp.most_passed_over) {
+    const auto order = [](const Wait& w) { return std::pair(reinterpret_cast<std::uintptr_t>(w.address), w.line); };
+    for (const Thread* t = warp.active.first(); t != nullptr; t = t->next) {
+      if (order(wait_of(*t)) < order(*chosen)) chosen = &wait_of(*t);
+    }
+  } else {
+    warp.most_passed_over = std::max(warp.most_passed_over / 2, least_lockstep_turns);
+  }
+  const bool passes_over = !same_call(*chosen, oldest);
+  ThreadList others;
+  std::uint64_t lanes = 0;
+  while (Thread* const thread = warp.active.pop()) {
+    const bool same = same_call(wait_of(*thread), *chosen);
+    if (same) lanes |= std::uint64_t{1} << lane_of(number_of(*thread));
+    (same ? hot_ : others).push(*thread);
+  }
+  warp.active = others;
+  warp.passed_over = passes_over ? warp.passed_over + static_cast<std::uint32_t>(std::popcount(lanes)) : 0;
+  combine_lanes(first, lanes);
+}
+
+std::uint64_t FiberBlocks::waiting_lanes(std::uint32_t first) const noexcept {
+  std::uint64_t lanes = 0;
+  for (std::uint32_t t = first; t < std::min(first + warp_size(), count_); ++t) {
+    if (waits_[t] != nullptr) lanes |= std::uint64_t{1} << lane_of(t);
+  }
+  return lanes;
+}
+
+void FiberBlocks::end_meeting(Meeting** link, std::uint32_t first) {
+  Meeting& meeting = **link;
+  combine_lanes(first, meeting.here);
+  hot_.append(meeting.threads);
+  *link = meeting.next;
+  meeting.next = free_meetings_;
+  free_meetings_ = &meeting;
+}
+
+void FiberBlocks::combine_lanes(std::uint32_t first, std::uint64_t lanes) {
+  const Wait& any = *waits_[first + static_cast<std::uint32_t>(std::countr_zero(lanes))];
+  if (any.combine == nullptr) return;
+  for (std::uint32_t lane = 0; lane < warp_size(); ++lane) {
+    met_[lane] = (lanes >> lane & 1) != 0 ? waits_[first + lane] : nullptr;
+  }
+  any.combine(met_, warp_size());
+}
+
+// --- Failing ----------------------------------------------------------------------------------------------------------
+
+// `tell` makes the report.
+template <class Tell>
+void FiberBlocks::fail(Tell&& tell) {
+  try {
+    tell([&](KernelFault fault) {
+      std::copy(std::begin(index_), std::end(index_), fault.block);
+      range_.services->fail(range_.launch, fault);
+    });
+  } catch (const std::bad_alloc&) {
+    out_of_memory_ = true;
+  }
+  leave();
+}
+
+// Where a thread waits that is not in the call.
+std::string FiberBlocks::elsewhere(const Wait& call) const {
+  for (std::uint32_t t = 0; t < count_; ++t) {
+    const Wait* const wait = waits_[t];
+    if (wait != nullptr && !same_call(*wait, call)) return fmt::format("{} at {}", wait->function, place_of(*wait));
+  }
+  return {};
+}
+
+void FiberBlocks::fail_mask(const Wait& wait) {
+  fail([&](auto&& report) {
+    const std::string place = place_of(wait);
+    report({place.c_str(), wait.function, {}, wait.thread, 0, 0, 0});
+  });
+}
+
+void FiberBlocks::fail_barrier() {
+  fail([&](auto&& report) {
+    std::uint32_t here = 0;
+    for (const Thread* t = barrier_.first(); t != nullptr; t = t->next) ++here;
+    const Wait& call = wait_of(*barrier_.first());
+    const std::string place = place_of(call), others = elsewhere(call);
+    report({place.c_str(), call.function, {}, 0, here, waiting_ + (count_ - started_), 0, others.c_str()});
+  });
+}
+
+// All threads wait, and none can go on: a warp's function lacks lanes, or else a barrier lacks threads.
+void FiberBlocks::fail_stuck() {
+  for (std::uint64_t left = busy_warps_; left != 0; left &= left - 1) {
+    const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
+    const Warp& warp = warps_[number];
+    if (warp.meetings == nullptr) continue;
+    fail([&](auto&& report) {
+      const Meeting& meeting = *warp.meetings;
+      const std::string place = place_of(*meeting.call), others = elsewhere(*meeting.call);
+      report({place.c_str(), meeting.call->function, {}, meeting.call->thread, 0, 0,
+              meeting.call->named & waiting_lanes(number << warp_shift_) & ~meeting.here, others.c_str()});
+    });
+  }
+  fail_barrier();
+}
+
+}  // namespace
+
+void run_fibers(const BlockRange& range, const FiberKernel& kernel) {
+  FiberStackPool& pool = FiberStackPool::instance();
+  struct Borrowed {
+    FiberStackPool& pool;
+    std::unique_ptr<FiberStacks> stacks;
+    ~Borrowed() { pool.give_back(std::move(stacks)); }
+  } borrowed{pool, pool.borrow(range.block[0] * range.block[1] * range.block[2], !range.cooperative)};
+  for (std::uint64_t next = range.first_block; next != range.last_block;)
+    next = FiberBlocks(range, next, kernel, *borrowed.stacks).run();
+}
+
+std::uint32_t wait_on_fiber(void* fibers, Wait& wait, std::uint32_t started) {
+  return static_cast<FiberBlocks*>(fibers)->wait(wait, started);
+}
+
+}  // namespace weir::host

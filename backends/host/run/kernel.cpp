@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/run/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "backends/host/module.hpp"
+#include "backends/host/run/fiber_stacks.hpp"
+#include "weir/device.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+
+HostKernel::HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record)
+    : KernelImpl(ModulePtr(module.get()), std::move(name), reinterpret_cast<void*>(record.run),
+             std::vector<std::size_t>(record.parameter_sizes, record.parameter_sizes + record.parameter_count),
+             {record.known_kinds, record.floating_kinds, record.constant_kinds}),
+      run_(record.run),
+      code_(module->code()),
+      max_threads_per_block_(static_cast<std::uint32_t>(device().properties().max_threads_per_block)),
+      tier_(record.tier) {
+  if (record.max_threads_per_block != 0)
+    max_threads_per_block_ = std::min(max_threads_per_block_, record.max_threads_per_block);
+}
+
+KernelProperties HostKernel::do_properties() const {
+  KernelProperties properties{.max_threads_per_block = max_threads_per_block_};
+  if (tier_ == KernelTier::workgroup) properties.tier = "workgroup";
+  if (tier_ == KernelTier::fibers) properties.tier = "fibers";
+  return properties;
+}
+
+// A worker runs one block at a time.
+int HostKernel::do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
+  const bool fits = block_threads != 0 && block_threads <= max_threads_per_block_ &&
+                    shared_memory_bytes <= device().properties().shared_memory_per_block_optin;
+  return fits ? 1 : 0;
+}
+
+// A block is a loop of a worker's: long enough that its beginning costs nothing, and short enough that its threads' arrays
+// stay in the nearest cache.
+std::uint32_t HostKernel::do_suggested_block_size(std::size_t) const {
+  return std::min<std::uint32_t>(256, max_threads_per_block_);
+}
+
+int warp_size() {
+  constexpr const char* variable = "WEIR_HOST_WARP_SIZE";
+  const std::string size = support::environment(variable).value_or("32");
+  if (size == "32") return 32;
+  if (size == "64") return 64;
+  throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, size), "",
+              "a warp has 32 or 64 threads here; give one of the two numbers, or unset it");
+}
+
+Error fault_error(const HostKernel& kernel, const KernelFault& fault) {
+  const std::string block = fmt::format("block ({}, {}, {})", fault.block[0], fault.block[1], fault.block[2]);
+  std::string cause;
+  const std::string object = fmt::format("kernel '{}' on {}", kernel.name(), kernel.device().describe());
+  if (fault.function == std::string_view("sync of a grid_group") && fault.expected == 0) {
+    cause = "blocks can wait for each other in a cooperative launch alone; give LaunchConfig{.cooperative = true}";
+  } else if (fault.function == std::string_view("sync of a grid_group") && fault.thread == whole_grid) {
+    cause = fmt::format("{} of the {} blocks reach {}, and the others have returned; let all blocks reach it", fault.here,
+                        fault.expected, fault.function);
+  } else if (fault.expected != 0) {
+    cause = fmt::format(
+        "{} of the {} threads of {} that have not returned reach {}, and the others do not; let all of them reach it, or "
+        "return before it",
+        fault.here, fault.expected, block, fault.function);
+  } else if (fault.missing_lanes != 0) {
+    cause = fmt::format("thread {} of {} calls {} for lanes that do not call it (0x{:x}); name in the mask those that do",
+                        fault.thread, block, fault.function, fault.missing_lanes);
+  } else {
+    cause = fmt::format("thread {} of {} calls {} with a mask that does not name its own lane", fault.thread, block,
+                        fault.function);
+  }
+  if (fault.others != nullptr && *fault.others != 0) cause += fmt::format("; others wait in {}", fault.others);
+  return {Errc::device_fault, "Stream::launch", object, fmt::format("{}: {}", fault.place, cause)};
+}
+
+Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block) {
+  using Cause = KernelCrash::Cause;
+  const std::string who =
+      fmt::format("{} of block ({}, {}, {})", crash.thread ? fmt::format("thread {}", *crash.thread) : "a thread", block.x,
+                  block.y, block.z);
+  std::string cause;
+  switch (crash.cause) {
+    case Cause::address: cause = fmt::format("{} accesses address {}, where it has no memory", who, crash.address); break;
+    case Cause::no_address: cause = fmt::format("{} accesses an address that no memory can have", who); break;
+    case Cause::alignment:
+      cause = fmt::format("{} accesses address {}, which is misaligned or has lost its memory", who, crash.address);
+      break;
+    case Cause::quotient: cause = fmt::format("{} divides an integer by zero, or the least one by -1", who); break;
+    case Cause::instruction:
+      cause = fmt::format("{} executes a trap, or an instruction that this processor lacks", who);
+      break;
+    case Cause::assertion: cause = fmt::format("the assertion '{}' of {} fails", crash.condition, who); break;
+    case Cause::stack:
+      cause = fmt::format("{} needs more than its {}stack; make its local arrays smaller, or its recursion less deep", who,
+                          crash.thread ? fmt::format("{} KiB of ", fiber_stack_bytes / 1024) : "");
+      break;
+  }
+  const std::string place = crash.file != nullptr
+                                ? fmt::format("{}:{}", crash.file, crash.line)
+                                : static_cast<const HostModule&>(*kernel.module()).place_of(crash.code);
+  return {Errc::device_fault, "Stream::launch", fmt::format("kernel '{}' on {}", kernel.name(), kernel.device().describe()),
+          place + ": " + cause};
+}
+
+Error out_of_memory_error(const HostKernel& kernel) {
+  return {Errc::out_of_memory, "Stream::launch", fmt::format("kernel '{}' on {}", kernel.name(), kernel.device().describe()),
+          "there was no memory for what the threads of some blocks keep while they wait, and these blocks were not run; "
+          "launch smaller blocks, or raise what limits the process (ulimit -v, vm.max_map_count)"};
+}
+
+}  // namespace weir::host

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/host/engine/parallel.hpp"
+#include "backends/host/run/kernel_abi.hpp"
+#include "backends/host/run/kernel_crash.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/module.hpp"
+
+namespace weir {
+struct ImageCompilation;
+}
+
+/// A kernel compiled for the CPU, as the stream engine runs it.
+namespace weir::host {
+
+class HostModule;
+
+class HostKernel final : public KernelImpl {
+ public:
+  /// `record` must live as long as the module.
+  HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record);
+
+  RunBlocks run_blocks() const noexcept { return run_; }
+  /// All of its module, as it is loaded.
+  std::span<const std::byte> code() const noexcept { return code_; }
+  /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
+  std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
+  /// Of its launches, whose steps are blocks.
+  Pace& pace() const noexcept { return pace_; }
+  /// The same kernel on fibers, with which launches are compared; or null.
+  const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
+  void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
+
+ protected:
+  KernelProperties do_properties() const override;
+  int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override;
+  std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override;
+
+ private:
+  RunBlocks run_;
+  std::span<const std::byte> code_;
+  std::uint32_t max_threads_per_block_;
+  KernelTier tier_;
+  Ptr<const HostKernel> reference_;
+  alignas(64) mutable Pace pace_;  // written by each launch, while other threads read the rest
+};
+
+/// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.
+ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
+/// The same ahead of time: for the processors that the compiler's option `-march=` calls so, and for warps of
+/// `image_warp_size` threads. No cache, no loading.
+void compile_image(ImageCompilation& request);
+inline constexpr int image_warp_size = 32;
+/// `Device::do_rank_image` on the host: 0 for code that this processor or this device cannot run, else the more of the
+/// processor's features are used the better.
+int rank_image(const Device& device, std::span<const std::byte> image);
+/// `Device::load_module` on the host: the bytes of a shared object made by `compile_module`.
+ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
+/// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.
+int warp_size();
+/// The error of a launch with a block that could not go on.
+Error fault_error(const HostKernel& kernel, const KernelFault& fault);
+/// That of a launch of which a thread has crashed in the block of that index.
+Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block);
+/// That of a launch with blocks for which there was no memory.
+Error out_of_memory_error(const HostKernel& kernel);
+/// The compiler and its version, or why there is none: for BackendVersions::compiler.
+/// `found` tells whether there is one.
+std::string describe_compiler(bool& found);
+
+}  // namespace weir::host

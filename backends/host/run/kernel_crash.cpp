@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/run/kernel_crash.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "backends/host/run/address_sanitizer.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::host {
+namespace {
+
+// Initial-exec: the handler may run on a thread that has no other memory of this library, where it must not allocate.
+__attribute__((tls_model("initial-exec"))) thread_local KernelSection* section = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local const std::byte* thread_stack = nullptr;  // its lowest byte
+
+constexpr int signals[] = {
+    SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+#if defined(__aarch64__)
+    SIGTRAP  // of __builtin_trap
+#endif
+};
+struct sigaction previous[std::size(signals)];
+
+// Where the processor was.
+const std::byte* code_of(const void* context) noexcept {
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return reinterpret_cast<const std::byte*>(machine.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const std::byte*>(machine.pc);
+#endif
+}
+
+// Where it would have returned to, if it was in a function that has made no frame.
+const std::byte* caller_of(const void* context) noexcept {
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return *reinterpret_cast<const std::byte* const*>(machine.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const std::byte*>(machine.regs[30]);
+#endif
+}
+
+KernelCrash::Cause cause_of(const siginfo_t& info) noexcept {
+  using enum KernelCrash::Cause;
+  switch (info.si_signo) {
+    case SIGSEGV: return info.si_code == SEGV_MAPERR || info.si_code == SEGV_ACCERR ? address : no_address;
+    case SIGBUS: return alignment;
+    case SIGFPE: return quotient;
+    default: return instruction;
+  }
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  struct sigaction& before = previous[std::find(std::begin(signals), std::end(signals), signal) - signals];
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  } else if (const bool was_sent = info->si_code <= 0; before.sa_handler == SIG_DFL || !was_sent) {
+    ::sigaction(signal, &before, nullptr);  // the instruction fails again
+    if (was_sent) ::raise(signal);
+  }
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+  if (section != nullptr && info->si_code > 0) {  // not sent
+    if (const auto crash = section->crash_of(*info, context)) section->leave(*crash);
+  }
+  pass_on(signal, info, context);
+}
+
+void install_handlers() {
+  struct sigaction mine {};
+  mine.sa_sigaction = &handle;
+  // The handler may be left for good, with the signal still allowed.
+  mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (std::size_t i = 0; i < std::size(signals); ++i) ::sigaction(signals[i], &mine, &previous[i]);
+}
+
+/// An alternate signal stack of the calling thread: the handler cannot run on one that is full.
+class SignalStack {
+ public:
+  SignalStack() {
+    stack_t present{};
+    if (::sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
+    memory_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const stack_t mine{memory_, 0, size};
+    if (memory_ != MAP_FAILED) ::sigaltstack(&mine, nullptr);
+  }
+  ~SignalStack() {
+    stack_t present{};
+    const bool is_used = ::sigaltstack(nullptr, &present) == 0 && present.ss_sp == memory_;
+    const stack_t none{nullptr, SS_DISABLE, 0};
+    if (is_used) ::sigaltstack(&none, nullptr);
+    if (memory_ != MAP_FAILED) ::munmap(memory_, size);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  static constexpr std::size_t size = std::size_t{64} << 10U;
+  void* memory_ = MAP_FAILED;
+};
+
+const std::byte* lowest_of_thread_stack() noexcept {
+  pthread_attr_t attributes;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return nullptr;
+  ::pthread_attr_getstack(&attributes, &lowest, &size);
+  ::pthread_attr_destroy(&attributes);
+  return static_cast<const std::byte*>(lowest);
+}
+
+void watch_this_thread() {
+  alignas(64) thread_local const SignalStack stack;
+  static_cast<void>(stack);
+  thread_stack = lowest_of_thread_stack();
+  static const bool installed = (install_handlers(), true);
+  static_cast<void>(installed);
+}
+
+}  // namespace
+
+bool handles_signals() {
+  static const bool handles = support::environment_number("WEIR_HOST_SIGNALS", 1, 0, 1) != 0 &&
+                              !has_address_sanitizer() &&
+                              ::dlsym(RTLD_DEFAULT, "__tsan_init") == nullptr;
+  return handles;
+}
+
+KernelSection::KernelSection(std::span<const std::byte> code) : code_(code) {
+  if (thread_stack == nullptr && handles_signals()) watch_this_thread();
+  section = this;
+}
+
+KernelSection::~KernelSection() { section = nullptr; }
+
+KernelSection& KernelSection::current() noexcept { return *section; }
+
+void KernelSection::run(RunBlocks blocks, const BlockRange& range, const void* const* arguments) {
+  if (sigsetjmp(begin_, 0) == 0) blocks(range, arguments);
+}
+
+void KernelSection::leave(const KernelCrash& crash) noexcept {
+  crash_ = crash;
+  if (fibers_ != nullptr) fibers_->leave_crashed();
+  siglongjmp(begin_, 1);
+}
+
+std::optional<KernelCrash> KernelSection::crash_of(const siginfo_t& info, const void* context) const noexcept {
+  const auto* const address = static_cast<const std::byte*>(info.si_addr);
+  constexpr std::ptrdiff_t guard = 4096;
+  const bool overflow =
+      info.si_signo == SIGSEGV &&
+      (fibers_ != nullptr ? fibers_->overflowed(address) : address < thread_stack && address >= thread_stack - guard);
+  const std::byte* code = code_of(context);
+  // Also a call of a null pointer.
+  if (!overflow && !is_code(code)) code = caller_of(context) - 1;
+  if (is_code(code)) {
+    return KernelCrash{.cause = overflow ? KernelCrash::Cause::stack : cause_of(info), .code = code, .address = address};
+  }
+  if (overflow) {
+    constexpr std::string_view text = "weir error: a kernel's thread ran out of stack in a function of a library\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir::host

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/run/source_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "backends/host/compile/child_process.hpp"
+#include "backends/host/compile/compiler.hpp"
+#include "backends/host/compile/temporary_folder.hpp"
+#include "kernels/lexer.hpp"
+
+namespace weir::host {
+
+std::string source_line(std::span<const std::byte> image, std::uint64_t offset) {
+  const std::string program = find_program("addr2line");
+  if (program.empty()) return {};
+  std::istringstream answer;
+  try {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() + "/module.so";
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
+    const std::vector<std::string> arguments = {program, "-f", "-i", "-e", file, fmt::format("0x{:x}", offset)};
+    answer.str(run_child(arguments, "/", compiler_environment(program)).output);
+  } catch (const std::system_error&) {
+    return {};
+  }
+  // Two lines for each function, those that others are inlined into behind them. What the prelude does, its caller asked
+  // for.
+  for (std::string function, place; std::getline(answer, function) && std::getline(answer, place);) {
+    std::string_view name(place);
+    // The folder where it was compiled.
+    constexpr std::string_view shown = "/shown/";
+    if (const std::size_t at = name.find(shown); at != name.npos) name.remove_prefix(at + shown.size());
+    while (name.starts_with("./")) name.remove_prefix(2);
+    name = name.substr(0, name.find(" ("));  // "(discriminator 2)"
+    const bool known = !name.starts_with('?') && !name.ends_with(":0") && !name.ends_with('?');
+    if (known && !name.starts_with(kernels::prelude_file_name) && !name.starts_with(kernels::header_folder))
+      return std::string(name);
+  }
+  return {};
+}
+
+}  // namespace weir::host

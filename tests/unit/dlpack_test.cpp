@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#if __has_include(<dlpack/dlpack.h>)
+#include "weir/interop/dlpack.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+
+#include "weir/registry.hpp"
+
+using weir::Buffer;
+using weir::Errc;
+using weir::Error;
+
+namespace {
+
+Buffer<float> six() { return weir::device("host:0").allocate<float>(6, weir::MemoryKind::pinned); }
+
+template <class F>
+Errc code_of(F&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.errc();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("dlpack: a tensor owns the buffer's memory until its deleter is called") {
+  Buffer<float> buffer = six();
+  const weir::AllocationPtr memory = buffer.allocation();
+  const std::array<std::int64_t, 2> shape = {2, 3};
+  DLManagedTensor* const managed = weir::dlpack::to_tensor(buffer, shape);
+  buffer.reset();
+  CHECK(memory->use_count() == 2);
+  const DLTensor& tensor = managed->dl_tensor;
+  CHECK(tensor.data == memory->data());
+  CHECK(tensor.ndim == 2);
+  CHECK(tensor.shape[1] == 3);
+  CHECK(tensor.dtype.code == kDLFloat);
+  CHECK(tensor.dtype.bits == 32);
+  CHECK(tensor.device.device_type == kDLCPU);
+  CHECK(weir::dlpack::span_of<const float>(tensor).size() == 6);
+  managed->deleter(managed);
+  CHECK(memory->use_count() == 1);
+}
+
+TEST_CASE("dlpack: a shape of another size, another type and strides are refused") {
+  const Buffer<float> buffer = six();
+  for (const std::int64_t extent : {std::int64_t{5}, std::int64_t{-6}, std::int64_t{1} << 62}) {
+    CHECK(code_of([&] { (void)weir::dlpack::to_tensor(buffer, std::array{extent}); }) == Errc::length_mismatch);
+  }
+  DLManagedTensor* const managed = weir::dlpack::to_tensor(buffer, std::array<std::int64_t, 2>{2, 3});
+  DLTensor tensor = managed->dl_tensor;
+  CHECK(code_of([&] { (void)weir::dlpack::span_of<std::int32_t>(tensor); }) == Errc::invalid_argument);
+  CHECK(code_of([&] { (void)weir::dlpack::span_of<double>(tensor); }) == Errc::invalid_argument);
+  std::array<std::int64_t, 2> strides = {3, 1};
+  tensor.strides = strides.data();
+  tensor.byte_offset = 4;
+  CHECK(weir::dlpack::span_of<float>(tensor).data() == buffer.data() + 1);
+  strides = {1, 2};
+  CHECK(code_of([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
+  managed->deleter(managed);
+}
+#endif
