@@ -40,7 +40,7 @@ __device__ inline unsigned halves(unsigned x, unsigned y) {  // whole numbers be
   r = r - a;
   if (__hlt(a, b)) r = __hadd(r, b);
   const __half2 two = __hmul2(__halves2half2(a, b), __float2half2_rn(2.0f));
-  return unsigned(__half2float(r)) + unsigned(__low2float(two)) * 3U + unsigned(__high2float(two));
+  return unsigned(int(__half2float(r))) + unsigned(__low2float(two)) * 3U + unsigned(__high2float(two));
 }
 __device__ inline unsigned floats(unsigned x, unsigned y) {  // exact, or rounded once
   const float a = float(x & 4095U), b = float(int(y) >> 20);
