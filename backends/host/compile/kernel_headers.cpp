@@ -14,7 +14,7 @@
 namespace weir::host {
 namespace {
 
-struct Header {
+struct EmbeddedHeader {
   const char* name;
   std::string_view text;
 };
@@ -27,7 +27,7 @@ constexpr const char* absent =
 
 constexpr std::string_view groups = kernels::fiber_groups_header;
 
-constexpr Header headers[] = {
+constexpr EmbeddedHeader headers[] = {
     {"cuda_runtime.h", built_in},
     {"cuda_runtime_api.h", built_in},
     {"cuda.h", built_in},
@@ -86,7 +86,7 @@ constexpr Header headers[] = {
 
 void write_kernel_headers(const std::filesystem::path& folder) {
   for (const char* const part : {"cooperative_groups", "crt", "hip"}) std::filesystem::create_directories(folder / part);
-  for (const Header& header : headers) {
+  for (const EmbeddedHeader& header : headers) {
     std::ofstream file(folder / header.name, std::ios::binary);
     file.write(header.text.data(), static_cast<std::streamsize>(header.text.size()));
     file.close();
