@@ -18,7 +18,7 @@ namespace {
 Buffer<float> six() { return weir::device("host:0").allocate<float>(6, weir::MemoryKind::pinned); }
 
 template <class F>
-Errc code_of(F&& call) {
+Errc refusal_code(F&& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -51,18 +51,18 @@ TEST_CASE("dlpack: a tensor owns the buffer's memory until its deleter is called
 TEST_CASE("dlpack: a shape of another size, another type and strides are refused") {
   const Buffer<float> buffer = six();
   for (const std::int64_t extent : {std::int64_t{5}, std::int64_t{-6}, std::int64_t{1} << 62}) {
-    CHECK(code_of([&] { (void)weir::dlpack::to_tensor(buffer, std::array{extent}); }) == Errc::length_mismatch);
+    CHECK(refusal_code([&] { (void)weir::dlpack::to_tensor(buffer, std::array{extent}); }) == Errc::length_mismatch);
   }
   DLManagedTensor* const managed = weir::dlpack::to_tensor(buffer, std::array<std::int64_t, 2>{2, 3});
   DLTensor tensor = managed->dl_tensor;
-  CHECK(code_of([&] { (void)weir::dlpack::span_of<std::int32_t>(tensor); }) == Errc::invalid_argument);
-  CHECK(code_of([&] { (void)weir::dlpack::span_of<double>(tensor); }) == Errc::invalid_argument);
+  CHECK(refusal_code([&] { (void)weir::dlpack::span_of<std::int32_t>(tensor); }) == Errc::invalid_argument);
+  CHECK(refusal_code([&] { (void)weir::dlpack::span_of<double>(tensor); }) == Errc::invalid_argument);
   std::array<std::int64_t, 2> strides = {3, 1};
   tensor.strides = strides.data();
   tensor.byte_offset = 4;
   CHECK(weir::dlpack::span_of<float>(tensor).data() == buffer.data() + 1);
   strides = {1, 2};
-  CHECK(code_of([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
+  CHECK(refusal_code([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
   managed->deleter(managed);
 }
 #endif
