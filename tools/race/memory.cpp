@@ -9,10 +9,10 @@
 namespace weir::race {
 namespace {
 
-/// Whether rows of `a` meet the piece [begin, end).
-bool rows_meet(const Region& a, std::uintptr_t begin, std::uintptr_t end) noexcept {
+/// Whether rows of `a` overlap [begin, end).
+bool rows_overlap(const Region& a, std::uintptr_t begin, std::uintptr_t end) noexcept {
   if (end <= a.begin || begin >= a.end()) return false;
-  if (a.is_one_piece()) return true;
+  if (a.is_contiguous()) return true;
   // The last row that begins before the end, unless it ends too early.
   const std::size_t row = std::min<std::size_t>((end - 1 - a.begin) / a.pitch, a.rows - 1);
   return a.begin + row * a.pitch + a.width > begin;
@@ -33,33 +33,14 @@ bool Region::overlaps(const Region& other) const noexcept {
   const Region& more = rows <= other.rows ? other : *this;
   for (std::size_t row = 0; row < fewer.rows; ++row) {
     const std::uintptr_t first = fewer.begin + row * fewer.pitch;
-    if (rows_meet(more, first, first + fewer.width)) return true;
+    if (rows_overlap(more, first, first + fewer.width)) return true;
   }
   return false;
 }
 
 bool Region::contains(const Region& other) const noexcept {
-  if (is_one_piece()) return begin <= other.begin && end() >= other.end();
+  if (is_contiguous()) return begin <= other.begin && end() >= other.end();
   return begin == other.begin && width >= other.width && pitch == other.pitch && rows >= other.rows;
-}
-
-Block& Memory::add(std::uintptr_t begin, std::size_t bytes, StepPtr made) {
-  const std::uintptr_t end = begin + bytes;
-  auto next = blocks_.lower_bound(begin);
-  if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
-  while (next != blocks_.end() && next->second.begin < end) next = blocks_.erase(next);
-  Block& block = blocks_[begin];
-  block = {begin, end, std::move(made), nullptr, {}, {}};
-  return block;
-}
-
-void Memory::remove(std::uintptr_t begin) { blocks_.erase(begin); }
-
-Block* Memory::find(std::uintptr_t address) {
-  auto next = blocks_.upper_bound(address);
-  if (next == blocks_.begin()) return nullptr;
-  Block& block = std::prev(next)->second;
-  return address < block.end ? &block : nullptr;
 }
 
 namespace {

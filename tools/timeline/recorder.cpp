@@ -13,7 +13,7 @@
 #include <exception>
 #include <iterator>
 
-#include "tools/file_name.hpp"
+#include "tools/model/options.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -484,7 +484,7 @@ weir::Tool* create() {
     throw weir::Error(weir::Errc::invalid_environment, "reading WEIR_TIMELINE=''", "",
                       "it is set and empty; unset it, or give the trace's file");
   }
-  return new weir::timeline::Recorder(weir::with_process(file));
+  return new weir::timeline::Recorder(weir::model::with_process(file));
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <string_view>
 
-#include "tools/validate/memory_map.hpp"
+#include "tools/model/options.hpp"
+#include "tools/model/process_memory.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -19,12 +19,14 @@
 #include "weir/version.hpp"
 
 namespace weir::validate {
+
+using model::number_of;
+
 namespace {
 
 // Of freed memory, so many pieces are remembered.
 constexpr std::size_t most_freed = 4096;
 
-std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 std::size_t extent_of(const MemoryAccess& access) noexcept {
   return access.rows == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes;
 }
@@ -32,47 +34,24 @@ MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
   return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t)};
 }
 
-std::string what_of(const Operation& operation) {
-  return operation.kernel != nullptr ? fmt::format("kernel '{}'", operation.kernel->name()) : operation.name;
-}
-
 std::string object_of(const Operation& operation) {
   if (operation.stream == nullptr) return operation.device->describe();
   return fmt::format("{} stream {}", operation.device->describe(), operation.stream_key.handle);
 }
 
-std::string text_of(const Site& site) { return race::text_of(race::frames_of(site.stack)); }
+std::string stack_of(const model::Step& step) { return model::text_of(model::frames_of(step.stack)); }
 
 }  // namespace
 
 Options read_options() {
   Options options;
-  const std::optional<std::string> value = support::environment("WEIR_VALIDATE");
-  if (!value) return options;
-  for (std::size_t begin = 0; begin <= value->size();) {
-    const std::size_t end = std::min(value->find(',', begin), value->size());
-    const std::string_view word = std::string_view(*value).substr(begin, end - begin);
-    constexpr std::string_view status = "status=";
-    if (word == "throw") {
-      options.throws = true;
-    } else if (const char* const last = word.data() + word.size();
-               !word.starts_with(status) || word.size() == status.size() ||
-               std::from_chars(word.data() + status.size(), last, options.status).ptr != last || options.status < 0 ||
-               options.status > 255) {
-      throw Error(Errc::invalid_environment, fmt::format("reading WEIR_VALIDATE='{}'", *value), "",
-                  fmt::format("'{}' is neither throw nor status=NUMBER (0 to 255); separate them by single commas", word));
-    }
-    begin = end + 1;
-  }
+  model::read_options("WEIR_VALIDATE", "is neither throw nor status=NUMBER (0 to 255)",
+                      [&](std::string_view key, std::string_view value) {
+                        if (key == "status") return model::read_status(value, options.status);
+                        options.throws = key == "throw";
+                        return options.throws && value.empty();
+                      });
   return options;
-}
-
-SitePtr Validator::site_of(const Operation& operation) {
-  return std::make_shared<const Site>(Site{what_of(operation), race::take_stack()});
-}
-
-Validator::CaptureId Validator::capture_id(const Operation& operation) {
-  return {&operation.device->backend(), operation.capture};
 }
 
 // --- What is known of memory ------------------------------------------------------------------------------------------
@@ -81,40 +60,21 @@ void Validator::add(const Operation& operation, const MemoryAccess& memory, bool
   if (memory.address == nullptr || memory.bytes == 0) return;
   const std::uintptr_t begin = number_of(memory.address), end = begin + memory.bytes;
   std::erase_if(freed_, [&](const Block& block) { return block.begin < end && begin < block.end; });
-  // What Weir was not told of has made room for it.
-  auto next = blocks_.lower_bound(begin);
-  if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
-  while (next != blocks_.end() && next->first < end) next = blocks_.erase(next);
-  blocks_[begin] = {++last_block_,
-                    begin,
-                    end,
-                    operation.device,
-                    is_of_device,
-                    operation.capture != 0,
-                    operation.kind == OperationKind::register_host,
-                    site_of(operation),
-                    nullptr};
+  blocks_.add({++last_block_, begin, end, operation.device, is_of_device, operation.capture != 0,
+               operation.kind == OperationKind::register_host, steps_.make(operation)});
 }
 
 void Validator::remove(const Operation& operation, const MemoryAccess& memory) {
-  const auto found = blocks_.find(number_of(memory.address));
-  if (found == blocks_.end()) return;
-  found->second.freed = site_of(operation);
-  freed_.push_back(std::move(found->second));
-  blocks_.erase(found);
+  std::optional<Block> block = blocks_.remove(number_of(memory.address));
+  if (!block) return;
+  block->freed = steps_.make(operation);
+  freed_.push_back(std::move(*block));
   if (freed_.size() > most_freed) freed_.pop_front();
-}
-
-const Block* Validator::find(std::uintptr_t address) const {
-  auto after = blocks_.upper_bound(address);
-  if (after == blocks_.begin()) return nullptr;
-  const Block& block = std::prev(after)->second;
-  return address < block.end ? &block : nullptr;
 }
 
 /// Whether memory that is there for sure has that address. A graph's may be gone with the graph, which no tool is told.
 bool Validator::is_known(const void* address) const {
-  const Block* const block = find(number_of(address));
+  const Block* const block = blocks_.find(number_of(address));
   return block != nullptr && !block->is_of_graph;
 }
 
@@ -151,21 +111,14 @@ void Validator::before(const Operation& operation) {
       for (const MemoryOperation& each : operation.memory_operations) check(operation, memory_of(each), true);
       break;
   }
-  if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(capture_id(operation));
+  if (operation.kind == OperationKind::conditional) graphs_.begin_conditional(operation);
 }
 
 void Validator::after(const Operation& operation) noexcept try {
   const std::lock_guard lock(mutex_);
-  if (operation.kind == OperationKind::conditional) {
-    std::vector<CaptureId>& open = conditionals_[operation.thread];
-    if (!open.empty()) open.pop_back();
-  }
-  if (operation.kind == OperationKind::end_capture) {
-    auto uses = captures_.extract(capture_id(operation));
-    if (operation.new_graph != nullptr && !operation.has_failed)
-      graphs_[operation.new_graph] = uses.empty() ? nullptr : std::make_shared<const Uses>(std::move(uses.mapped()));
-    return;
-  }
+  const auto finish = [](const auto&) {};
+  graphs_.note(operation, finish);
+  if (operation.kind == OperationKind::conditional) add_uses(operation, graphs_.end_conditional(operation, finish));
   if (operation.has_failed) return;
   if (operation.capture != 0) note_nodes(operation);
   switch (operation.kind) {
@@ -178,7 +131,7 @@ void Validator::after(const Operation& operation) noexcept try {
     case OperationKind::module_global:
       for (const MemoryAccess& memory : operation.accesses) {
         // No tool is told that a module is gone, in whose place another one may lie.
-        const Block* const block = find(number_of(memory.address));
+        const Block* const block = blocks_.find(number_of(memory.address));
         const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
                              block->end == block->begin + memory.bytes;
         if (!is_same) add(operation, memory, true);
@@ -191,22 +144,6 @@ void Validator::after(const Operation& operation) noexcept try {
       break;
     case OperationKind::enable_peer_access: peers_.emplace(operation.device, operation.peer); break;
     case OperationKind::disable_peer_access: peers_.erase({operation.device, operation.peer}); break;
-    case OperationKind::begin_capture:
-      if (const auto found = graphs_.find(operation.graph); found != graphs_.end() && found->second)
-        captures_[capture_id(operation)] = *found->second;  // it continues that graph
-      break;
-    case OperationKind::clone_graph:
-      if (operation.new_graph != nullptr) {
-        const auto found = graphs_.find(operation.graph);
-        const UsesPtr uses = found != graphs_.end() ? found->second : nullptr;
-        graphs_[operation.new_graph] = uses;  // where another graph may have been before
-      }
-      break;
-    case OperationKind::instantiate:
-    case OperationKind::update_graph:
-      if (const auto found = graphs_.find(operation.graph); operation.exec != nullptr)
-        executables_[operation.exec] = found != graphs_.end() ? found->second : nullptr;
-      break;
     default: break;
   }
 } catch (const std::exception& error) {
@@ -232,23 +169,23 @@ void Validator::check(const Operation& operation, const MemoryAccess& access, bo
 
 std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
                                                         bool is_device_work) const {
-  if (const Block* const block = find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
+  if (const Block* const block = blocks_.find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
   // A copy may be of pageable memory, which the heap has made where Weir's memory was.
-  const bool may_be_pageable = !is_device_work && is_readable(reinterpret_cast<const void*>(begin));
+  const bool may_be_pageable = !is_device_work && model::is_readable(reinterpret_cast<const void*>(begin));
   if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
     return use_of_freed(*block);
   }
-  const auto next = blocks_.upper_bound(begin);
-  if (next != blocks_.end() && next->first < end && (is_device_work || !next->second.is_of_graph)) {
-    return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->first - begin,
-                               next->second.end - next->second.begin),
-                   "give an address within the allocation", &next->second, !next->second.is_registered};
+  const Block* const next = blocks_.first_behind(begin);
+  if (next != nullptr && next->begin < end && (is_device_work || !next->is_of_graph)) {
+    return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->begin - begin,
+                               next->end - next->begin),
+                   "give an address within the allocation", next, !next->is_registered};
   }
   // The end of a range may be given, as to an algorithm that takes iterators.
-  if (next != blocks_.begin() && std::prev(next)->second.end == begin) return {};
-  if (!is_device_work || !is_readable(reinterpret_cast<const void*>(begin))) return {};
+  if (const Block* const last = blocks_.last_before(begin); last != nullptr && last->end == begin) return {};
+  if (!is_device_work || !model::is_readable(reinterpret_cast<const void*>(begin))) return {};
   const bool is_on_cpu = operation.device->backend().name() == "host";
-  if (!is_on_cpu && !is_own_memory(reinterpret_cast<const void*>(begin))) return {};
+  if (!is_on_cpu && !model::is_own_memory(reinterpret_cast<const void*>(begin))) return {};
   return Mistake{"this is host memory that no device may address: it was neither allocated nor registered by Weir",
                  "allocate it by Device::allocate, of MemoryKind::pinned or managed if the host uses it, too; or register "
                  "it by Device::register_host",
@@ -287,21 +224,19 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
 }
 
 void Validator::report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
-                       const SitePtr& captured) {
-  const SitePtr site = site_of(operation);
-  race::Stack place = site->stack;
-  if (captured) place.insert(place.end(), captured->stack.begin(), captured->stack.end());
-  if (told_.insert(std::move(place)).second) {
+                       const StepPtr& captured) {
+  const StepPtr step = steps_.make(operation);
+  if (told_.emplace(step->place, captured ? captured->place : step->place).second) {
     ++count_;
-    std::string text = fmt::format("weir validate: {} on {}: {} bytes at {:#x}: {}; {}\n", site->what, object_of(operation),
+    std::string text = fmt::format("weir validate: {} on {}: {} bytes at {:#x}: {}; {}\n", step->what, object_of(operation),
                                    bytes, address, mistake.cause, mistake.remedy) +
-                       text_of(*site);
-    if (captured) text += fmt::format("  captured as: {}\n", captured->what) + text_of(*captured);
+                       stack_of(*step);
+    if (captured) text += fmt::format("  captured as: {}\n", captured->what) + stack_of(*captured);
     if (const Block* const block = mistake.block) {
       text +=
           fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
-          text_of(*block->made);
-      if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + text_of(*block->freed);
+          stack_of(*block->made);
+      if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + stack_of(*block->freed);
     }
     std::fputs(text.c_str(), stderr);
   }
@@ -313,39 +248,34 @@ void Validator::report(const Operation& operation, std::uintptr_t address, std::
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-/// Those of the outermost capture: the body of a conditional node is captured on its own, and is a part of the node's graph.
-Validator::Uses& Validator::uses_of_capture(const Operation& operation) {
-  const std::vector<CaptureId>& open = conditionals_[operation.thread];
-  return captures_[open.empty() ? capture_id(operation) : open.front()];
+void Validator::add_uses(const Operation& operation, const std::vector<Use>& uses) {
+  std::vector<Use>& nodes = graphs_.capture_of(operation).nodes;
+  nodes.insert(nodes.end(), uses.begin(), uses.end());
 }
 
 void Validator::note_nodes(const Operation& operation) {
-  const auto add_all = [&](const UsesPtr& uses) {
-    if (!uses) return;
-    Uses& all = uses_of_capture(operation);
-    all.insert(all.end(), uses->begin(), uses->end());
-  };
-  SitePtr site;
-  const auto add_one = [&](const MemoryAccess& access) {
-    const std::size_t bytes = extent_of(access);
-    const Block* const block = access.address != nullptr ? find(number_of(access.address)) : nullptr;
-    if (block == nullptr || block->is_of_graph || bytes == 0) return;
-    if (!site) site = site_of(operation);
-    uses_of_capture(operation).push_back({block->id, number_of(access.address), bytes, site});
-  };
   if (!traits_of(operation.kind).is_work) return;
-  for (const MemoryAccess& access : operation.accesses) add_one(access);
-  for (const MemoryOperation& each : operation.memory_operations) add_one(memory_of(each));
-  if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) add_all(found->second);
-  if (const auto found = executables_.find(operation.exec); found != executables_.end()) add_all(found->second);
+  std::vector<Use> uses;
+  StepPtr step;
+  const auto add_use = [&](const MemoryAccess& access) {
+    const std::size_t bytes = extent_of(access);
+    const Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
+    if (block == nullptr || block->is_of_graph || bytes == 0) return;
+    if (!step) step = steps_.make(operation);
+    uses.push_back({block->id, number_of(access.address), bytes, step});
+  };
+  for (const MemoryAccess& access : operation.accesses) add_use(access);
+  for (const MemoryOperation& each : operation.memory_operations) add_use(memory_of(each));
+  add_uses(operation, uses);
+  if (const std::vector<Use>* const inner = graphs_.nodes_of(operation)) add_uses(operation, *inner);
 }
 
 /// Each launch uses the memory that was there when the graph was captured.
 void Validator::check_launch(const Operation& operation) {
-  const auto found = executables_.find(operation.exec);
-  if (found == executables_.end() || !found->second) return;
-  for (const Use& use : *found->second) {
-    const Block* const now = find(use.address);
+  const std::vector<Use>* const uses = graphs_.nodes_of(operation);
+  if (uses == nullptr) return;
+  for (const Use& use : *uses) {
+    const Block* const now = blocks_.find(use.address);
     if (now != nullptr && now->id == use.block) continue;
     const auto freed = std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
     const Block* const block = freed != freed_.end() ? &*freed : nullptr;
@@ -358,7 +288,7 @@ void Validator::check_launch(const Operation& operation) {
             fmt::format("keep {} as long as the graph is launched",
                         is_registered ? "the HostRegistration" : "an owner of it, a Buffer or an AllocationPtr,"),
             block, !is_registered},
-           use.site);
+           use.captured);
   }
 }
 

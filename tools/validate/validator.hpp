@@ -3,17 +3,16 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "tools/race/stack.hpp"
+#include "tools/model/graphs.hpp"
+#include "tools/model/memory_map.hpp"
+#include "tools/model/step.hpp"
 #include "weir/access.hpp"
 #include "weir/memory.hpp"
 #include "weir/plugin/tool.hpp"
@@ -29,12 +28,7 @@ struct Options {
 /// Reads WEIR_VALIDATE: "throw,status=NUMBER". Throws `invalid_environment`.
 Options read_options();
 
-/// A place in the program.
-struct Site {
-  std::string what;  ///< "kernel 'scale'", "Device::allocate"
-  race::Stack stack;
-};
-using SitePtr = std::shared_ptr<const Site>;
+using model::StepPtr;
 
 /// Memory that Weir knows: an allocation, registered memory, a variable of a module.
 struct Block {
@@ -44,7 +38,7 @@ struct Block {
   bool is_of_device = false;   ///< only that device and its peers can address it
   bool is_of_graph = false;    ///< made in a capture: it is there at each launch
   bool is_registered = false;  ///< the program's own memory: what ends is its registration
-  SitePtr made, freed;
+  StepPtr made, freed = {};
 };
 
 class Validator final : public Tool {
@@ -68,11 +62,9 @@ class Validator final : public Tool {
     std::uint64_t block;
     std::uintptr_t address;
     std::size_t bytes;
-    SitePtr site;
+    StepPtr captured;
   };
-  using Uses = std::vector<Use>;
-  using UsesPtr = std::shared_ptr<const Uses>;
-  using CaptureId = std::pair<const Backend*, std::uint64_t>;
+  struct Open {};  // of a capture nothing else is kept
 
   void check(const Operation& operation, const MemoryAccess& access, bool is_device_work);
   std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
@@ -82,30 +74,24 @@ class Validator final : public Tool {
   void check_launch(const Operation& operation);
   static Mistake use_of_freed(const Block& block);
   void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
-              const SitePtr& captured);
-  Uses& uses_of_capture(const Operation& operation);
+              const StepPtr& captured);
   void note_nodes(const Operation& operation);
+  void add_uses(const Operation& operation, const std::vector<Use>& uses);
   void add(const Operation& operation, const MemoryAccess& memory, bool is_of_device);
   void remove(const Operation& operation, const MemoryAccess& memory);
-  const Block* find(std::uintptr_t address) const;
   bool is_known(const void* address) const;
   const Block* find_freed(std::uintptr_t address) const;
-  static SitePtr site_of(const Operation& operation);
-  static CaptureId capture_id(const Operation& operation);
 
   const Options options_;
   std::mutex mutex_;
   std::uint64_t last_block_ = 0;
   std::size_t count_ = 0;
-  std::map<std::uintptr_t, Block> blocks_;
+  model::Steps steps_;
+  model::MemoryMap<Block> blocks_;
   std::deque<Block> freed_;                                  // the newest last
   std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
-  std::map<CaptureId, Uses> captures_;
-  // Of the conditional nodes whose bodies a thread captures: the captures that the nodes are in.
-  std::unordered_map<std::uint64_t, std::vector<CaptureId>> conditionals_;
-  std::unordered_map<const Graph*, UsesPtr> graphs_;
-  std::unordered_map<const GraphExec*, UsesPtr> executables_;
-  std::set<race::Stack> told_;
+  model::Graphs<Use, Open> graphs_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places: of the step, and of the capture that it launches
 };
 
 }  // namespace weir::validate

@@ -5,7 +5,7 @@
 #include <vector>
 
 /// Call stacks: taken as addresses, told as names and lines.
-namespace weir::race {
+namespace weir::model {
 
 using Stack = std::vector<void*>;
 
@@ -23,4 +23,4 @@ std::vector<Frame> frames_of(const Stack& stack);
 /// library in between, unless there are no others.
 std::string text_of(const std::vector<Frame>& frames);
 
-}  // namespace weir::race
+}  // namespace weir::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/race/stack.hpp"
+#include "tools/model/stack.hpp"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #include <backtrace.h>
 #endif
 
-namespace weir::race {
+namespace weir::model {
 namespace {
 
 constexpr int most_frames = 48, most_told = 16;
@@ -114,4 +114,4 @@ std::vector<Frame> frames_of(const Stack& stack) {
   return frames;
 }
 
-}  // namespace weir::race
+}  // namespace weir::model

@@ -2,7 +2,7 @@
 #pragma once
 
 /// What the system says of addresses of this process.
-namespace weir::validate {
+namespace weir::model {
 
 /// Whether the processor can read the byte there.
 bool is_readable(const void* address) noexcept;
@@ -10,4 +10,4 @@ bool is_readable(const void* address) noexcept;
 /// a driver may have made.
 bool is_own_memory(const void* address);
 
-}  // namespace weir::validate
+}  // namespace weir::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/validate/memory_map.hpp"
+#include "tools/model/process_memory.hpp"
 
 #include <pthread.h>
 #include <sys/uio.h>
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-namespace weir::validate {
+namespace weir::model {
 namespace {
 
 bool is_on_this_stack(std::uintptr_t address) noexcept {
@@ -54,4 +54,4 @@ bool is_own_memory(const void* address) {
   return name == "[heap]" || name == "[stack]" || (name.starts_with('/') && !name.starts_with("/dev/"));
 }
 
-}  // namespace weir::validate
+}  // namespace weir::model
