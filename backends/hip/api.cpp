@@ -54,7 +54,7 @@ int Api::device_of(StreamHandle stream, const DeviceContext&) const noexcept {
 Api::Result Api::StreamSynchronize(StreamHandle stream) const {
   if (has(Workaround::poll_streams) && is_own_stream(stream)) {
     const Result result = wait_by_asking([&] { return StreamQuery(stream); }, patience_of(stream));
-    if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+    if (result != success) return result;
   }
   // The stream is idle, so this returns at once. It also returns freed pool memory to the device, which a query does not.
   return Symbols::StreamSynchronize(stream);
@@ -62,7 +62,6 @@ Api::Result Api::StreamSynchronize(StreamHandle stream) const {
 
 Patience Api::patience_of(StreamHandle stream) const {
   SynchronizationPolicy policy = SynchronizationPolicy::automatic;
-  if (mutated(Mutation::no_sleep_by_policy)) return Patience::automatic;
   if (StreamGetAttribute && get_synchronization_policy(stream, policy) != success) policy = SynchronizationPolicy::automatic;
   switch (policy) {
     case SynchronizationPolicy::spin: return Patience::spinning;
@@ -74,14 +73,12 @@ Patience Api::patience_of(StreamHandle stream) const {
 }
 
 Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const {
-  const bool sleeps = blocking_sync && !mutated(Mutation::blocking_waits_spin);
   if (has(Workaround::poll_events)) {
     const Result result =
-        wait_by_asking([&] { return query_event(event); }, sleeps ? Patience::sleeping : Patience::automatic);
-    if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+        wait_by_asking([&] { return query_event(event); }, blocking_sync ? Patience::sleeping : Patience::automatic);
+    if (result != success) return result;
     // Freed memory of pools goes back to the device, as for streams; a wait for the event itself a capture could forbid.
     EventHandle unrecorded = nullptr;
-    if (mutated(Mutation::event_waits_end_on_the_event)) return EventSynchronize(event);
     return helpers_->unrecorded_event(*this, unrecorded) == success ? EventSynchronize(unrecorded) : success;
   }
   return EventSynchronize(event);
@@ -201,8 +198,7 @@ Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& mem
   hipIpcMemHandle_t native;
   std::memcpy(&native, handle.bytes.data(), sizeof(native));
   // hipIpcMemLazyEnablePeerAccess: 0 up to 5.7 and 1 since, and any other number is refused.
-  const bool older = release_ < 600 && !mutated(Mutation::newer_flag_for_shared_memory);
-  return IpcOpenMemHandle(&memory, native, older ? 0 : 1);
+  return IpcOpenMemHandle(&memory, native, release_ < 600 ? 0 : 1);
 }
 
 // --- Fills ------------------------------------------------------------------------------------------------------------
@@ -221,11 +217,10 @@ Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value,
   // hipMemsetD2D16Async and hipMemsetD2D32Async, which 7.1 brought, take a row's elements for bytes, and so fill a part of
   // it; captured ones write single bytes. (Read: hip_memory.cpp of 7.15, which did so on an emulated GPU.)
   const std::uint32_t byte = value & 0xFFU, low_bits = 0xFFFFFFFFU >> (32 - 8 * element_size);
-  if ((value & low_bits) == (byte * 0x01010101U & low_bits) || mutated(Mutation::fill_2d_of_one_byte))
+  if ((value & low_bits) == (byte * 0x01010101U & low_bits))
     return Memset2DAsync(to, pitch, static_cast<int>(byte), width * element_size, height, stream);
   // One fill per row. The caller's submission lock keeps them together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
-  if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;
   for (std::size_t row = 0; row < height; ++row) {
     const Result result = fill_async(static_cast<std::byte*>(to) + row * pitch, value, element_size, width, stream);
     if (result != success) return result;
@@ -249,7 +244,7 @@ Api::Result Api::deallocate(void* memory, MemoryKind kind) const {
 }
 
 template <class Handle, class Make>
-Api::Result Api::Helpers::get(const Api& api, Handle OfDevice::* which, Handle& handle, Make&& make) {
+Api::Result Api::Helpers::get(const Api& api, Handle OfDevice::*which, Handle& handle, Make&& make) {
   int device = 0;
   Result result = api.GetDevice(&device);
   if (result != success) return result;
@@ -281,7 +276,6 @@ Api::Result Api::allocate_async(void*& memory, std::size_t bytes, PoolHandle poo
 }
 
 Api::Result Api::free_async(void* memory, StreamHandle stream) const {
-  if (mutated(Mutation::null_stream_frees_itself)) return FreeAsync(memory, stream);
   if (const Result result = stand_in(stream); result != success) return result;
   return FreeAsync(memory, stream);
 }
@@ -295,8 +289,7 @@ Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode
 
 Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
   // No other flag: 8 means read-only in CUDA and coarse-grained memory in HIP.
-  const unsigned read_only = mutated(Mutation::registered_read_only) ? 8 : 0;
-  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped | read_only);
+  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped);
   if (result != success) return result;
   result = HostGetDevicePointer(&device_pointer, data, 0);
   if (result != success) MemHostUnregister(data);
@@ -323,13 +316,12 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   const Result result = MemPoolSetAccess(pool, &access, 1);
   // 6.2 refuses to take access away from any device. Disabling peer access, which follows, closes the pool's memory all the
   // same.
-  return !allowed && result == hipErrorInvalidDevice && !mutated(Mutation::pools_closed_by_force) ? success : result;
+  return !allowed && result == hipErrorInvalidDevice ? success : result;
 }
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
 Api::Result Api::load_module(ModuleHandle& module, const char* image, std::string&) const {
-  if (mutated(Mutation::modules_on_another_device)) SetDevice(0);
   return ModuleLoadData(&module, image);
 }
 
@@ -359,9 +351,6 @@ constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 constexpr unsigned plain_write = 0;
 
 unsigned wait_flags(WaitCondition condition) noexcept {
-  if (mutated(Mutation::wait_conditions_swapped)) {
-    condition = condition == WaitCondition::eq ? WaitCondition::bit_and : WaitCondition::eq;
-  }
   switch (condition) {
     case WaitCondition::geq: break;
     case WaitCondition::eq: return hipStreamWaitValueEq;
@@ -376,7 +365,7 @@ unsigned wait_flags(WaitCondition condition) noexcept {
 Api::Result Api::submit(StreamHandle stream, const BatchOperation& operation) const {
   void* const address = reinterpret_cast<void*>(operation.address);
   const auto narrow = static_cast<std::uint32_t>(operation.value);
-  const std::uint64_t mask = mutated(Mutation::wait_mask_forgotten) ? 0 : all_bits;
+  constexpr std::uint64_t mask = all_bits;
   switch (operation.operation) {
     case write_32: return StreamWriteValue32(stream, address, narrow, plain_write);
     case write_64: return StreamWriteValue64(stream, address, operation.value, plain_write);

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "backends/gpu/header_list.hpp"
-#include "backends/hip/mutation.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
@@ -41,7 +40,6 @@ std::vector<std::string> files(const std::string& name, const std::string& numbe
   if (std::string loaded = gpu::loaded_library(soname); !loaded.empty()) names.push_back(std::move(loaded));
   if (const std::string loaded = gpu::loaded_library(name); loaded == folder + name) names.push_back(loaded);
   for (const std::string& file : {folder + soname, folder + name, soname}) names.push_back(file);
-  if (mutated(Mutation::hiprtc_by_number_alone)) return {soname};
   return names;
 }
 

@@ -50,9 +50,7 @@ class Trial {
   bool has(Feature feature) const { return features_.supports(feature); }
 
   /// Whether the runtime says of a function that it is not supported.
-  static bool is_refused(hipError_t result) {
-    return result == hipErrorNotSupported && !mutated(Mutation::absences_not_believed);
-  }
+  static bool is_refused(hipError_t result) { return result == hipErrorNotSupported; }
   static std::string name_alone(const char* function) {
     return std::string("this runtime has no more of ") + function + " than its name: it says that the call is not supported";
   }
@@ -262,7 +260,6 @@ class Trial {
 // A runtime has the same functions for each device, and one device that hangs must not hang processes that use another: the
 // default device alone is tried, or the one that the program has made current.
 void Api::try_out() {
-  if (mutated(Mutation::capture_not_tried)) return;
   const support::UnshownCalls unshown;
   int current_device = 0;
   (void)GetDevice(&current_device);
