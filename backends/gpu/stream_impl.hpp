@@ -89,11 +89,6 @@ void GpuStream<Api>::do_close(bool destroy) {
 
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
-template <class Api>
-void* GpuStream<Api>::do_native_context() const {
-  return Api::native_context(device_.context());
-}
-
 /// Asks for the unknown ones of id and flags. Drivers do not tell them of a stream that captures, and end its capture if
 /// asked: false then.
 template <class Api>
@@ -135,49 +130,7 @@ bool GpuStream<Api>::learn_identity() const {
   return capture.status == CaptureStatus::none;
 }
 
-template <class Api>
-void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
-  throw Error(
-      Errc::capture_unsupported, operation, describe(),
-      "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
-      "after the capture has ended; the capture goes on");
-}
-
-template <class Api>
-std::uint64_t GpuStream<Api>::do_id() const {
-  if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity()) refuse_while_capturing("Stream::id");
-  return id_.load(std::memory_order_relaxed);
-}
-
-template <class Api>
-bool GpuStream<Api>::do_is_non_blocking() const {
-  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity())
-    refuse_while_capturing("Stream::is_non_blocking");
-  return non_blocking_.load(std::memory_order_relaxed) != 0;
-}
-
-template <class Api>
-int GpuStream<Api>::do_priority() const {
-  const Submission submission(*this);
-  int priority = 0;
-  check(api_.stream_priority(native(), priority), "Stream::priority");
-  return priority;
-}
-
 // --- Ordering ---------------------------------------------------------------------------------------------------------
-
-template <class Api>
-void GpuStream<Api>::do_synchronize() {
-  check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
-}
-
-template <class Api>
-bool GpuStream<Api>::do_is_complete() const {
-  const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
-  if (result == Api::not_ready) return false;
-  check(result, "Stream::is_complete");
-  return true;
-}
 
 /// Waits for a record behind the present work, since other threads may go on to submit.
 template <class Api>
@@ -193,29 +146,6 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
     return true;
   }
   return false;
-}
-
-template <class Api>
-PendingWork GpuStream<Api>::do_pending() const {
-  const CaptureModeScope<Api> relaxed(api_);
-  return StreamImpl::do_pending();
-}
-
-template <class Api>
-void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
-  auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  if (capture) [[unlikely]]
-    return record_in_capture(recorded, capture);
-  record_plainly(recorded, "Stream::record");
-}
-
-template <class Api>
-void GpuStream<Api>::record_in_capture(GpuEvent<Api>& event, const CaptureState& capture) {
-  const auto handle = event.native_for_record(true);
-  submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
-  event.recorded(handle);
-  if constexpr (Api::remembers_records())
-    event.memory().set({native_stream_, capture.id, this->capture(true).dependencies, handle, nullptr, false});
 }
 
 template <class Api>
@@ -271,12 +201,6 @@ void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& node
     check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
 }
 
-/// In a capture: makes this stream depend on `nodes` only.
-template <class Api>
-void GpuStream<Api>::go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
-  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
-}
-
 /// Waits for an event that a capture recorded.
 template <class Api>
 void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
@@ -298,14 +222,6 @@ void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureS
     if (!capture && awaited.is_remembered()) return wait_for(awaited, "Stream::wait");
   }
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
-}
-
-template <class Api>
-void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& capture) {
-  refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
-  keep_in_capture(event);
-  const Submission submission(*this);
-  check(api_.wait_external(native(), static_cast<const GpuEvent<Api>&>(event).native()), "Stream::wait_external");
 }
 
 template <class Api>
