@@ -180,14 +180,15 @@ class GpuDevice final : public DeviceImpl {
   }
   /// Memory from a pool that Weir has made owns that pool until it is freed.
   void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
-    const std::lock_guard lock(pool_memory_mutex_);
-    pool_memory_.insert_or_assign(memory, pool);
+    std::shared_ptr<NativePool<Api>> former = pool;  // ends outside the lock
+    const std::lock_guard lock(mutex_);
+    pool_memory_[memory].swap(former);
     pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
   }
   bool has_pool_memory() const noexcept { return pool_memory_count_.load(std::memory_order_relaxed) != 0; }
   /// Returns the pool; null for other memory.
   std::shared_ptr<NativePool<Api>> forget_memory(void* memory) noexcept {
-    const std::lock_guard lock(pool_memory_mutex_);
+    const std::lock_guard lock(mutex_);
     const auto found = pool_memory_.find(memory);
     if (found == pool_memory_.end()) return nullptr;
     auto pool = std::move(found->second);
@@ -325,7 +326,6 @@ class GpuDevice final : public DeviceImpl {
   void admit(const GpuDevice& reader, bool allowed);
 
   const Api& api_;
-  mutable std::mutex open_mutex_;
   mutable std::atomic<bool> opened_{false};
   mutable Context context_{};
   mutable PriorityRange priorities_{};
@@ -339,7 +339,6 @@ class GpuDevice final : public DeviceImpl {
   };
   std::vector<KeptPool> kept_pools_;
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
-  std::mutex wrappers_mutex_;
   std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // unused wrappers; null while in use
   std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
   std::shared_ptr<const std::uint64_t> legacy_number_;
@@ -351,7 +350,6 @@ class GpuDevice final : public DeviceImpl {
 
   std::atomic<bool> has_work_that_waits_{false};
 
-  std::mutex pool_memory_mutex_;
   std::unordered_map<void*, std::shared_ptr<NativePool<Api>>> pool_memory_;
   std::atomic<std::size_t> pool_memory_count_{0};
 };

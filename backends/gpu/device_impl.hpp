@@ -24,7 +24,7 @@ GpuDevice<Api>::GpuDevice(Backend& backend, const Api& api, int ordinal)
 
 template <class Api>
 void GpuDevice<Api>::open() const {
-  const std::lock_guard lock(open_mutex_);
+  const std::lock_guard lock(mutex_);
   if (opened_.load(std::memory_order_relaxed)) return;
   check(api_, api_.open_device(ordinal(), context_), "Device", *this);
   const Current current(api_, context_);
@@ -85,7 +85,7 @@ template <class Api>
 StreamPtr GpuDevice<Api>::wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
   GpuStream<Api>* stream = nullptr;
   {
-    const std::lock_guard lock(wrappers_mutex_);
+    const std::lock_guard lock(mutex_);
     const auto kept = wrappers_.find(handle);
     if (kept != wrappers_.end()) stream = std::exchange(kept->second, nullptr);
   }
@@ -102,7 +102,7 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
   std::vector<GpuStream<Api>*> dropped;
   bool is_kept = false;
   try {
-    const std::lock_guard lock(wrappers_mutex_);
+    const std::lock_guard lock(mutex_);
     if (const auto& native = stream.native_stream(); native != nullptr && native->ends_with_events()) return false;
     if (wrappers_.size() >= most && !wrappers_.contains(stream.native())) {
       dropped.reserve(wrappers_.size());
@@ -123,7 +123,7 @@ template <class Api>
 void GpuDevice<Api>::drop_wrapper(StreamHandle stream) noexcept {
   GpuStream<Api>* unused = nullptr;
   {
-    const std::lock_guard lock(wrappers_mutex_);
+    const std::lock_guard lock(mutex_);
     const auto kept = wrappers_.find(stream);
     if (kept == wrappers_.end()) return;
     unused = kept->second;

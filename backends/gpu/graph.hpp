@@ -18,7 +18,7 @@ enum class GraphOwnership : std::uint8_t {
   of_capture,  ///< owned by the capture that is building it
 };
 
-/// Held while an executable is made or destroyed, and while a graph is copied or destroyed. CUDA's driver (580) counts what
+/// Held while an executable is made or destroyed, while a graph is copied or destroyed, and while a template is used. CUDA's driver (580) counts what
 /// executables, their graph, its copies and graphs that have it as a child share without a lock of its own, and crashes.
 /// Recursive, because the end of a graph may end what its host functions own.
 template <class Api>
@@ -50,14 +50,14 @@ class GraphTemplate {
   /// Calls `function(handle)`, which may copy the graph.
   template <class F>
   void with_handle(F&& function) const {
-    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
+    const std::lock_guard lock(copy_mutex<Api>());
     function(handle_);
   }
   const KeptModules& modules() const noexcept { return modules_; }
 
   /// Becomes a copy, since the graph is about to change.
   typename Api::Result become_copy() {
-    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
+    const std::lock_guard lock(copy_mutex<Api>());
     Handle copy = nullptr;
     const auto result = api_.GraphClone(&copy, handle_);
     if (result != Api::success) return result;
@@ -69,7 +69,6 @@ class GraphTemplate {
 
  private:
   const Api& api_;
-  mutable std::mutex mutex_;
   GraphPtr graph_;  // owns `handle_` until this is a copy
   Handle handle_;
   const KeptModules modules_;

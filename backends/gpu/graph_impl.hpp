@@ -309,8 +309,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
   std::unique_ptr<Executable<Api>> former;
   Ptr<GraphErrors> former_errors;
   LastLaunch<Api> last_of_former;
-  source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, const auto&) {
-    const std::lock_guard lock(mutex_);
+  const auto update = [&](auto handle, Ptr<GraphErrors> errors, const auto&) {
     const auto current = device_.make_current();
     if constexpr (Api::updates_executables()) {
       std::string difference;
@@ -326,7 +325,11 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
       set_native_handle(executable_->handle);
       if (device_.api().keeps_what_is_replaced()) last_of_former = last_launch_;
     }
-  });
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    source.with_contents("GraphExec::update", update);
+  }
   if (former != nullptr) end(std::move(former), std::move(last_of_former));
 }
 

@@ -20,7 +20,8 @@ namespace weir::gpu {
 template <class Api>
 class GpuKernel;
 
-/// A stream. What is longer than a call or two is defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
+/// A stream. What is longer than a call or two is defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and
+/// stream_memory_impl.hpp.
 template <class Api>
 class GpuStream final : public StreamImpl {
  public:
@@ -367,9 +368,8 @@ class GpuStream final : public StreamImpl {
   // Held during submissions if a batch is several calls to the driver. Recursive, since submissions may nest.
   mutable std::recursive_mutex order_;
 
-  // The event with which other streams wait for this one. Made at the first such wait.
+  // The event with which other streams wait for this one, and which it owns. Made at the first such wait.
   std::atomic<GpuEvent<Api>*> waited_for_{nullptr};
-  EventPtr waited_for_owner_;
 
   // The driver does not tell these while the stream captures. They are asked for when the stream is made, unless it captures
   // then.
@@ -379,8 +379,6 @@ class GpuStream final : public StreamImpl {
 
   bool capture_is_anothers_ = false;  // the last end of a capture failed, since another thread had begun it
   std::atomic<HostCalls*> host_calls_{nullptr};
-
-  std::mutex mutex_;  // held while the event and the host calls are made
 };
 
 }  // namespace weir::gpu

@@ -29,6 +29,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
 template <class Api>
 GpuStream<Api>::~GpuStream() {
   if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) calls->close();
+  if (auto* const event = waited_for_.load(std::memory_order_acquire)) event->release();
 }
 
 template <class Api>
@@ -126,7 +127,8 @@ bool GpuStream<Api>::learn_identity() const {
         non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
     }
   }
-  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe_handle());
+  if (result != Api::success) [[unlikely]]
+    fail(api_, result, operation, describe_handle());
   return capture.status == CaptureStatus::none;
 }
 
@@ -139,8 +141,8 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   const EventPtr done = device_.create_event();
   do_record(*done, {});
   for (support::DeadlinePauses pauses(deadline); pauses.next();) {
-    const auto result = submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); },
-                                  Submission::Order::none);
+    const auto result =
+        submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); }, Submission::Order::none);
     if (result == Api::not_ready) continue;
     check(result, "Stream::synchronize_for");
     return true;
@@ -255,22 +257,24 @@ template <class Api>
 GpuEvent<Api>& GpuStream<Api>::waited_for() {
   if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
     return *event;
-  const std::lock_guard lock(mutex_);
-  if (waited_for_owner_ == nullptr) waited_for_owner_ = device_.events().take({});
-  waited_for_.store(static_cast<GpuEvent<Api>*>(waited_for_owner_.get()), std::memory_order_release);
-  return static_cast<GpuEvent<Api>&>(*waited_for_owner_);
+  auto* const made = static_cast<GpuEvent<Api>*>(device_.events().take({}).detach());
+  GpuEvent<Api>* there = nullptr;
+  if (waited_for_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
+  made->release();  // another thread has made one meanwhile
+  return *there;
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
 
 template <class Api>
 HostCalls& GpuStream<Api>::host_calls() {
-  if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]] return *calls;
-  const std::lock_guard lock(mutex_);
-  if (host_calls_.load(std::memory_order_relaxed) == nullptr) {
-    host_calls_.store(HostCalls::take(errors_), std::memory_order_release);
-  }
-  return *host_calls_.load(std::memory_order_relaxed);
+  if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]]
+    return *calls;
+  HostCalls* const made = HostCalls::take(errors_);
+  HostCalls* there = nullptr;
+  if (host_calls_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
+  made->close();  // another thread has made them meanwhile
+  return *there;
 }
 
 template <class Api>
@@ -290,7 +294,8 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   struct Enqueued {
     void* slot;
     ~Enqueued() {
-      if (slot != nullptr) [[unlikely]] HostCalls::take_back(slot);
+      if (slot != nullptr) [[unlikely]]
+        HostCalls::take_back(slot);
     }
   } enqueued{host_calls().put(std::move(function))};
   submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::run, enqueued.slot); });
@@ -359,7 +364,8 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
     return;
   }
   const auto result = launch_with(api_.LaunchKernel, launched, config, arguments, nullptr);
-  if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
+  if (result != Api::success) [[unlikely]]
+    launch_failed(result, kernel, config);
 }
 
 /// Of what a launch may need, anything.
