@@ -16,14 +16,8 @@
 
 namespace weir {
 
-using detail::Call;
-using detail::Capturing;
 using detail::HealthCore;
-using detail::impl;
 using detail::Journal;
-using detail::perform;
-using detail::StreamCall;
-using detail::Watched;
 
 std::atomic<bool> detail::process_exceptional{false};
 

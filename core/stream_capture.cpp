@@ -10,15 +10,6 @@
 // Streams: captures. docs/internals.md explains them.
 namespace weir {
 
-using detail::Captures;
-using detail::Capturing;
-using detail::impl;
-using detail::perform;
-using detail::StreamCall;
-using detail::StreamCore;
-using detail::submit;
-using detail::Watched;
-
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
 // The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.

@@ -112,3 +112,18 @@ template <class Describe, class Act>
 }
 
 }  // namespace weir::detail
+
+namespace weir {
+
+// What the public functions are written with.
+using detail::Call;
+using detail::Captures;
+using detail::Capturing;
+using detail::impl;
+using detail::perform;
+using detail::StreamCall;
+using detail::StreamCore;
+using detail::submit;
+using detail::Watched;
+
+}  // namespace weir
