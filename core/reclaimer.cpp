@@ -55,7 +55,7 @@ bool Reclaimer::start() {
     try {
       process_ = ::getpid();
       const support::SignalsBlocked no_signals;
-      thread_ = std::make_unique<std::thread>([this] { run(); });
+      thread_ = std::make_unique<std::thread>([this] { thread_main(); });
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "what cannot end yet is leaked, for lack of a thread: ", e.what());
       return false;
@@ -67,7 +67,7 @@ bool Reclaimer::start() {
   return true;
 }
 
-void Reclaimer::run() noexcept {
+void Reclaimer::thread_main() noexcept {
   constexpr auto shortest = 100us, longest = std::chrono::microseconds(5ms);
   auto nap = shortest;
   std::unique_lock lock(mutex_);

@@ -35,7 +35,7 @@ class Reclaimer {
   using Retry = UniqueFunction<bool()>;
 
   bool start();
-  void run() noexcept;
+  void thread_main() noexcept;
   void stop();
 
   std::mutex mutex_;

@@ -154,7 +154,7 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
     if (kind == NodeKind::host_function) {
       typename Api::HostNodeParameters parameters{};
       check(api.GraphHostNodeGetParams(node, &parameters), operation);
-      if (parameters.fn == &CapturedHostFunction::run) {
+      if (parameters.fn == &CapturedHostFunction::call_captured) {
         contents.host_functions.push_back(static_cast<CapturedHostFunction*>(parameters.userData)->errors);
       }
     }

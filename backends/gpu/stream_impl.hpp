@@ -288,7 +288,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
     auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
     // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
     give_to_graph(api_, graph, captured, &CapturedHostFunction::destroy, operation, *this);
-    check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
+    check(api_.launch_host_function(native(), &CapturedHostFunction::call_captured, captured), operation);
     return;
   }
   struct Enqueued {
@@ -298,7 +298,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
         HostCalls::take_back(slot);
     }
   } enqueued{host_calls().put(std::move(function))};
-  submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::run, enqueued.slot); });
+  submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::call_enqueued, enqueued.slot); });
   enqueued.slot = nullptr;
 }
 
@@ -310,13 +310,13 @@ struct CallbackCall {
   CallbackCall* next_spent = nullptr;
 
   // Spent calls, so that a callback allocates nothing.
-  static FreeList<CallbackCall>& list() {
+  static FreeList<CallbackCall>& spent_calls() {
     static detail::NoDestructor<FreeList<CallbackCall>> calls;
     return *calls;
   }
 
   static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
-    CallbackCall* call = list().take();
+    CallbackCall* call = spent_calls().take();
     if (call == nullptr) call = new CallbackCall;
     call->function = std::move(callback);
     call->stream = Ptr<GpuStream<Api>>(&stream);
@@ -326,10 +326,10 @@ struct CallbackCall {
   void give_back() noexcept {
     function.reset();
     stream.reset();
-    list().give_back(this);
+    spent_calls().give_back(this);
   }
 
-  static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
+  static void call_back(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
     auto* const self = static_cast<CallbackCall*>(call);
     const support::HostFunctionScope scope;
     try {
@@ -346,7 +346,7 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
   device_.note_work_that_waits();
   const Submission submission(*this);
   auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
-  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
+  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::call_back, call, 0);
   if (result != Api::success) [[unlikely]] {
     call->give_back();
     check(result, "Stream::add_callback");

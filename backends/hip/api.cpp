@@ -101,21 +101,21 @@ struct CallbackAsFunction {
   void* data = nullptr;
   CallbackAsFunction* next_spent = nullptr;
 
-  static gpu::FreeList<CallbackAsFunction>& list() {
+  static gpu::FreeList<CallbackAsFunction>& spent_calls() {
     static auto* const calls = new gpu::FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
     return *calls;
   }
   static CallbackAsFunction* take(void (*function)(void*), void* data) {
-    CallbackAsFunction* call = list().take();
+    CallbackAsFunction* call = spent_calls().take();
     if (call == nullptr) call = new CallbackAsFunction;
     call->function = function;
     call->data = data;
     return call;
   }
-  static void run(hipStream_t, hipError_t, void* call) {
+  static void call_back(hipStream_t, hipError_t, void* call) {
     auto* const self = static_cast<CallbackAsFunction*>(call);
     const auto [function, data] = std::pair(self->function, self->data);
-    list().give_back(self);
+    spent_calls().give_back(self);
     function(data);
   }
 };
@@ -144,8 +144,8 @@ int to_native(SynchronizationPolicy policy) {
 Api::Result Api::launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
   if (LaunchHostFunc) return LaunchHostFunc(stream, function, data);
   auto* const call = CallbackAsFunction::take(function, data);
-  const Result result = StreamAddCallback(stream, &CallbackAsFunction::run, call, 0);
-  if (result != success) CallbackAsFunction::list().give_back(call);
+  const Result result = StreamAddCallback(stream, &CallbackAsFunction::call_back, call, 0);
+  if (result != success) CallbackAsFunction::spent_calls().give_back(call);
   return result;
 }
 

@@ -77,7 +77,7 @@ class ClangCompilation {
     host::write_kernel_headers(file("headers"));
   }
 
-  std::vector<std::byte> run() {
+  std::vector<std::byte> make_image() {
     write("unit.cu", unit());
     std::vector<std::string> preprocess = flags(false);
     const auto add = [&](std::initializer_list<std::string> more) { preprocess.insert(preprocess.end(), more); };
@@ -255,7 +255,7 @@ class ClangCompilation {
 }  // namespace
 
 std::vector<std::byte> compile_with_clang(const Request& request, const std::string& clang, std::string& log) {
-  return ClangCompilation(request, clang, log).run();
+  return ClangCompilation(request, clang, log).make_image();
 }
 
 }  // namespace weir::kernel_tool

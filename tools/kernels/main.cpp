@@ -204,7 +204,7 @@ std::vector<std::byte> make_bundle(const Arguments& arguments, const std::vector
   return writer.bundle();
 }
 
-int run(int argc, char** argv) {
+int make_output(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   const std::vector<Header> headers = find_headers(arguments.request.source, arguments.request.include_folders);
   try {
@@ -234,7 +234,7 @@ int main(int argc, char** argv) {
     if (std::string_view(argv[i]) == "--version") return std::printf("weir-kernels %s\n", weir::version()) < 0;
   }
   try {
-    return run(argc, argv);
+    return make_output(argc, argv);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "weir-kernels: %s; weir-kernels --help tells what there is\n", error.what());
     return 2;

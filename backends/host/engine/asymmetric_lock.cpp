@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/engine/passage.hpp"
+#include "backends/host/engine/asymmetric_lock.hpp"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -16,7 +16,7 @@ bool order_all_threads() noexcept {
 
 }  // namespace
 
-bool Passage::close() noexcept {
+bool AsymmetricLock::close() noexcept {
   closing_.lock();
   closed_.store(true, std::memory_order_seq_cst);
   if (!order_all_threads()) {
@@ -28,7 +28,7 @@ bool Passage::close() noexcept {
   return true;
 }
 
-void Passage::open() noexcept {
+void AsymmetricLock::open() noexcept {
   closed_.store(false, std::memory_order_release);
   closing_.unlock();
 }

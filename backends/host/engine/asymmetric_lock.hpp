@@ -6,13 +6,14 @@
 
 #include "core/spin_lock.hpp"
 
-/// A section that one thread passes all the time and others close now and then. A lock would cost the first thread an atomic
-/// exchange each time, a fifth of what an empty host function costs; here it pays two stores and a load.
 namespace weir::host {
 
-class Passage {
+/// An asymmetric lock: cheap for its owner, one thread at a time that takes it all the time, and membarrier(2) for others,
+/// which rarely do. An atomic exchange would cost the owner a fifth of what an empty host function costs; here it pays two
+/// stores and a load.
+class AsymmetricLock {
  public:
-  /// Called by the thread that passes: one at a time.
+  /// By the owner.
   void enter() noexcept {
     for (;;) {
       inside_.store(true, std::memory_order_relaxed);
@@ -25,8 +26,8 @@ class Passage {
   }
   void leave() noexcept { inside_.store(false, std::memory_order_release); }
 
-  /// Returns when nobody is inside, and lets nobody in until `open`. False, and nothing done, where the system cannot do
-  /// that. Any thread.
+  /// By any other thread: returns when the owner is outside, and keeps it out until `open`. False, and nothing done, where
+  /// the system has no membarrier(2).
   bool close() noexcept;
   void open() noexcept;
 

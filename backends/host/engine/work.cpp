@@ -445,7 +445,7 @@ void WorkRun::come_back() noexcept {
   Scheduler::instance().submit(this, queue_->level());
 }
 
-void WorkRun::run(Lane lane) noexcept {
+void WorkRun::execute(Lane lane) noexcept {
   if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {
     if (run_memory_operations(*operations) == Progress::pending) return;
   } else if (const auto* const conditional = std::get_if<Conditional>(work_)) {

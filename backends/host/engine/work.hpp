@@ -160,7 +160,7 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   void met() noexcept override { come_back(); }
   void come_back() noexcept;
   void take_next_turn() noexcept;
-  void run(Lane lane) noexcept override;
+  void execute(Lane lane) noexcept override;
   void resume(Lane lane) noexcept override;
 
   const Work* work_ = nullptr;
