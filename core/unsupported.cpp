@@ -10,7 +10,7 @@ namespace {
 
 using F = Feature;
 
-/// The backend's feature table has the feature all the same.
+/// For a backend whose feature table has a feature that it does not implement.
 template <class Object>
 [[noreturn]] void not_overridden(const Object& object, Feature feature) {
   throw Error(Errc::unsupported, "feature " + std::string(to_string(feature)), object.describe(),

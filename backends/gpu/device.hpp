@@ -112,12 +112,34 @@ class GpuDevice final : public DeviceImpl {
   }
   /// A stream for capturing the body of a conditional node. The native stream is destroyed when `owner` and the stream have
   /// let go of it, so that the body's function cannot destroy it by closing it.
-  StreamPtr create_body_stream(std::shared_ptr<const void>& owner);
+  StreamPtr create_body_stream(std::shared_ptr<const void>& owner) {
+    const auto current = make_current();
+    StreamHandle handle = nullptr;
+    check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()),
+          "Stream::capture_if", *this);
+    owner.reset(handle, [&api = api_](const void* h) {
+      log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed",
+                  "weir");
+    });
+    auto stream = make_ptr<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
+    stream->keep_private();
+    return stream;
+  }
 
   /// Keeps an unused wrapper until its handle is wrapped again. False if another one is kept for that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
   /// Deletes the unused wrapper of a stream that ends, if one is kept.
-  void drop_wrapper(StreamHandle stream) noexcept;
+  void drop_wrapper(StreamHandle stream) noexcept {
+    GpuStream<Api>* unused = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto kept = wrappers_.find(stream);
+      if (kept == wrappers_.end()) return;
+      unused = kept->second;
+      wrappers_.erase(kept);
+    }
+    delete unused;
+  }
 
   /// The id of a stream to which the driver gives none: the same for all wrappers of one native stream. Drivers reuse
   /// handles, so once the wrappers are gone, or Weir destroys the stream, the handle gets a new id.
@@ -230,7 +252,18 @@ class GpuDevice final : public DeviceImpl {
     check(api_, api_.event_from_handle(handle, native), "Device::open_event", *this);
     return own_event({.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
   }
-  void* do_allocate(std::size_t bytes, MemoryKind kind) override;
+  void* do_allocate(std::size_t bytes, MemoryKind kind) override {
+    const auto current = make_current();
+    const CaptureModeScope<Api> relaxed(api_);  // beside captures of external code; the core has checked Weir's
+    void* memory = nullptr;
+    const auto result = api_.allocate(memory, bytes, kind);
+    if (result != Api::success) {
+      fail(api_, result, "Device::allocate", describe(),
+           std::to_string(bytes) + " bytes of " + std::string(to_string(kind)) +
+               " memory: " + std::string(Api::meaning(result).detail));
+    }
+    return memory;
+  }
   void do_deallocate(void* memory, MemoryKind kind) override {
     const auto result = with_current([&] { return api_.deallocate(memory, kind); });
     if (!Api::is_shut_down(result)) check(api_, result, "Device::allocate (free)", *this);
@@ -260,7 +293,16 @@ class GpuDevice final : public DeviceImpl {
     const auto result = with_current([&] { return api_.MemHostUnregister(data); });
     if (!Api::is_shut_down(result)) check(api_, result, "HostRegistration", *this);
   }
-  MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override;
+  MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override {
+    const auto current = make_current();
+    const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
+    auto own = make_native_pool(options.max_size);
+    const bool is_new = !own->was_used();
+    const auto pool = make_ptr<GpuMemoryPool<Api>>(*this, own->handle(), std::move(own));
+    add_pool(*pool);
+    if (!is_new || options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
+    return pool;
+  }
   MemoryPoolPtr do_default_memory_pool() override {
     const auto current = make_current();
     typename Api::PoolHandle handle = nullptr;
@@ -289,7 +331,18 @@ class GpuDevice final : public DeviceImpl {
     return can;
   }
   void do_enable_peer_access(const Device& peer) override;
-  void do_disable_peer_access(const Device& peer) override;
+  void do_disable_peer_access(const Device& peer) override {
+    auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
+    {
+      const auto current = make_current();
+      const std::lock_guard lock(mutex_);
+      if (const auto mine = std::find(enabled_peers_.begin(), enabled_peers_.end(), &owner); mine != enabled_peers_.end()) {
+        check(api_, api_.disable_peer(owner.context()), "Device::disable_peer_access", *this);
+        enabled_peers_.erase(mine);
+      }
+    }
+    owner.admit(*this, false);
+  }
   ModulePtr do_load_module(std::span<const std::byte> image) override { return load(Program::from_image(image), {}); }
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override {
     return load(api_.compile(*this, source, options), {});
@@ -321,7 +374,19 @@ class GpuDevice final : public DeviceImpl {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
     return api_.device_of(stream, own);
   }
-  StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);
+  /// Frameworks pass the same few streams again and again, so their wrappers are kept.
+  StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
+    GpuStream<Api>* stream = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto kept = wrappers_.find(handle);
+      if (kept != wrappers_.end()) stream = std::exchange(kept->second, nullptr);
+    }
+    if (stream == nullptr) return nullptr;
+    if (stream->wrap_again(keep_alive)) return StreamPtr::first(stream);
+    delete stream;
+    return nullptr;
+  }
   /// Allows or forbids another device to access the memory of this one's pools.
   void admit(const GpuDevice& reader, bool allowed);
 

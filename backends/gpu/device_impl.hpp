@@ -35,21 +35,6 @@ void GpuDevice<Api>::open() const {
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
 template <class Api>
-StreamPtr GpuDevice<Api>::create_body_stream(std::shared_ptr<const void>& owner) {
-  const auto current = make_current();
-  StreamHandle handle = nullptr;
-  check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if",
-        *this);
-  owner.reset(handle, [&api = api_](const void* h) {
-    log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed",
-                "weir");
-  });
-  auto stream = make_ptr<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
-  stream->keep_private();
-  return stream;
-}
-
-template <class Api>
 StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   const char* const operation = "Device::wrap_stream";
   auto native = static_cast<StreamHandle>(handle);
@@ -80,21 +65,6 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
   return make_ptr<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
 }
 
-/// Frameworks pass the same few streams again and again, so their wrappers are kept.
-template <class Api>
-StreamPtr GpuDevice<Api>::wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
-  GpuStream<Api>* stream = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto kept = wrappers_.find(handle);
-    if (kept != wrappers_.end()) stream = std::exchange(kept->second, nullptr);
-  }
-  if (stream == nullptr) return nullptr;
-  if (stream->wrap_again(keep_alive)) return StreamPtr::first(stream);
-  delete stream;
-  return nullptr;
-}
-
 template <class Api>
 bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
   // For programs that make ever new handles: when this many are kept, all are dropped.
@@ -117,19 +87,6 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
   }
   for (GpuStream<Api>* const wrapper : dropped) delete wrapper;
   return is_kept;
-}
-
-template <class Api>
-void GpuDevice<Api>::drop_wrapper(StreamHandle stream) noexcept {
-  GpuStream<Api>* unused = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto kept = wrappers_.find(stream);
-    if (kept == wrappers_.end()) return;
-    unused = kept->second;
-    wrappers_.erase(kept);
-  }
-  delete unused;
 }
 
 // --- Events -----------------------------------------------------------------------------------------------------------
@@ -176,32 +133,6 @@ std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle st
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
-
-template <class Api>
-void* GpuDevice<Api>::do_allocate(std::size_t bytes, MemoryKind kind) {
-  const auto current = make_current();
-  const CaptureModeScope<Api> relaxed(api_);  // beside captures of external code; the core has checked Weir's
-  void* memory = nullptr;
-  const auto result = api_.allocate(memory, bytes, kind);
-  if (result != Api::success) {
-    fail(api_, result, "Device::allocate", describe(),
-         std::to_string(bytes) + " bytes of " + std::string(to_string(kind)) + " memory: " +
-             std::string(Api::meaning(result).detail));
-  }
-  return memory;
-}
-
-template <class Api>
-MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& options) {
-  const auto current = make_current();
-  const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
-  auto own = make_native_pool(options.max_size);
-  const bool is_new = !own->was_used();
-  const auto pool = make_ptr<GpuMemoryPool<Api>>(*this, own->handle(), std::move(own));
-  add_pool(*pool);
-  if (!is_new || options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
-  return pool;
-}
 
 /// A driver has room for only so many pools, and a program may drop more than that before their frees are over. So if many
 /// have pending frees, or the driver makes no more, one of those is used again.
@@ -261,20 +192,6 @@ void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
     }
   }
   owner.admit(*this, true);
-}
-
-template <class Api>
-void GpuDevice<Api>::do_disable_peer_access(const Device& peer) {
-  auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
-  {
-    const auto current = make_current();
-    const std::lock_guard lock(mutex_);
-    if (const auto mine = std::find(enabled_peers_.begin(), enabled_peers_.end(), &owner); mine != enabled_peers_.end()) {
-      check(api_, api_.disable_peer(owner.context()), "Device::disable_peer_access", *this);
-      enabled_peers_.erase(mine);
-    }
-  }
-  owner.admit(*this, false);
 }
 
 template <class Api>

@@ -18,12 +18,12 @@ enum class GraphOwnership : std::uint8_t {
   of_capture,  ///< owned by the capture that is building it
 };
 
-/// Held while an executable is made or destroyed, while a graph is copied or destroyed, and while a template is used. CUDA's driver (580) counts what
-/// executables, their graph, its copies and graphs that have it as a child share without a lock of its own, and crashes.
-/// Recursive, because the end of a graph may end what its host functions own.
+/// Held while an executable is made or destroyed, while a graph is copied or destroyed, and while a template is used. CUDA's
+/// driver (580) counts what executables, their graph, its copies and graphs that have it as a child share without a lock of
+/// its own, and crashes. Recursive, because the end of a graph may end what its host functions own.
 template <class Api>
 std::recursive_mutex& copy_mutex() {
-  static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects end after main, too
+  static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects may end after main
   return mutex;
 }
 

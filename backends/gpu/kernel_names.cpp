@@ -18,7 +18,7 @@ constexpr std::string_view nameless = "(anonymous namespace)::";
 constexpr std::string_view integers[] = {"bool", "char", "short", "int", "long", "unsigned", "signed"};
 constexpr std::string_view floating[] = {"float", "double"};
 
-/// What is told of a parameter of that type, as a demangled name has it: "float const*".
+/// What a parameter is, by its type in a demangled name: "float const*".
 enum class ParameterKind : std::uint8_t { unknown, whole, real, pointer, pointer_to_const };
 
 ParameterKind kind_of(std::string_view type) {
@@ -77,7 +77,7 @@ std::string name_of(const std::string& symbol) {
   const std::string declaration = demangled(symbol);
   if (declaration.empty()) return kernels::normalized_name(symbol);
   std::string_view name = std::string_view(declaration).substr(0, parameters_of(declaration));
-  if (name.starts_with("void ")) name.remove_prefix(5);  // told of templates alone
+  if (name.starts_with("void ")) name.remove_prefix(5);  // only templates have their result there
   if (name.starts_with(nameless)) name.remove_prefix(nameless.size());
   return kernels::normalized_name(name);
 }

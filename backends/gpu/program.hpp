@@ -40,7 +40,7 @@ class CompilerCalls {
  public:
   CompilerCalls(const char* operation, std::string_view object);
   ~CompilerCalls();
-  /// The compiler has made a program, and so opened the libraries that it needs: their static objects are to go later, too.
+  /// The compiler has made a program, and so opened the libraries that it needs: their static objects must also go later.
   void opened() const;
   CompilerCalls(const CompilerCalls&) = delete;
   CompilerCalls& operator=(const CompilerCalls&) = delete;

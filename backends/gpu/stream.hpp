@@ -73,7 +73,16 @@ class GpuStream final : public StreamImpl {
   };
 
   /// Records an event outside captures, or makes this stream wait for it; for events of the backend's own.
-  void record_plainly(GpuEvent<Api>& event, const char* operation);
+  void record_plainly(GpuEvent<Api>& event, const char* operation) {
+    const auto handle = event.native_for_record(false);
+    if constexpr (Api::remembers_records()) {
+      const Submission submission(*this);  // no capture begins before the record is remembered
+      check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
+    } else {
+      submit(operation, [&] { return api_.EventRecord(handle, native()); });
+    }
+    event.recorded(handle);
+  }
   void wait_for(const GpuEvent<Api>& event, const char* operation);
 
   /// A capture as the driver reports it.
@@ -137,7 +146,16 @@ class GpuStream final : public StreamImpl {
       return record_in_capture(recorded, capture);
     record_plainly(recorded, "Stream::record");
   }
-  void do_record_external(Event& event, const CaptureState& capture) override;
+  void do_record_external(Event& event, const CaptureState& capture) override {
+    refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
+    // The graph owns the event: its launches record it.
+    keep_in_capture(event);
+    auto& recorded = static_cast<GpuEvent<Api>&>(event);
+    const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
+    const Submission submission(*this);
+    check(api_.record_external(handle, native()), "Stream::record_external");
+    recorded.recorded(handle);
+  }
   void do_wait(const Event& event, const CaptureState& capture) override;
   void do_wait_external(const Event& event, const CaptureState& capture) override {
     refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
@@ -183,7 +201,14 @@ class GpuStream final : public StreamImpl {
     submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
   }
   void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                  std::size_t width_bytes, std::size_t height) override;
+                  std::size_t width_bytes, std::size_t height) override {
+    // The pitch of a single row may be anything, but drivers want at least the width.
+    destination_pitch = std::max(destination_pitch, width_bytes);
+    source_pitch = std::max(source_pitch, width_bytes);
+    submit("Stream::copy_2d", [&] {
+      return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native());
+    });
+  }
   void do_copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
                     std::size_t bytes) override {
     const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
@@ -285,14 +310,30 @@ class GpuStream final : public StreamImpl {
         "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
         "after the capture has ended; the capture goes on");
   }
-  GpuEvent<Api>& waited_for();
+  GpuEvent<Api>& waited_for() {
+    if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
+      return *event;
+    auto* const made = static_cast<GpuEvent<Api>*>(device_.events().take({}).detach());
+    GpuEvent<Api>* there = nullptr;
+    if (waited_for_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
+    made->release();  // another thread has made one meanwhile
+    return *there;
+  }
   /// This stream is about to capture.
   void leave_records_behind() const noexcept {
     if constexpr (Api::remembers_records()) {
       if (native_stream_ != nullptr) native_stream_->move_records();
     }
   }
-  HostCalls& host_calls();
+  HostCalls& host_calls() {
+    if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]]
+      return *calls;
+    HostCalls* const made = HostCalls::take(errors_);
+    HostCalls* there = nullptr;
+    if (host_calls_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
+    made->close();  // another thread has made them meanwhile
+    return *there;
+  }
   void keep_in_capture(const RefCounted& object) {
     const typename Api::GraphHandle graph = capture().graph;
     object.retain();
@@ -303,7 +344,14 @@ class GpuStream final : public StreamImpl {
   template <class Function, class... Rest>
   Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
                      Rest... rest) const;
-  [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
+  [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
+    const Meaning meaning = Api::meaning_at_launch(result);
+    raise({meaning.errc, "Stream::launch", describe(),
+           "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
+               " threads and " + std::to_string(config.shared_memory_bytes) +
+               " bytes of shared memory: " + std::string(meaning.detail),
+           native_error(api_, result)});
+  }
   /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
@@ -329,7 +377,15 @@ class GpuStream final : public StreamImpl {
       event.memory().set({native_stream_, capture.id, this->capture(true).dependencies, handle, nullptr, false});
   }
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
-  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
+  /// Waits for an event that a capture recorded.
+  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
+    const Submission submission(*this);
+    auto record = event.memory().get();
+    if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+    if (!capture) leave_records_behind();
+    check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
+    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
+  }
   /// In a capture: makes this stream depend on `nodes` only.
   void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
     check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
@@ -353,7 +409,19 @@ class GpuStream final : public StreamImpl {
       check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
     return true;
   }
-  bool free_on_legacy_stream(void* memory) const;
+  /// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
+  /// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered
+  /// behind it.
+  bool free_on_legacy_stream(void* memory) const {
+    const Submission submission(*this);
+    Result usable{};
+    {
+      [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+      usable = api_.ask_legacy_stream();
+    }
+    if (usable != Api::success && !Api::is_shut_down(usable)) return is_freed(usable);
+    return is_freed(api_.free_async(memory, api_.legacy_stream()));
+  }
   void check_memory_operation(Result result, const char* operation) const;
   void batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture);
 

@@ -150,18 +150,6 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   return false;
 }
 
-template <class Api>
-void GpuStream<Api>::record_plainly(GpuEvent<Api>& event, const char* operation) {
-  const auto handle = event.native_for_record(false);
-  if constexpr (Api::remembers_records()) {
-    const Submission submission(*this);  // no capture begins before the record is remembered
-    check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
-  } else {
-    submit(operation, [&] { return api_.EventRecord(handle, native()); });
-  }
-  event.recorded(handle);
-}
-
 /// Waits for an event that was recorded outside captures.
 template <class Api>
 void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation) {
@@ -180,18 +168,6 @@ void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation)
   }
 }
 
-template <class Api>
-void GpuStream<Api>::do_record_external(Event& event, const CaptureState& capture) {
-  refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
-  // The graph owns the event: its launches record it.
-  keep_in_capture(event);
-  auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
-  const Submission submission(*this);
-  check(api_.record_external(handle, native()), "Stream::record_external");
-  recorded.recorded(handle);
-}
-
 /// In a capture: adds `nodes` to what this stream depends on.
 template <class Api>
 void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
@@ -201,17 +177,6 @@ void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& node
   constexpr unsigned add = 0;  // for both vendors
   if (!missing.empty())
     check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
-}
-
-/// Waits for an event that a capture recorded.
-template <class Api>
-void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
-  const Submission submission(*this);
-  auto record = event.memory().get();
-  if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
-  if (!capture) leave_records_behind();
-  check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
-  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
 }
 
 template <class Api>
@@ -253,29 +218,7 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
   }
 }
 
-template <class Api>
-GpuEvent<Api>& GpuStream<Api>::waited_for() {
-  if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
-    return *event;
-  auto* const made = static_cast<GpuEvent<Api>*>(device_.events().take({}).detach());
-  GpuEvent<Api>* there = nullptr;
-  if (waited_for_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
-  made->release();  // another thread has made one meanwhile
-  return *there;
-}
-
 // --- Host work --------------------------------------------------------------------------------------------------------
-
-template <class Api>
-HostCalls& GpuStream<Api>::host_calls() {
-  if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]]
-    return *calls;
-  HostCalls* const made = HostCalls::take(errors_);
-  HostCalls* there = nullptr;
-  if (host_calls_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
-  made->close();  // another thread has made them meanwhile
-  return *there;
-}
 
 template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
@@ -394,16 +337,6 @@ typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, c
   // The driver reads the array of addresses and does not change it.
   return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
                   config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
-}
-
-template <class Api>
-void GpuStream<Api>::launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
-  const Meaning meaning = Api::meaning_at_launch(result);
-  raise({meaning.errc, "Stream::launch", describe(),
-         "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
-             " threads and " + std::to_string(config.shared_memory_bytes) +
-             " bytes of shared memory: " + std::string(meaning.detail),
-         native_error(api_, result)});
 }
 
 }  // namespace weir::gpu

@@ -13,17 +13,6 @@ namespace weir::gpu {
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
 
-template <class Api>
-void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source,
-                                std::size_t source_pitch, std::size_t width_bytes, std::size_t height) {
-  // The pitch of a single row may be anything, but drivers want at least the width.
-  destination_pitch = std::max(destination_pitch, width_bytes);
-  source_pitch = std::max(source_pitch, width_bytes);
-  submit("Stream::copy_2d", [&] {
-    return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native());
-  });
-}
-
 // --- Stream-ordered memory --------------------------------------------------------------------------------------------
 
 template <class Api>
@@ -78,21 +67,6 @@ template <class Api>
   const CaptureModeScope<Api> relaxed(api_);
   const Result result = submitted(free);
   return result == Api::success || is_freed(result);
-}
-
-/// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
-/// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered behind
-/// it.
-template <class Api>
-bool GpuStream<Api>::free_on_legacy_stream(void* memory) const {
-  const Submission submission(*this);
-  Result usable{};
-  {
-    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-    usable = api_.ask_legacy_stream();
-  }
-  if (usable != Api::success && !Api::is_shut_down(usable)) return is_freed(usable);
-  return is_freed(api_.free_async(memory, api_.legacy_stream()));
 }
 
 // --- Memory operations ------------------------------------------------------------------------------------------------

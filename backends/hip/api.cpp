@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backends/gpu/free_list.hpp"
+#include "core/free_list.hpp"
 #include "backends/hip/api_private.hpp"
 
 namespace weir::hip {
@@ -101,8 +101,8 @@ struct CallbackAsFunction {
   void* data = nullptr;
   CallbackAsFunction* next_spent = nullptr;
 
-  static gpu::FreeList<CallbackAsFunction>& spent_calls() {
-    static auto* const calls = new gpu::FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
+  static FreeList<CallbackAsFunction>& spent_calls() {
+    static auto* const calls = new FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
     return *calls;
   }
   static CallbackAsFunction* take(void (*function)(void*), void* data) {

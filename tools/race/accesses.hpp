@@ -25,7 +25,7 @@ class Accesses {
   void judge_end(const Block& block, const Access& access, std::string_view awaited);
   /// Forgets the accesses of an operation that was not made.
   void withdraw(std::uint64_t operation, std::uintptr_t address);
-  /// Judges the pairs whose waits are over. At exit the others are dropped, too: where a wait stayed open, the host or a
+  /// Judges the pairs whose waits are over. At exit the others are dropped: where a wait stayed open, the host or a
   /// kernel ended it, in an order that is not known here.
   void settle(bool is_exit);
 

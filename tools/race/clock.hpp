@@ -93,8 +93,8 @@ inline void Clock::settle() {
   }
 }
 
-/// What comes before two points of which either may be the one that counts. Where a wait is open it is not known: then the
-/// result has a wait that nothing ends.
+/// What comes before both of two points, of which only one counts, and it is not known which. If a wait is open in either,
+/// the result has a wait that never ends.
 inline Clock common(Clock a, Clock b) {
   a.settle();
   b.settle();

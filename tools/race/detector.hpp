@@ -18,7 +18,7 @@
 /// The stream sanitizer: finds operations that touch the same memory, of which one writes, and that nothing orders.
 ///
 /// Every stream is a lane of a vector clock, and the host is one more (streams.hpp). Values that streams write and wait for
-/// order them, too (values.hpp). Each access to memory is judged against those before it (accesses.hpp). Captured operations
+/// also order them (values.hpp). Each access to memory is judged against those before it (accesses.hpp). Captured operations
 /// have clocks of their own, by which a graph is checked once (graphs.hpp); a launch is then one operation of its stream
 /// that touches what all nodes touch.
 namespace weir::race {

@@ -60,7 +60,7 @@ std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock
   return since.empty() ? nullptr : since.front();
 }
 
-/// Whether all that races with `before` from now on races with `access`, too.
+/// Whether whatever races with `before` from now on also races with `access`.
 bool stands_for(const Access& access, const Access& before, const Clock& clock) {
   bool open = false;
   return access.region.contains(before.region) && (access.writes || !before.writes) &&

@@ -10,7 +10,7 @@
 
 #include "tools/race/memory.hpp"
 
-/// What is told of races.
+/// Reports of races.
 namespace weir::race {
 
 struct Options {
@@ -24,7 +24,7 @@ Options read_options();
 
 enum class Fault : std::uint8_t { race, use_after_free };
 
-/// Tells each pair of places once, on standard error, and writes all to a file at the end. Not thread-safe.
+/// Reports each pair of places once, on standard error, and writes all of them to a file at the end. Not thread-safe.
 class Report {
  public:
   explicit Report(Options options) : options_(std::move(options)) {}

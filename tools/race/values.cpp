@@ -10,7 +10,7 @@
 namespace weir::race {
 namespace {
 
-// Of one value, so many writes are known, and so many waits that no write is known to end. Clocks have all those in them.
+// Writes kept for one value, and waits for it that no write is known to end. Clocks refer to all of those.
 constexpr std::size_t most_writes = 4096, most_waiters = 1024;
 
 bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
@@ -67,14 +67,14 @@ void Values::write(const MemoryOperation& operation, const Point& point, const C
   });
 }
 
-/// The writes of which any may have ended that wait, which `clock` comes before.
+/// The writes that may have ended the wait, at most one for each lane. `clock`: what comes before the wait.
 std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operation, Value& value, const Clock& clock,
                                                   Report& report) {
   const auto first_behind = [](std::deque<Write>& list, std::uint64_t number) {
     return std::upper_bound(list.begin(), list.end(), number,
                             [](std::uint64_t last, const Write& write) { return last < write.point.number; });
   };
-  // Of each lane, the last write that surely comes before the wait: the writes before that one are written over.
+  // For each lane, the last write that surely comes before the wait: it has overwritten those before it.
   std::vector<Write*> known;
   for (auto& [lane, writes] : value.writes) {
     const auto behind = first_behind(writes.list, clock.at(lane));
@@ -82,7 +82,7 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     known.push_back(&*std::prev(behind));
     known.back()->clock.settle();
   }
-  // Of each lane, the first write that may end the wait. What comes before that one comes before the later ones, too.
+  // For each lane, the first write that may end the wait. What comes before it also comes before the later ones.
   std::vector<const Write*> ends;
   for (auto& [lane, writes] : value.writes) {
     auto write = writes.list.begin();

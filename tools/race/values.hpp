@@ -19,8 +19,8 @@ MemoryAccess memory_of(const MemoryOperation& operation) noexcept;
 /// Values that streams write and wait for, by their addresses: those of all streams that run, or those of one capture.
 class Values {
  public:
-  /// `point` and `clock`: of the operation. A wait joins into `clock` what comes before the write that ends it. Returns
-  /// false for a wait of which it is not known what ends it.
+  /// `point` and `clock`: of the operation. A wait joins the clock of the write that ends it into `clock`. Returns false for
+  /// a wait if that write is not known.
   bool operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report);
   /// The values there are written over by something else, so that no later wait is for them.
   void forget(const Region& region);

@@ -17,7 +17,7 @@ class AsymmetricLock {
   void enter() noexcept {
     for (;;) {
       inside_.store(true, std::memory_order_relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // `close` makes the processor keep this order, too
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // `close` makes the processor keep this order
       if (!closed_.load(std::memory_order_acquire)) [[likely]]
         return;
       inside_.store(false, std::memory_order_release);

@@ -5,11 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <utility>
 
-#include "core/spin_lock.hpp"
+#include "core/free_list.hpp"
 
 namespace weir::host {
 namespace {
@@ -187,29 +186,16 @@ class alignas(64) Loop final : public Runnable {
   static std::uint64_t unfinished(std::uint64_t state) noexcept { return state % one_owner; }
 
   // Loops are reused, so that launches do not allocate.
-  static SpinLock& free_lock() noexcept {
-    static SpinLock lock;
-    return lock;
-  }
-  static Loop*& free_list() noexcept {
-    static Loop* list = nullptr;
-    return list;
+  friend class FreeList<Loop>;
+  static FreeList<Loop>& spent_loops() noexcept {
+    static constinit FreeList<Loop> loops;
+    return loops;
   }
   static Loop* take() {
-    {
-      std::lock_guard lock(free_lock());
-      if (Loop* const loop = free_list()) {
-        free_list() = loop->next_free_;
-        return loop;
-      }
-    }
-    return new (std::nothrow) Loop;
+    Loop* const loop = spent_loops().take();
+    return loop != nullptr ? loop : new (std::nothrow) Loop;
   }
-  void put_back() noexcept {
-    std::lock_guard lock(free_lock());
-    next_free_ = free_list();
-    free_list() = this;
-  }
+  void put_back() noexcept { spent_loops().give_back(this); }
 
   // What helpers read, with the base class in one cache line.
   Divisible* work_ = nullptr;
@@ -224,7 +210,7 @@ class alignas(64) Loop final : public Runnable {
 
   std::uint32_t starter_ = 0;
   std::uint32_t helpers_left_ = 0;  // to be called from the pool, each by the one before
-  Loop* next_free_ = nullptr;
+  Loop* next_spent = nullptr;
   // Pieces that are not finished, and owners above them.
   static constexpr std::uint64_t one_owner = std::uint64_t{1} << 48;
   alignas(64) std::atomic<std::uint64_t> state_{0};

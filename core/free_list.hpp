@@ -6,7 +6,7 @@
 
 #include "core/spin_lock.hpp"
 
-namespace weir::gpu {
+namespace weir {
 
 /// A stack of spent objects, which all threads share. `T` has a member `T* next_spent`.
 template <class T>
@@ -29,4 +29,4 @@ class FreeList {
   T* top_ = nullptr;
 };
 
-}  // namespace weir::gpu
+}  // namespace weir
