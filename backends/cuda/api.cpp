@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/api.hpp"
 
+#include <bit>
 #include <cstring>
 #include <thread>
 
@@ -180,34 +181,28 @@ Api::Result Api::set_access_policy_window(StreamHandle stream, const AccessPolic
 
 // --- Between processes ------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(CUipcEventHandle) == sizeof(InterprocessHandle) &&
-              sizeof(CUipcMemHandle) == sizeof(InterprocessHandle));
-
 Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
   CUipcEventHandle native;
   const CUresult result = IpcGetEventHandle(&native, event);
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::event_from_handle(const InterprocessHandle& handle, EventHandle& event) const {
-  CUipcEventHandle native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
-  return IpcOpenEventHandle(&event, native);
+  return IpcOpenEventHandle(&event, std::bit_cast<CUipcEventHandle>(handle));
 }
 
 Api::Result Api::memory_to_handle(void* memory, InterprocessHandle& handle) const {
   CUipcMemHandle native;
   const CUresult result = IpcGetMemHandle(&native, device_address(memory));
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& memory) const {
-  CUipcMemHandle native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
   CUdeviceptr address = 0;
-  const CUresult result = IpcOpenMemHandle(&address, native, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  const CUresult result =
+      IpcOpenMemHandle(&address, std::bit_cast<CUipcMemHandle>(handle), CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   memory = reinterpret_cast<void*>(address);
   return result;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
+#include <bit>
 #include <cstring>
 
-#include "core/free_list.hpp"
 #include "backends/hip/api_private.hpp"
+#include "core/free_list.hpp"
 
 namespace weir::hip {
 
@@ -171,34 +172,27 @@ Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const 
 
 // --- Between processes ------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(hipIpcEventHandle_t) == sizeof(InterprocessHandle) &&
-              sizeof(hipIpcMemHandle_t) == sizeof(InterprocessHandle));
-
 Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
   hipIpcEventHandle_t native;
   const Result result = IpcGetEventHandle(&native, event);
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::event_from_handle(const InterprocessHandle& handle, EventHandle& event) const {
-  hipIpcEventHandle_t native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
-  return IpcOpenEventHandle(&event, native);
+  return IpcOpenEventHandle(&event, std::bit_cast<hipIpcEventHandle_t>(handle));
 }
 
 Api::Result Api::memory_to_handle(void* memory, InterprocessHandle& handle) const {
   hipIpcMemHandle_t native;
   const Result result = IpcGetMemHandle(&native, memory);
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& memory) const {
-  hipIpcMemHandle_t native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
   // hipIpcMemLazyEnablePeerAccess: 0 up to 5.7 and 1 since, and any other number is refused.
-  return IpcOpenMemHandle(&memory, native, release_ < 600 ? 0 : 1);
+  return IpcOpenMemHandle(&memory, std::bit_cast<hipIpcMemHandle_t>(handle), release_ < 600 ? 0 : 1);
 }
 
 // --- Fills ------------------------------------------------------------------------------------------------------------
