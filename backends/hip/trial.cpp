@@ -33,7 +33,7 @@ class Trial {
     if (memory_ != nullptr) (void)api_.Free(memory_);
   }
 
-  void run() {
+  void probe() {
     if (api_.Malloc(&memory_, bytes) != hipSuccess) return;
     if (api_.StreamCreateWithPriority(&stream_, Api::stream_non_blocking, Api::usual_priority()) != hipSuccess) return;
     if (has(Feature::graph_capture)) capture();
@@ -272,7 +272,7 @@ void Api::try_out() {
     const Current current(*this, DeviceContext{ordinal}, std::nothrow);
     if (current.result() != success) return;  // else another device would be tried
     const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
-    Trial(*this, after, ordinal).run();
+    Trial(*this, after, ordinal).probe();
   }
   for (const Feature feature : all_features()) {
     if (before.supports(feature) && !after.supports(feature)) tried_.emplace_back(feature, after.state(feature).reason);

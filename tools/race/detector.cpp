@@ -1,315 +1,348 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/race/detector.hpp"
-
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "tools/model/process_memory.hpp"
+#include "tools/model/step.hpp"
+#include "tools/race/accesses.hpp"
+#include "tools/race/graphs.hpp"
+#include "tools/race/report.hpp"
+#include "tools/race/streams.hpp"
 #include "weir/device.hpp"
 #include "weir/event.hpp"
 #include "weir/plugin/support.hpp"
+#include "weir/plugin/tool.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
+/// The stream sanitizer: finds operations that touch the same memory, of which one writes, and that nothing orders.
+///
+/// Every stream is a lane of a vector clock, and the host is one more (streams.hpp). Values that streams write and wait for
+/// also order them (values.hpp). Each access to memory is judged against those before it (accesses.hpp). Captured operations
+/// have clocks of their own, by which a graph is checked once (graphs.hpp); a launch is then one operation of its stream
+/// that touches what all nodes touch.
 namespace weir::race {
 namespace {
 
 // Host functions that were enqueued, and those of graphs, which may run again.
 constexpr std::size_t most_functions = 65536;
 
-}  // namespace
+class Detector final : public Tool {
+ public:
+  explicit Detector(Options options) : report_(std::move(options)) {}
 
-// --- What the program does --------------------------------------------------------------------------------------------
-
-void Detector::before(const Operation& operation) {
-  const std::lock_guard lock(mutex_);
-  if (operation.stream != nullptr && traits_of(operation.kind).is_in_order) {
-    if (operation.capture != 0) {
-      graphs_.add(operation);
-    } else {
-      submit(operation);
+  void before(const Operation& operation) override {
+    const std::lock_guard lock(mutex_);
+    if (operation.stream != nullptr && traits_of(operation.kind).is_in_order) {
+      if (operation.capture != 0) {
+        graphs_.add(operation);
+      } else {
+        submit(operation);
+      }
+      return;
     }
-    return;
-  }
-  switch (operation.kind) {
-    case OperationKind::free: free(operation); break;
-    case OperationKind::synchronize:
-    case OperationKind::query: awaited_[operation.id] = awaited_by(operation); break;
-    case OperationKind::host_access:
-    case OperationKind::host_copy: access_by_host(operation); break;
-    case OperationKind::unregister_host: unregister(operation); break;
-    default: break;
-  }
-}
-
-void Detector::after(const Operation& operation) noexcept try {
-  bool is_blocking = true;
-  if (operation.kind == OperationKind::create_stream && operation.stream != nullptr) {
-    is_blocking = !operation.stream->is_non_blocking();  // may ask the driver, so outside the lock
-  }
-  const std::lock_guard lock(mutex_);
-  if (operation.has_failed && operation.stream != nullptr && traits_of(operation.kind).is_in_order) withdraw(operation);
-  graphs_.note(operation);
-  switch (operation.kind) {
-    case OperationKind::create_stream:
-      if (operation.stream != nullptr) streams_.add(operation, is_blocking);
-      break;
-    case OperationKind::synchronize:
-    case OperationKind::query: {
-      const auto waited = awaited_.extract(operation.id);
-      if (waited.empty() || operation.has_failed) break;
-      if (operation.kind == OperationKind::synchronize || operation.is_complete) streams_.host_learns(waited.mapped());
-      break;
+    switch (operation.kind) {
+      case OperationKind::free: free(operation); break;
+      case OperationKind::synchronize:
+      case OperationKind::query: awaited_[operation.id] = awaited_by(operation); break;
+      case OperationKind::host_access:
+      case OperationKind::host_copy: access_by_host(operation); break;
+      case OperationKind::unregister_host: unregister(operation); break;
+      default: break;
     }
-    case OperationKind::allocate: allocate(operation); break;
-    case OperationKind::register_host:
-      if (!operation.has_failed) add_foreign(operation, true);
-      break;
-    case OperationKind::module_global: add_foreign(operation, false); break;
-    case OperationKind::instantiate:
-      if (!operation.has_failed) launched_.erase(operation.exec);
-      break;
-    default: break;
   }
-} catch (const std::exception& error) {
-  support::log(support::LogLevel::error, "race: ", error.what());
-}
 
-/// Whoever learns from the function that it runs knows that all before it is done.
-void Detector::begin_host_function(std::uint64_t operation) noexcept try {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = functions_.find(operation); found != functions_.end()) streams_.host_learns(found->second.clock);
-} catch (const std::exception& error) {
-  support::log(support::LogLevel::error, "race: ", error.what());
-}
+  void after(const Operation& operation) noexcept override try {
+    bool is_blocking = true;
+    if (operation.kind == OperationKind::create_stream && operation.stream != nullptr) {
+      is_blocking = !operation.stream->is_non_blocking();  // may ask the driver, so outside the lock
+    }
+    const std::lock_guard lock(mutex_);
+    if (operation.has_failed && operation.stream != nullptr && traits_of(operation.kind).is_in_order) withdraw(operation);
+    graphs_.note(operation);
+    switch (operation.kind) {
+      case OperationKind::create_stream:
+        if (operation.stream != nullptr) streams_.add(operation, is_blocking);
+        break;
+      case OperationKind::synchronize:
+      case OperationKind::query: {
+        const auto waited = awaited_.extract(operation.id);
+        if (waited.empty() || operation.has_failed) break;
+        if (operation.kind == OperationKind::synchronize || operation.is_complete) streams_.host_learns(waited.mapped());
+        break;
+      }
+      case OperationKind::allocate: allocate(operation); break;
+      case OperationKind::register_host:
+        if (!operation.has_failed) add_foreign(operation, true);
+        break;
+      case OperationKind::module_global: add_foreign(operation, false); break;
+      case OperationKind::instantiate:
+        if (!operation.has_failed) launched_.erase(operation.exec);
+        break;
+      default: break;
+    }
+  } catch (const std::exception& error) {
+    support::log(support::LogLevel::error, "race: ", error.what());
+  }
 
-void Detector::end_host_function(std::uint64_t operation) noexcept {
-  const std::lock_guard lock(mutex_);
-  const auto found = functions_.find(operation);
-  if (found != functions_.end() && !found->second.in_graph) functions_.erase(found);
-}
+  /// Whoever learns from the function that it runs knows that all before it is done.
+  void begin_host_function(std::uint64_t operation) noexcept override try {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = functions_.find(operation); found != functions_.end()) streams_.host_learns(found->second.clock);
+  } catch (const std::exception& error) {
+    support::log(support::LogLevel::error, "race: ", error.what());
+  }
 
-int Detector::finish() noexcept {
-  const std::lock_guard lock(mutex_);
-  accesses_.settle(true);
-  return report_.finish();
-}
+  void end_host_function(std::uint64_t operation) noexcept override {
+    const std::lock_guard lock(mutex_);
+    const auto found = functions_.find(operation);
+    if (found != functions_.end() && !found->second.in_graph) functions_.erase(found);
+  }
 
-/// What is known to be done when that wait of the host's is over.
-Clock Detector::awaited_by(const Operation& operation) {
-  if (operation.event != nullptr) {
+  int finish() noexcept override {
+    const std::lock_guard lock(mutex_);
+    accesses_.settle(true);
+    return report_.finish();
+  }
+
+ private:
+  /// A host function that is enqueued: what comes before it.
+  struct Function {
+    Point point;
+    Clock clock;
+    std::string where;  ///< its stream
+    bool in_graph = false;
+  };
+
+  /// Work, or an order, that is submitted to a stream and runs.
+  void submit(const Operation& operation) {
+    StreamState& state = streams_.submit(operation);
+    switch (operation.kind) {
+      case OperationKind::record: events_[operation.event] = {state.clock, state.lane}; return;
+      case OperationKind::wait_event: return wait_for_event(operation, state);
+      case OperationKind::wait_stream: return wait_for_stream(operation, state);
+      default: break;
+    }
+    graphs_.leave(operation.stream_key);
+    const Point point = state.clock.advance(state.lane);
+    switch (operation.kind) {
+      case OperationKind::allocate: return;  // `after` has the address
+      case OperationKind::free: return free(operation);
+      case OperationKind::launch_graph: return launch_graph(operation, state, point);
+      case OperationKind::host_function:
+      case OperationKind::callback: return add_function(operation.id, {point, state.clock, model::place_of(operation)});
+      default: break;
+    }
+    const OperationTraits traits = traits_of(operation.kind);
+    if (!traits.reads && !traits.writes) return;
+    StepPtr step;
+    const auto the_step = [&]() -> const StepPtr& { return step ? step : step = steps_.make(operation); };
+    for (const MemoryOperation& each : operation.memory_operations) {
+      accesses_.values().operate(each, point, state.clock, report_);
+      if (each.is_write()) touch(memory_of(each), point, the_step(), state.clock, Toucher::value);
+    }
+    for (const MemoryAccess& memory : operation.accesses) {
+      if (operation.kind == OperationKind::copy) forget_if_pageable(memory.address);
+      touch(memory, point, the_step(), state.clock);
+    }
+  }
+
+  void wait_for_event(const Operation& operation, StreamState& state) {
+    if (!operation.event->is_recorded()) return;  // what is known is of an event that was there before
     const auto found = events_.find(operation.event);
-    if (!operation.event->is_recorded() || (found != events_.end() && found->second.is_captured())) return {};
-    return found != events_.end() ? found->second.clock : streams_.everything();  // other code has recorded it
-  }
-  if (operation.stream == nullptr) return streams_.all_of(*operation.device);
-  StreamState& state = streams_.of(operation);
-  streams_.order_against_default_stream(state);
-  return state.clock;
-}
-
-// --- Streams ----------------------------------------------------------------------------------------------------------
-
-/// Work, or an order, that is submitted to a stream and runs.
-void Detector::submit(const Operation& operation) {
-  StreamState& state = streams_.submit(operation);
-  switch (operation.kind) {
-    case OperationKind::record: events_[operation.event] = {state.clock, state.lane}; return;
-    case OperationKind::wait_event: return wait_for_event(operation, state);
-    case OperationKind::wait_stream: return wait_for_stream(operation, state);
-    default: break;
-  }
-  graphs_.leave(operation.stream_key);
-  const Point point = state.clock.advance(state.lane);
-  switch (operation.kind) {
-    case OperationKind::allocate: return;  // `after` has the address
-    case OperationKind::free: return free(operation);
-    case OperationKind::launch_graph: return launch_graph(operation, state, point);
-    case OperationKind::host_function:
-    case OperationKind::callback: return add_function(operation.id, {point, state.clock, model::place_of(operation)});
-    default: break;
-  }
-  const OperationTraits traits = traits_of(operation.kind);
-  if (!traits.reads && !traits.writes) return;
-  StepPtr step;
-  const auto the_step = [&]() -> const StepPtr& { return step ? step : step = steps_.make(operation); };
-  for (const MemoryOperation& each : operation.memory_operations) {
-    accesses_.values().operate(each, point, state.clock, report_);
-    if (each.is_write()) touch(memory_of(each), point, the_step(), state.clock, Toucher::value);
-  }
-  for (const MemoryAccess& memory : operation.accesses) {
-    if (operation.kind == OperationKind::copy) forget_if_pageable(memory.address);
-    touch(memory, point, the_step(), state.clock);
-  }
-}
-
-void Detector::wait_for_event(const Operation& operation, StreamState& state) {
-  if (!operation.event->is_recorded()) return;  // what is known is of an event that was there before
-  const auto found = events_.find(operation.event);
-  if (found == events_.end()) {
-    state.clock.join(streams_.everything());  // other code has recorded it, behind whatever it was
-  } else if (!graphs_.join(operation)) {
-    state.wait_for(found->second.clock, found->second.lane);
-  }
-}
-
-void Detector::wait_for_stream(const Operation& operation, StreamState& state) {
-  if (graphs_.join(operation)) return;
-  StreamState& other = streams_.of(operation.awaited);
-  streams_.order_against_default_stream(other);
-  state.wait_for(other.clock, other.lane);
-}
-
-void Detector::launch_graph(const Operation& operation, StreamState& state, const Point& point) {
-  const std::vector<Node>* const nodes = graphs_.nodes_of(operation);
-  if (nodes == nullptr) return;
-  Clock& last_launch = launched_[operation.exec];
-  state.clock.join(last_launch);  // launches of one executable run one after another
-  for (const Node& node : *nodes) {
-    for (const Event* const awaited : node.awaited) {
-      const auto event = events_.find(awaited);
-      if (event != events_.end() && !event->second.is_captured()) state.clock.join(event->second.clock);
+    if (found == events_.end()) {
+      state.clock.join(streams_.everything());  // other code has recorded it, behind whatever it was
+    } else if (!graphs_.join(operation)) {
+      state.wait_for(found->second.clock, found->second.lane);
     }
   }
-  for (const Node& node : *nodes) {
-    for (const MemoryOperation& each : node.memory_operations) accesses_.values().operate(each, point, state.clock, report_);
+
+  void wait_for_stream(const Operation& operation, StreamState& state) {
+    if (graphs_.join(operation)) return;
+    StreamState& other = streams_.of(operation.awaited);
+    streams_.order_against_default_stream(other);
+    state.wait_for(other.clock, other.lane);
   }
-  const StepPtr step = steps_.make(operation);
-  const std::shared_ptr<const Clock> clock = kept(state.clock);
-  for (const Node& node : *nodes) {
-    for (Access access : node.accesses) {
-      access.launch = step;
-      access.point = point;
-      access.clock = clock;
-      accesses_.touch(std::move(access), state.clock);
+
+  void launch_graph(const Operation& operation, StreamState& state, const Point& point) {
+    const std::vector<Node>* const nodes = graphs_.nodes_of(operation);
+    if (nodes == nullptr) return;
+    Clock& last_launch = launched_[operation.exec];
+    state.clock.join(last_launch);  // launches of one executable run one after another
+    for (const Node& node : *nodes) {
+      for (const Event* const awaited : node.awaited) {
+        const auto event = events_.find(awaited);
+        if (event != events_.end() && !event->second.is_captured()) state.clock.join(event->second.clock);
+      }
     }
-    for (const std::uint64_t function : node.host_functions) add_function(function, {point, state.clock, step->where, true});
-    for (const Event* const recorded : node.recorded) events_[recorded] = {state.clock, state.lane};
-  }
-  last_launch = state.clock;
-}
-
-/// An operation that was refused, by the driver or by another tool, has touched nothing.
-void Detector::withdraw(const Operation& operation) {
-  functions_.erase(operation.id);
-  if (operation.capture != 0) return graphs_.withdraw(operation);
-  const auto forget = [&](const void* address) { accesses_.withdraw(operation.id, model::number_of(address)); };
-  for (const MemoryAccess& memory : operation.accesses) forget(memory.address);
-  for (const MemoryOperation& each : operation.memory_operations) forget(each.address);
-  const std::vector<Node>* const nodes = graphs_.nodes_of(operation);
-  if (nodes == nullptr) return;
-  for (const Node& node : *nodes) {
-    for (const Access& access : node.accesses) accesses_.withdraw(operation.id, access.region.begin);
-  }
-}
-
-void Detector::add_function(std::uint64_t operation, Function function) {
-  if (functions_.size() >= most_functions) {
-    functions_.erase(functions_.begin());
-    report_.add_limit(fmt::format("more than {} host functions have not run, and the first are forgotten", most_functions));
-  }
-  functions_[operation] = std::move(function);
-}
-
-// --- Memory -----------------------------------------------------------------------------------------------------------
-
-/// A copy, if what comes later may come before it: where waits are open, and where a host function will touch memory when it
-/// runs.
-std::shared_ptr<const Clock> Detector::kept(const Clock& clock) const {
-  return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
-}
-
-void Detector::touch(const MemoryAccess& memory, const Point& point, const StepPtr& step, const Clock& clock, Toucher by) {
-  Access access = make_access(memory, point, step, by);
-  access.clock = kept(clock);
-  accesses_.touch(std::move(access), clock);
-}
-
-void Detector::access_by_host(const Operation& operation) {
-  if (operation.host_function != 0) {
-    const auto found = functions_.find(operation.host_function);
-    if (found == functions_.end()) return;
-    const Function& function = found->second;
-    const StepPtr step = steps_.make(operation, operation.name, function.where + " (in its host function)");
-    for (const MemoryAccess& memory : operation.accesses)
-      touch(memory, function.point, step, function.clock, Toucher::watcher);
-    return;
-  }
-  const Point point = streams_.advance_host();
-  const StepPtr step = steps_.make(operation, operation.name, "the host");
-  for (const MemoryAccess& memory : operation.accesses) touch(memory, point, step, streams_.host(), Toucher::watcher);
-}
-
-void Detector::allocate(const Operation& operation) {
-  if (operation.has_failed || operation.accesses.empty()) return;
-  const MemoryAccess& memory = operation.accesses.front();
-  const std::uintptr_t begin = model::number_of(memory.address);
-  const StepPtr step = steps_.make(operation);
-  Block& block = accesses_.memory().add({begin, begin + memory.bytes, step});
-  if (operation.stream == nullptr) return;
-  if (operation.capture != 0) return graphs_.add_allocation(operation, step);
-  const StreamState& state = streams_.of(operation);
-  block.accesses.push_back(make_access(memory, state.now(), step));
-  block.accesses.back().clock = kept(state.clock);
-}
-
-/// Memory that Weir has not allocated, where none is known: registered memory, a variable of a module.
-void Detector::add_foreign(const Operation& operation, bool replaces_freed) {
-  for (const MemoryAccess& memory : operation.accesses) {
-    const std::uintptr_t begin = model::number_of(memory.address);
-    const Block* const block = accesses_.memory().find(begin);
-    if (block == nullptr || (replaces_freed && block->freed))
-      accesses_.memory().add({begin, begin + memory.bytes, steps_.make(operation)});
-  }
-}
-
-void Detector::free(const Operation& operation) {
-  for (const MemoryAccess& memory : operation.accesses) {
-    Block* const block = accesses_.memory().find(model::number_of(memory.address));
-    if (block == nullptr) continue;
+    for (const Node& node : *nodes) {
+      for (const MemoryOperation& each : node.memory_operations)
+        accesses_.values().operate(each, point, state.clock, report_);
+    }
     const StepPtr step = steps_.make(operation);
-    if (operation.stream != nullptr) {
-      const StreamState& state = streams_.of(operation);
-      Access access = make_access(memory, state.now(), step);
-      access.clock = kept(state.clock);
-      accesses_.touch(std::move(access), state.clock, true);
-      block->freed = step;
-      block->freed_at = state.now();
-      continue;
+    const std::shared_ptr<const Clock> clock = kept(state.clock);
+    for (const Node& node : *nodes) {
+      for (Access access : node.accesses) {
+        access.launch = step;
+        access.point = point;
+        access.clock = clock;
+        accesses_.touch(std::move(access), state.clock);
+      }
+      for (const std::uint64_t function : node.host_functions)
+        add_function(function, {point, state.clock, step->where, true});
+      for (const Event* const recorded : node.recorded) events_[recorded] = {state.clock, state.lane};
     }
-    // The free waits for work of the memory's own device, and no other.
-    accesses_.judge_end(*block, make_access(memory, streams_.advance_host(), step), step->device);
-    accesses_.memory().remove(block->begin);
+    last_launch = state.clock;
   }
-}
 
-/// It waits for nothing.
-void Detector::unregister(const Operation& operation) {
-  for (const MemoryAccess& memory : operation.accesses) {
+  /// An operation that was refused, by the driver or by another tool, has touched nothing.
+  void withdraw(const Operation& operation) {
+    functions_.erase(operation.id);
+    if (operation.capture != 0) return graphs_.withdraw(operation);
+    const auto forget = [&](const void* address) { accesses_.withdraw(operation.id, model::number_of(address)); };
+    for (const MemoryAccess& memory : operation.accesses) forget(memory.address);
+    for (const MemoryOperation& each : operation.memory_operations) forget(each.address);
+    const std::vector<Node>* const nodes = graphs_.nodes_of(operation);
+    if (nodes == nullptr) return;
+    for (const Node& node : *nodes) {
+      for (const Access& access : node.accesses) accesses_.withdraw(operation.id, access.region.begin);
+    }
+  }
+
+  /// What is known to be done when that wait of the host's is over.
+  Clock awaited_by(const Operation& operation) {
+    if (operation.event != nullptr) {
+      const auto found = events_.find(operation.event);
+      if (!operation.event->is_recorded() || (found != events_.end() && found->second.is_captured())) return {};
+      return found != events_.end() ? found->second.clock : streams_.everything();  // other code has recorded it
+    }
+    if (operation.stream == nullptr) return streams_.all_of(*operation.device);
+    StreamState& state = streams_.of(operation);
+    streams_.order_against_default_stream(state);
+    return state.clock;
+  }
+
+  void touch(const MemoryAccess& memory, const Point& point, const StepPtr& step, const Clock& clock,
+             Toucher by = Toucher::work) {
+    Access access = make_access(memory, point, step, by);
+    access.clock = kept(clock);
+    accesses_.touch(std::move(access), clock);
+  }
+
+  void access_by_host(const Operation& operation) {
+    if (operation.host_function != 0) {
+      const auto found = functions_.find(operation.host_function);
+      if (found == functions_.end()) return;
+      const Function& function = found->second;
+      const StepPtr step = steps_.make(operation, operation.name, function.where + " (in its host function)");
+      for (const MemoryAccess& memory : operation.accesses)
+        touch(memory, function.point, step, function.clock, Toucher::watcher);
+      return;
+    }
+    const Point point = streams_.advance_host();
+    const StepPtr step = steps_.make(operation, operation.name, "the host");
+    for (const MemoryAccess& memory : operation.accesses) touch(memory, point, step, streams_.host(), Toucher::watcher);
+  }
+
+  void allocate(const Operation& operation) {
+    if (operation.has_failed || operation.accesses.empty()) return;
+    const MemoryAccess& memory = operation.accesses.front();
     const std::uintptr_t begin = model::number_of(memory.address);
-    const Block* const block = accesses_.memory().find(begin);
-    if (block == nullptr) continue;
-    const StepPtr step = steps_.make(operation, "the end of a HostRegistration", "the host");
-    accesses_.judge_end(*block, make_access(memory, streams_.advance_host(), step), "");
-    accesses_.memory().remove(begin);
+    const StepPtr step = steps_.make(operation);
+    Block& block = accesses_.memory().add({begin, begin + memory.bytes, step});
+    if (operation.stream == nullptr) return;
+    if (operation.capture != 0) return graphs_.add_allocation(operation, step);
+    const StreamState& state = streams_.of(operation);
+    block.accesses.push_back(make_access(memory, state.now(), step));
+    block.accesses.back().clock = kept(state.clock);
   }
-}
 
-/// A copy takes pageable memory, which the heap may have made where memory of a stream's was: on the host backend, and for
-/// managed memory. So much of what was freed is not looked at.
-void Detector::forget_if_pageable(const void* address) {
-  const Block* const block = accesses_.memory().find(model::number_of(address));
-  if (block != nullptr && block->freed && model::is_readable(address)) accesses_.memory().remove(block->begin);
-}
+  /// Memory that Weir has not allocated, where none is known: registered memory, a variable of a module.
+  void add_foreign(const Operation& operation, bool replaces_freed) {
+    for (const MemoryAccess& memory : operation.accesses) {
+      const std::uintptr_t begin = model::number_of(memory.address);
+      const Block* const block = accesses_.memory().find(begin);
+      if (block == nullptr || (replaces_freed && block->freed))
+        accesses_.memory().add({begin, begin + memory.bytes, steps_.make(operation)});
+    }
+  }
 
+  void free(const Operation& operation) {
+    for (const MemoryAccess& memory : operation.accesses) {
+      Block* const block = accesses_.memory().find(model::number_of(memory.address));
+      if (block == nullptr) continue;
+      const StepPtr step = steps_.make(operation);
+      if (operation.stream != nullptr) {
+        const StreamState& state = streams_.of(operation);
+        Access access = make_access(memory, state.now(), step);
+        access.clock = kept(state.clock);
+        accesses_.touch(std::move(access), state.clock, true);
+        block->freed = step;
+        block->freed_at = state.now();
+        continue;
+      }
+      // The free waits for work of the memory's own device, and no other.
+      accesses_.judge_end(*block, make_access(memory, streams_.advance_host(), step), step->device);
+      accesses_.memory().remove(block->begin);
+    }
+  }
+
+  /// It waits for nothing.
+  void unregister(const Operation& operation) {
+    for (const MemoryAccess& memory : operation.accesses) {
+      const std::uintptr_t begin = model::number_of(memory.address);
+      const Block* const block = accesses_.memory().find(begin);
+      if (block == nullptr) continue;
+      const StepPtr step = steps_.make(operation, "the end of a HostRegistration", "the host");
+      accesses_.judge_end(*block, make_access(memory, streams_.advance_host(), step), "");
+      accesses_.memory().remove(begin);
+    }
+  }
+
+  /// A copy takes pageable memory, which the heap may have made where memory of a stream's was: on the host backend, and for
+  /// managed memory. So much of what was freed is not looked at.
+  void forget_if_pageable(const void* address) {
+    const Block* const block = accesses_.memory().find(model::number_of(address));
+    if (block != nullptr && block->freed && model::is_readable(address)) accesses_.memory().remove(block->begin);
+  }
+
+  void add_function(std::uint64_t operation, Function function) {
+    if (functions_.size() >= most_functions) {
+      functions_.erase(functions_.begin());
+      report_.add_limit(
+          fmt::format("more than {} host functions have not run, and the first are forgotten", most_functions));
+    }
+    functions_[operation] = std::move(function);
+  }
+
+  /// A copy, if what comes later may come before it: where waits are open, and where a host function will touch memory when
+  /// it runs.
+  std::shared_ptr<const Clock> kept(const Clock& clock) const {
+    return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
+  }
+
+  std::mutex mutex_;
+  Report report_;
+  model::Steps steps_;
+  Streams streams_;
+  Events events_;
+  Accesses accesses_{report_, streams_};
+  Graphs graphs_{report_, steps_, accesses_.memory(), events_};
+  std::map<std::uint64_t, Function> functions_;
+  std::map<std::uint64_t, Clock> awaited_;      // what a wait of the host's waits for, by its operation
+  std::map<const GraphExec*, Clock> launched_;  // the last launch
+};
+
+Tool* create() { return new Detector(read_options()); }
+
+}  // namespace
 }  // namespace weir::race
 
-namespace {
-
-weir::Tool* create() { return new weir::race::Detector(weir::race::read_options()); }
-
-}  // namespace
-
-WEIR_TOOL("race", WEIR_VERSION_STRING, create)
+WEIR_TOOL("race", WEIR_VERSION_STRING, weir::race::create)
