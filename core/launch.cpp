@@ -32,17 +32,13 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 }
 
 KernelPtr Module::untyped_kernel(std::string_view name) {
-  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
-  if (name.find('\0') != name.npos) {
-    throw Error(Errc::invalid_argument, "Module::kernel", device_.describe(),
-                "the kernel's name has a zero byte in it, behind which drivers do not read");
-  }
+  const Call call(device_, "Module::kernel");
+  if (name.find('\0') != name.npos)
+    call.refuse(Errc::invalid_argument, "the kernel's name has a zero byte in it, behind which drivers do not read");
   constexpr std::string_view spaces = " \t\n\v\f\r";
   const std::size_t begin = name.find_first_not_of(spaces);
-  if (begin == name.npos) {
-    throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
-                "the kernel's name is empty; give the name that it has in the source");
-  }
+  if (begin == name.npos)
+    call.refuse(Errc::kernel_not_found, "the kernel's name is empty; give the name that it has in the source");
   return impl(*this).do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
 }
 
@@ -97,9 +93,9 @@ std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) cons
 }
 
 Span<std::byte> Module::global(std::string_view name) {
-  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::global");
+  const Call call(device_, "Module::global");
   const Span<std::byte> memory = impl(*this).do_global(name);
-  perform(device_, OperationKind::module_global, "Module::global",
+  perform(device_, OperationKind::module_global, call.operation(),
                   [&](Watched& watched) { watched.writes(memory.data(), memory.size()); }, [] {});
   return memory;
 }

@@ -48,7 +48,7 @@ class Graphs {
     return operation.exec != nullptr ? find_nodes(executables_, operation.exec) : find_nodes(graphs_, operation.graph);
   }
 
-  /// A `conditional` begins: what its thread begins to capture until `end_conditional` is a body of it.
+  /// A `conditional` begins: captures that its thread begins before `end_conditional` are its bodies.
   void begin_conditional(const Operation& operation) { conditionals_[operation.thread].push_back(operation.id); }
   /// The nodes of its bodies. `finish(capture)` is called for each capture that was not seen to end.
   template <class Finish>

@@ -15,7 +15,7 @@ inline std::uintptr_t number_of(const void* address) noexcept { return reinterpr
 template <class Block>
 class MemoryMap {
  public:
-  /// Forgets what was there before, of whose end no tool was told.
+  /// Drops the blocks that it overlaps: they have ended unseen.
   Block& add(Block block) {
     auto next = blocks_.lower_bound(block.begin);
     if (next != blocks_.begin() && std::prev(next)->second.end > block.begin) --next;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-/// Call stacks: taken as addresses, told as names and lines.
+/// Call stacks: taken as addresses, shown as names and lines.
 namespace weir::model {
 
 using Stack = std::vector<void*>;

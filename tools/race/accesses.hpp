@@ -19,9 +19,9 @@ class Accesses {
   Memory& memory() noexcept { return memory_; }
   Values& values() noexcept { return values_; }
 
-  /// An access of an operation that `clock` comes before.
+  /// Adds an access with its clock.
   void touch(Access access, const Clock& clock, bool is_free = false);
-  /// Judges an access by which the block ends, and does not keep it. Work of the device `awaited` was waited for.
+  /// Judges an access that ends the block, as a free does, and does not keep it. Work of the device `awaited` is over.
   void judge_end(const Block& block, const Access& access, std::string_view awaited);
   /// Forgets the accesses of an operation that was not made.
   void withdraw(std::uint64_t operation, std::uintptr_t address);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-/// What comes before what, as vector clocks.
+/// Which operations happen before which, as vector clocks.
 namespace weir::race {
 
 /// A point of a lane: a stream's, or the host's, which is lane 0. The operations of a lane are numbered from 1.
@@ -20,13 +20,13 @@ struct Point {
 
 class Clock;
 
-/// A stream's wait for a value. Once the write that ends it is known, so is what comes before that.
+/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known.
 struct ValueWait {
   std::unique_ptr<Clock> before;
 };
 
-/// All that is known to come before an operation: of each lane the operations up to a number, and what comes before the
-/// writes that open waits for values will be ended by.
+/// What is known to happen before an operation: for each lane its operations up to a number, and waits for values, each of
+/// which adds the clock of the write that ends it.
 class Clock {
  public:
   std::uint64_t at(std::uint32_t lane) const noexcept { return lane < numbers_.size() ? numbers_[lane] : 0; }
@@ -51,7 +51,7 @@ class Clock {
     std::set_union(waits_.begin(), waits_.end(), open.begin(), open.end(), std::back_inserter(all));
     waits_ = std::move(all);
   }
-  /// Takes in what comes before those waits whose writes are known by now.
+  /// Joins the clocks of the waits whose writes are known by now.
   void settle() {
     for (std::size_t i = 0; i < waits_.size();) {
       if (!waits_[i]->before) {
@@ -64,7 +64,7 @@ class Clock {
       join(*ended->before);
     }
   }
-  /// Without what depends on waits.
+  /// Joins the numbers alone, not the waits.
   void join_numbers(const Clock& other) {
     if (other.numbers_.size() > numbers_.size()) numbers_.resize(other.numbers_.size());
     for (std::size_t i = 0; i < other.numbers_.size(); ++i) numbers_[i] = std::max(numbers_[i], other.numbers_[i]);
@@ -73,7 +73,7 @@ class Clock {
     const auto at = std::lower_bound(waits_.begin(), waits_.end(), wait);
     if (at == waits_.end() || *at != wait) waits_.insert(at, std::move(wait));
   }
-  /// Whether that point comes before, as far as is known. Sets `open` if an open wait may yet make it so.
+  /// Whether that point happens before, as far as is known. Sets `open` if an open wait may still order it.
   bool covers(const Point& point, bool& open) const {
     if (point.number <= at(point.lane)) return true;
     for (const auto& wait : waits_) {
@@ -81,12 +81,12 @@ class Clock {
         open = true;
         continue;
       }
-      wait->before->settle();  // else the ways through streams that wait for each other in turn would multiply
+      wait->before->settle();  // else streams that wait for each other in turn make paths multiply
       if (wait->before->covers(point, open)) return true;
     }
     return false;
   }
-  /// Whether what comes before depends on waits whose writes are not known yet.
+  /// Whether it depends on waits whose writes are not known yet.
   bool is_open() const {
     return std::any_of(waits_.begin(), waits_.end(), [](const auto& wait) {
       if (!wait->before) return true;
@@ -94,7 +94,7 @@ class Clock {
       return wait->before->is_open();
     });
   }
-  /// The waits that are open. Called when the host knows that all that comes before is done.
+  /// The open waits, those of joined clocks included.
   std::vector<std::shared_ptr<ValueWait>> open_waits() const {
     std::vector<std::shared_ptr<ValueWait>> result;
     for (const auto& wait : waits_) {

@@ -92,7 +92,7 @@ class Detector final : public Tool {
     support::log(support::LogLevel::error, "race: ", error.what());
   }
 
-  /// Whoever learns from the function that it runs knows that all before it is done.
+  /// All that comes before the function is done, which the program may learn from it.
   void begin_host_function(std::uint64_t operation) noexcept override try {
     const std::lock_guard lock(mutex_);
     if (const auto found = functions_.find(operation); found != functions_.end()) streams_.host_learns(found->second.clock);
@@ -155,7 +155,7 @@ class Detector final : public Tool {
   }
 
   void wait_for_event(const Operation& operation, StreamState& state) {
-    if (!operation.event->is_recorded()) return;  // what is known is of an event that was there before
+    if (!operation.event->is_recorded()) return;  // what is known is about an earlier event at that address
     const auto found = events_.find(operation.event);
     if (found == events_.end()) {
       state.clock.join(streams_.everything());  // other code has recorded it, behind whatever it was
@@ -294,7 +294,7 @@ class Detector final : public Tool {
     }
   }
 
-  /// It waits for nothing.
+  /// It waits for no work.
   void unregister(const Operation& operation) {
     for (const MemoryAccess& memory : operation.accesses) {
       const std::uintptr_t begin = model::number_of(memory.address);
@@ -306,8 +306,8 @@ class Detector final : public Tool {
     }
   }
 
-  /// A copy takes pageable memory, which the heap may have made where memory of a stream's was: on the host backend, and for
-  /// managed memory. So much of what was freed is not looked at.
+  /// A copy may use pageable memory that the heap has placed where stream-ordered memory was: on the host backend, and with
+  /// managed memory. Such a freed block is forgotten.
   void forget_if_pageable(const void* address) {
     const Block* const block = accesses_.memory().find(model::number_of(address));
     if (block != nullptr && block->freed && model::is_readable(address)) accesses_.memory().remove(block->begin);
@@ -322,8 +322,8 @@ class Detector final : public Tool {
     functions_[operation] = std::move(function);
   }
 
-  /// A copy, if what comes later may come before it: where waits are open, and where a host function will touch memory when
-  /// it runs.
+  /// A copy of the clock, if later operations may still be ordered before this one: with open waits, and with host
+  /// functions, which touch memory when they run.
   std::shared_ptr<const Clock> kept(const Clock& clock) const {
     return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
   }

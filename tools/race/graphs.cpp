@@ -73,7 +73,7 @@ void Graphs::add(const Operation& operation) {
   if (const std::vector<Node>* const inner = graphs_.nodes_of(operation)) add_nodes(node, *inner);
   node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
                                 operation.memory_operations.end());
-  // A wait that the graph itself ends is none of the launch's.
+  // What the graph itself ends no launch waits for.
   std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
     return capture.values.operate(each, point, clock, report_) && !each.is_write();
   });

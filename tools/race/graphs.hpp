@@ -27,7 +27,7 @@ struct Node {
   std::vector<const Event*> recorded, awaited;  ///< by `record_external`, `wait_external`
 };
 
-/// Captured work, by whose clocks each graph is checked once.
+/// Captured work. Each graph is checked once, by its capture's own clocks.
 class Graphs {
  public:
   Graphs(Report& report, model::Steps& steps, Memory& memory, Events& events)
@@ -36,15 +36,15 @@ class Graphs {
   /// Work, or an order, that a stream captures; not the memory of an allocation, which comes later.
   void add(const Operation& operation);
   void add_allocation(const Operation& operation, StepPtr step);
-  /// A stream that captures nothing waits. If that is for captured work it joins the capture, and the answer is true.
+  /// A stream outside captures waits. If it waits for captured work, it joins that capture, and the result is true.
   bool join(const Operation& operation);
   /// The stream works by itself, so it is in no capture any more.
   void leave(const StreamKey& stream);
   /// Takes back an operation that was not made.
   void withdraw(const Operation& operation);
-  /// What captures, clones, instantiations and updates make; and the ends of conditionals.
+  /// Follows what captures, clones, instantiations, updates and conditionals make. Belongs in `after`.
   void note(const Operation& operation);
-  /// Those of the graph that the operation launches, or null.
+  /// The nodes of the graph that the operation launches, or null.
   const std::vector<Node>* nodes_of(const Operation& operation) const { return graphs_.nodes_of(operation); }
 
  private:

@@ -45,10 +45,10 @@ bool Region::contains(const Region& other) const noexcept {
 
 namespace {
 
-// Of what one place does in a loop, the first ones tell enough.
+// Of one place in a loop, the first few accesses are enough.
 constexpr int most_with_heirs = 4;
 
-/// A wait that is open for what `clock` comes before, and is not for `before`; or null.
+/// A wait that is open in `clock`, and not in the clock of `before`; or null.
 std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock) {
   auto now = clock.open_waits();
   if (now.empty()) return nullptr;
@@ -74,7 +74,7 @@ bool add_access(Block& block, Access access, const Clock& clock, const Clock& ho
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> with_heirs;  // of each place and lane
   std::erase_if(block.accesses, [&](Access& before) {
     if (!before.heir && !stands_for(access, before, clock)) return false;
-    // Behind a wait that opened between the two, the later one may come after what the earlier one races with.
+    // If a wait opened between the two, the later access may be ordered behind what the earlier one races with.
     if (!before.heir || before.until->before) before.until = opened_since(before, before.heir ? *before.heir : clock);
     if (!before.until) return true;
     if (!before.heir) before.heir = access.clock;

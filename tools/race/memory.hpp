@@ -12,7 +12,7 @@
 #include "tools/race/clock.hpp"
 #include "weir/access.hpp"
 
-/// Who touched which memory when.
+/// Blocks of memory, and the accesses to them.
 namespace weir::race {
 
 using model::StepPtr;
@@ -43,9 +43,9 @@ struct Access {
   Point point;
   StepPtr step;
   Toucher by = Toucher::work;
-  std::shared_ptr<const Clock> clock = {};  ///< what comes before it; null if nothing that is reported later needs it
+  std::shared_ptr<const Clock> clock = {};  ///< what happens before it; null if no later report needs it
   StepPtr launch = {};                      ///< of a node of a graph: the launch
-  /// What comes before a later access that stands for this one as soon as `until`, which opened between the two, is over.
+  /// The clock of a later access that stands for this one once `until`, a wait that opened between the two, is over.
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
 
@@ -73,12 +73,11 @@ struct Block {
 };
 using Memory = model::MemoryMap<Block>;
 
-/// Adds an access of an operation that `clock` comes before, and forgets those that it stands for from now on; of a block
-/// with very many, also those that `host`, which comes before all that follows, has seen done. Returns false if one more was
-/// forgotten.
+/// Adds an access with its clock, and drops those that it stands for from now on. If a block has very many, drops also those
+/// that `host`, which happens before all that follows, has seen done. Returns false if another one had to be dropped.
 bool add_access(Block& block, Access access, const Clock& clock, const Clock& host);
 
-/// Of one block, so many accesses are known.
+/// Accesses that are kept for one block.
 inline constexpr std::size_t most_accesses = 4096;
 
 }  // namespace weir::race

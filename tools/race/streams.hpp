@@ -13,7 +13,7 @@
 
 namespace weir::race {
 
-/// A stream is a lane of vector clocks.
+/// A stream, as a lane of vector clocks.
 struct StreamState {
   std::uint32_t lane = 0;
   Clock clock;
@@ -21,7 +21,7 @@ struct StreamState {
   bool is_legacy = false;
   bool is_blocking = true;  ///< ordered against the legacy default stream, or not known
   bool is_known = false;
-  /// How far it has waited for other lanes: what its newest wait for that lane stood for.
+  /// For each other lane, how far the newest wait for it reached.
   std::map<std::uint32_t, std::uint64_t> waited = {};
 
   Point now() const { return {lane, clock.at(lane)}; }
@@ -31,25 +31,25 @@ struct StreamState {
   }
 };
 
-/// The streams that run, and the host. The host is one lane, 0: what any of its threads has waited for is known to be done
-/// by all, since tools cannot see how threads tell each other so.
+/// The streams that run, and the host, which is lane 0. What one thread of the host has waited for counts as done for all of
+/// them, since tools do not see how threads synchronize.
 class Streams {
  public:
   void add(const Operation& operation, bool is_blocking);
   StreamState& of(const Operation& operation);
   StreamState& of(const StreamKey& key);
-  /// The stream of work or an order that is submitted now: behind all that the host knows of and default streams order.
+  /// The stream to which an operation is submitted now, joined with the host and with what default streams order.
   StreamState& submit(const Operation& operation);
   void order_against_default_stream(StreamState& state);
 
-  /// What all work of the device comes before.
+  /// The join of the device's streams.
   Clock all_of(const Device& device) const;
   Clock everything() const;
   const Clock& host() const noexcept { return host_; }
   Point advance_host() { return host_.advance(0); }
   void host_learns(const Clock& clock);
 
-  /// Tells of a wait that was made, and came too early; or nothing.
+  /// Describes a wait between the two that was made too early; empty if there was none.
   std::string early_wait(const Access& first, const Access& second) const;
 
  private:

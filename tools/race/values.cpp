@@ -128,7 +128,7 @@ bool Values::wait(const MemoryOperation& operation, const Point& point, Clock& c
     std::erase_if(waiters, [](const Waiter& each) { return each.result->before != nullptr; });
   if (waiters.size() < most_waiters) {
     waiters.push_back({operation, point, result});
-  } else {  // the host or a kernel ends them, it seems
+  } else {  // probably the host or a kernel ends them
     if (!value.endless || value.endless->before) value.endless = std::move(result);
     result = value.endless;
   }

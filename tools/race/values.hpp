@@ -22,7 +22,7 @@ class Values {
   /// `point` and `clock`: of the operation. A wait joins the clock of the write that ends it into `clock`. Returns false for
   /// a wait if that write is not known.
   bool operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report);
-  /// The values there are written over by something else, so that no later wait is for them.
+  /// Something else overwrites the values there: no later wait is for them.
   void forget(const Region& region);
   /// Whether such a wait is open still.
   bool is_open(const MemoryOperation& wait) const;

@@ -65,7 +65,7 @@ Options read_options() {
   return options;
 }
 
-// Of freed memory, so many pieces are remembered.
+// Freed blocks that are remembered.
 constexpr std::size_t most_freed = 4096;
 
 std::size_t extent_of(const MemoryAccess& access) noexcept {
@@ -91,14 +91,14 @@ class Validator final : public Tool {
     switch (operation.kind) {
       case OperationKind::copy:
       case OperationKind::host_copy:
-        // They take pageable memory, and that of any device.
+        // Copies take pageable memory, and that of any device.
         for (const MemoryAccess& access : operation.accesses) check(operation, access, false);
         break;
       case OperationKind::launch_graph:
         if (operation.capture == 0) check_launch(operation);
         break;
       case OperationKind::free:
-        // What a capture frees is the graph's: there at each launch.
+        // What a capture frees exists again at each launch.
         if (operation.capture != 0) break;
         for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
         break;
@@ -130,7 +130,7 @@ class Validator final : public Tool {
         break;
       case OperationKind::module_global:
         for (const MemoryAccess& memory : operation.accesses) {
-          // No tool is told that a module is gone, in whose place another one may lie.
+          // The end of a module is no operation, and another module may lie there now.
           const Block* const block = blocks_.find(number_of(memory.address));
           const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
                                block->end == block->begin + memory.bytes;
@@ -162,7 +162,7 @@ class Validator final : public Tool {
   struct Mistake {
     std::string cause, remedy;
     const Block* block = nullptr;
-    /// The operation would touch memory that is nobody's, or another's. So it is never made.
+    /// The operation would touch memory that nobody owns, or somebody else. So it is never made.
     bool is_wild = false;
   };
   /// Memory that a node of a graph uses.
@@ -185,7 +185,7 @@ class Validator final : public Tool {
   std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
                                     bool is_device_work) const {
     if (const Block* const block = blocks_.find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
-    // A copy may be of pageable memory, which the heap has made where Weir's memory was.
+    // A copy may use pageable memory that the heap has placed where Weir's memory was.
     const bool may_be_pageable = !is_device_work && model::is_readable(reinterpret_cast<const void*>(begin));
     if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
       return use_of_freed(*block);
@@ -323,7 +323,7 @@ class Validator final : public Tool {
     if (freed_.size() > most_freed) freed_.pop_front();
   }
 
-  /// Whether memory that is there for sure has that address. A graph's may be gone with the graph, which no tool is told.
+  /// Whether memory at that address surely exists. A graph's may have gone with the graph, whose end is no operation.
   bool is_known(const void* address) const {
     const Block* const block = blocks_.find(number_of(address));
     return block != nullptr && !block->is_of_graph;
