@@ -48,8 +48,8 @@ class HostCalls {
   /// The stream is gone: returns to the pool once the last function has run.
   void close() noexcept;
 
-  /// Keeps a function until it has run, and returns the argument for `call_enqueued`. Allocates only if more functions wait than ever
-  /// before.
+  /// Keeps a function until it has run, and returns the argument for `call_enqueued`. Allocates only if more functions wait
+  /// than ever before.
   void* put(HostFunction&& function);
   /// Destroys a function that could not be enqueued.
   static void take_back(void* slot) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints the rows of the HIP backend's table of quirks that ci/mutations.sh takes out, one name a line: "graph_upload@502" for
-// a feature and the release that the row begins with, and the names of workarounds.
+// Prints the rows of the HIP backend's table of quirks that ci/mutations.sh takes out, one name a line: "graph_upload@502"
+// for a feature and the release that the row begins with, and the names of workarounds.
 
 #include <cstdio>
 #include <set>

@@ -114,9 +114,10 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
 
 void read_when(std::string_view part, std::string_view when, Rule& rule) {
   const auto wrong = [&] {
-    bad_plan(part, fmt::format("'{}' does not say when: 3 is the third time, 3- the third and all after it, 3-5 the third to "
-                             "the fifth, 10% each time with that chance",
-                             when));
+    bad_plan(part,
+             fmt::format("'{}' does not say when: 3 is the third time, 3- the third and all after it, 3-5 the third to "
+                         "the fifth, 10% each time with that chance",
+                         when));
   };
   if (when.ends_with('%')) {
     const std::optional<double> percent = number<double>(when.substr(0, when.size() - 1));

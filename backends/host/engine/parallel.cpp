@@ -22,13 +22,13 @@ struct alignas(64) Share {
 };
 
 /// One loop. Its pieces are divided into shares, one for each thread. The starting thread begins with the first share. Each
-/// helper begins with the same share in consecutive loops, so that its data is still in its processor's cache. A helper whose
-/// share was short leaves, since reading the other shares takes as long; the starter finishes the rest, and wakes all workers
-/// if the loop takes longer than expected. Helpers may start after the loop is over and its work is gone. So they own the
-/// loop, too, and take a piece before they touch the work.
+/// helper begins with the same share in consecutive loops, so that its data is still in its processor's cache. A helper
+/// whose share was short leaves, since reading the other shares takes as long; the starter finishes the rest, and wakes all
+/// workers if the loop takes longer than expected. Helpers may start after the loop is over and its work is gone. So they
+/// own the loop, too, and take a piece before they touch the work.
 ///
-/// A small kernel takes as long as a few cache lines take from one processor to another. So the starter writes the whole loop
-/// before it wakes the first helper, what a helper reads lies together, and a helper leaves with one atomic operation.
+/// A small kernel takes as long as a few cache lines take from one processor to another. So the starter writes the whole
+/// loop before it wakes the first helper, what a helper reads lies together, and a helper leaves with one atomic operation.
 class alignas(64) Loop final : public Runnable {
  public:
   /// Null if there is no memory. `threads`: how many share it, the caller included. `at_once`: how many pieces each takes

@@ -45,8 +45,8 @@ class OnDemandThread {
 class Runnable {
  public:
   virtual void execute(Lane lane) noexcept = 0;
-  /// Runs it on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several may do so at once, while it is
-  /// in a list, too.
+  /// Runs it on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several may do so at once, while it
+  /// is in a list, too.
   virtual void help(std::uint32_t /*number*/) noexcept {}
 
  protected:
