@@ -20,6 +20,7 @@
 #include "core/feature_override.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/process.hpp"
+#include "core/reclaimer.hpp"
 #include "core/selection.hpp"
 #include "core/thread_state.hpp"
 #include "core/tools.hpp"
@@ -192,6 +193,7 @@ void load(Entry& e, std::span<const std::string> folders) {
   const detail::Plugin plugin = find_backend(info.name, folders, info.attempts, info.plugin_path);
   info.plugin_version = plugin.version;
   start(plugin, e);
+  Reclaimer::stop_at_exit();
   info.backend = e.made;
   info.state = BackendState::usable;
 }
