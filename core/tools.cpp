@@ -303,6 +303,7 @@ class HostFunctionRuns {
 }  // namespace
 
 HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
+  if (is_silent()) return std::move(function);
   return [id, function = std::make_unique<HostFunction>(std::move(function))] {
     const HostFunctionRuns runs(id);
     (*function)();
@@ -310,6 +311,7 @@ HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
 }
 
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback) {
+  if (is_silent()) return std::move(callback);
   return [id, callback = std::make_unique<StreamCallback>(std::move(callback))](Stream& stream, std::error_code status) {
     const HostFunctionRuns runs(id);
     (*callback)(stream, status);

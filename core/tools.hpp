@@ -98,7 +98,7 @@ template <class F>
   return act();
 }
 
-/// `function`, which tells tools when it runs; `id`: of its operation.
+/// `function`, which tells tools when it runs, unless a tool makes the call; `id`: of its operation.
 HostFunction watched_function(std::uint64_t id, HostFunction&& function);
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback);
 
