@@ -90,7 +90,9 @@ consteval bool converts_always() {
   } else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
     return holds_every_value<V, P>();
   } else if constexpr (std::is_enum_v<V> && std::is_arithmetic_v<P>) {
-    return std::is_convertible_v<V, int> && std::is_integral_v<P> && sizeof(P) >= sizeof(V);
+    // Not by its limits: that of an enumeration without negative numbers may be an unsigned type.
+    return std::is_convertible_v<V, int> && std::is_integral_v<P> && !std::is_same_v<P, bool> && sizeof(P) >= sizeof(V) &&
+           (std::is_signed_v<P> || !std::is_signed_v<std::underlying_type_t<V>>);
   } else if constexpr (std::is_arithmetic_v<P>) {
     return std::is_class_v<V> && std::is_convertible_v<V, P>;
   } else {
