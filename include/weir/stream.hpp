@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -199,7 +200,7 @@ class WEIR_API Stream : public RefCounted {
   /// for the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that
   /// other code began; throws `not_capturing` if there is none. Joins nest.
   void begin_capture(const CaptureOptions& options = {});
-  void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
+  void begin_capture(std::same_as<CaptureMode> auto mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. The capture may have been begun
   /// through another `Stream` over the same handle. Throws `not_capturing`; of several threads that end one capture, all but
   /// one get this. Throws `capture_unmatched` if another stream began the capture, and `capture_wrong_thread`; the capture
