@@ -256,6 +256,8 @@ void Watched::begin_always() noexcept {
     begin();
   } catch (const std::exception& error) {
     support::log(support::LogLevel::error, "a tool refuses what cannot be refused: ", error.what());
+  } catch (...) {
+    support::log(support::LogLevel::error, "a tool refuses what cannot be refused, by what is no std::exception");
   }
 }
 

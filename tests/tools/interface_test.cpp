@@ -207,6 +207,17 @@ TEST_CASE("tools: what a tool throws is the caller's, and the operation is not m
   CHECK_FALSE(seen[1].is_after);  // `after` is told to those alone whose `before` returned
 }
 
+TEST_CASE("tools: no free is refused, whatever a tool throws") {
+  const auto stream = device().create_stream();
+  auto x = device().allocate<int>(4), y = stream->allocate_async<int>(4);
+  Recorder& tool = recorder();
+  tool.on_before = [](const Operation&) { throw 1; };
+  x.reset();
+  y.reset();
+  tool.on_before = nullptr;
+  stream->synchronize();
+}
+
 TEST_CASE("tools: a tool that refuses the end of a capture loses the graph, and the stream works on") {
   const auto stream = device().create_stream();
   const auto x = device().allocate<float>(100);
