@@ -12,7 +12,7 @@ namespace weir::c {
 namespace {
 
 std::span<const std::byte> bytes(const void* data, std::size_t count, const char* name) {
-  return {static_cast<const std::byte*>(&output(static_cast<const std::byte*>(data), name)), count};
+  return {elements(static_cast<const std::byte*>(data), count, name), count};
 }
 
 void add(std::vector<std::string>& list, const char* const* texts, std::size_t count, const char* name) {

@@ -19,7 +19,7 @@ for name in functions:
     if not re.search(rf"\b{name}\(", tests):
         errors.append(f"{name} is not called in tests/c")
 errors += [f"there is no function {name}" for name in sorted(said - set(functions) - set(re.findall(r"\bweir_\w+", headers)))
-           if name != "weir_c_tests"]
+           if name not in ("weir_c_tests", "weir_c_conformance")]
 rows = re.findall(r"^\| (S[^|:]*)[^|]*\| (.*) \|$", page, re.M)
 numbers = [int(number) for row, _ in rows for number in re.findall(r"S(\d+)", row)]
 if sorted(numbers) != list(range(1, 49)):

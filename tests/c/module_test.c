@@ -56,6 +56,8 @@ void test_modules(void) {
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "options->extra", weir_module_compile(test_device(), source, &options, &module));
 
   // Images.
+  FAILS(WEIR_ERROR_INVALID_IMAGE, "", weir_module_load(test_device(), NULL, 0, &module));
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "image is null", weir_module_load(test_device(), NULL, 1, &module));
   FAILS(WEIR_ERROR_INVALID_IMAGE, "", weir_module_load(test_device(), "no image at all", 15, &module));
   FAILS(WEIR_ERROR_INVALID_IMAGE, "", weir_module_load_bundle(test_device(), "no bundle at all", 16, &module));
   if (test_module() == NULL) return;
