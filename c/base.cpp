@@ -146,7 +146,8 @@ void check_flags(std::uint32_t flags, std::uint32_t known, const char* name) {
 }
 
 void check_size(std::size_t size, std::size_t first, const char* name) {
-  if (size < first)
+  constexpr std::size_t most = 1 << 16;  // what was never set may be any number
+  if (size < first || size > most)
     refuse(std::string(name) + "->struct_size is " + std::to_string(size) + "; set it to sizeof the structure");
 }
 

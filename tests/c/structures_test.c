@@ -53,6 +53,9 @@ void test_structures(void) {
   properties.now.struct_size = device_properties_size - 1;
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "properties->struct_size is 151",
         weir_device_get_properties(test_device(), &properties.now));
+  properties.now.struct_size = SIZE_MAX / 3;  // never set
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "properties->struct_size is",
+        weir_device_get_properties(test_device(), &properties.now));
   properties.now.struct_size = sizeof(properties.bytes);
   OK(weir_device_get_properties(test_device(), &properties.now));
   CHECK(properties.now.struct_size == sizeof(properties.bytes));
