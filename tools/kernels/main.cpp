@@ -230,8 +230,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help") return std::fputs(usage, stdout) < 0;
-    if (std::string_view(argv[i]) == "--version") return std::printf("weir-kernels %s\n", weir::version()) < 0;
+    const std::string_view word = argv[i];
+    if (word != "--help" && word != "--version") continue;
+    std::fputs(word == "--help" ? usage : fmt::format("weir-kernels {}\n", weir::version()).c_str(), stdout);
+    if (std::fflush(stdout) == 0) return 0;
+    std::perror("weir-kernels: writing the output");
+    return 1;
   }
   try {
     return run(argc, argv);
