@@ -39,6 +39,10 @@ for name in libweir0.1 libweir0.1-host libweir-dev weir-tools; do
   [[ " ${found[*]} " == *" $name "* ]] || fail "there is no package $name; there are ${found[*]}"
 done
 grep -q 'libweir_tool_race.so$' "$root/weir-tools.list" || fail "weir-tools has no tools"
+for file in man1/weir.1 completions/weir site-functions/_weir vendor_completions.d/weir.fish; do
+  grep -q "/$file\(\.gz\)\?$" "$root/weir-tools.list" || fail "weir-tools lacks $file"
+done
+grep -q 'man1/weir-kernels.1' "$root/libweir-dev.list" || fail "libweir-dev has no manual page of weir-kernels"
 grep -q 'libtbb12' <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Depends)" || fail "the host plugin does not depend on libtbb12"
 # The work-group pass lies beside the host's plugin, and the Clang that it is for comes with the package.
 for pass in "$build"/lib/weir_workgroup-*.so; do

@@ -151,6 +151,20 @@ test_installed() {
     fail "for a wrong variable the program of docs/getting-started.md ends with $status"
   fi
 
+  # `weir new`, and the commands that it prints.
+  if [ -x "$folder/moved/bin/weir" ]; then
+    quietly "weir new" "$folder/moved/bin/weir" new "$folder/new_program"
+    sed -n 's/^  //p' "$folder/log" >"$folder/commands"
+    [ "$(wc -l <"$folder/commands")" = 3 ] || { cat "$folder/log"; fail "weir new prints no three commands"; }
+    quietly "what weir new makes" env CXX="$compiler" WEIR_BACKEND=host WEIR_CACHE_DIR="$folder/cache" \
+      bash -euo pipefail "$folder/commands"
+    grep -q '^3 squared is 9 on ' "$folder/log" || { cat "$folder/log"; fail "the program of weir new is wrong"; }
+    for file in man/man1/weir.1 man/man1/weir-kernels.1 bash-completion/completions/weir-kernels zsh/site-functions/_weir \
+      fish/vendor_completions.d/weir.fish; do
+      [ -e "$folder/moved/share/$file" ] || fail "$file is not installed"
+    done
+  fi
+
   # A third party's backend, and the suite that is installed.
   template=$source/examples/backend_template
   quietly "configuring the template of a backend" cmake "${common[@]}" -S "$template" -B "$folder/template" \

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of the command weir, for bash.
+# Completion of the commands weir, weir-conformance and weir-kernels, for bash.
 
 _weir() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' i
+  case ${COMP_WORDS[0]##*/} in
+    weir-conformance) command=conformance ;;
+    weir-kernels) command=weir-kernels ;;
+  esac
   # Bash splits --backend=host into three words.
   if [ "$current" = '=' ]; then
     current=''
@@ -19,7 +23,7 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | run | timeline | shake | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | cache | new | run | timeline | shake | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
@@ -28,9 +32,15 @@ _weir() {
     --log) words='error warn info debug' ;;
     --tools) words='race timeline ranges faults shake validate' ;;
     --schedule) words='random pct' ;;
-    --device | --disable-features | --timeout | --seeds | --first | --depth) words='' ;;
-    -o | --output)
+    --standard) words='14 17 20' ;;
+    --device | --disable-features | --timeout | --seeds | --first | --depth | --older-than) words='' ;;
+    --for | --define | --kernel | --option) words='' ;;
+    -o | --output | --depfile | --compiler | --clang)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return
+      ;;
+    --include | --system-include)
+      mapfile -t COMPREPLY < <(compgen -d -- "$current")
       return
       ;;
     --known-failures | --junit | --json)
@@ -51,6 +61,22 @@ _weir() {
           fi
           words='--help inspect'
           ;;
+        cache)
+          words='--help list size clear'
+          for ((i = 1; i < COMP_CWORD; ++i)); do
+            case ${COMP_WORDS[i]} in
+              list | size) words='--help' ;;
+              clear) words='--help --older-than' ;;
+            esac
+          done
+          ;;
+        new)
+          if [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -d -- "$current")
+            return
+          fi
+          words='--help'
+          ;;
         run) words='--help --backend --device --disable-features --log --tools --' ;;
         timeline) words='--help --backend --output --' ;;
         shake) words='--help --seeds --first --schedule --depth --timeout --backend --' ;;
@@ -58,11 +84,19 @@ _weir() {
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'
           ;;
-        *) words='--help --version info doctor kernels run timeline shake bench conformance' ;;
+        weir-kernels)
+          words='image bundle --for --output --depfile --include --system-include --define --kernel --standard --fast-math --debug'
+          words+=' --option --compiler --clang --optional --no-source --help --version'
+          if ((COMP_CWORD > 1)) && [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+          fi
+          ;;
+        *) words='--help --version info doctor kernels cache new run timeline shake bench conformance' ;;
       esac
       ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }
 
-complete -F _weir weir
+complete -F _weir weir weir-conformance weir-kernels
