@@ -48,6 +48,7 @@ wanted=(
   "libdlpack-dev|header dlpack/dlpack.h|the test of DLPack tensors"
   "openmpi-bin|command mpirun|the tests of collectives between processes"
   "doxygen|command doxygen|the reference as HTML"
+  "abigail-tools|command abidiff|the comparison of the C interface with its first release"
 )
 
 is_there() {  # KIND NAME

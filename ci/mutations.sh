@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the tests of the HIP backend: takes out each row of its table of quirks, and each named way of doing things, one at a
-# time, and runs the driver tests, which must fail: mutations.sh [--table | NAME…]
+# Tests the tests of the HIP backend: takes out each row of its table of quirks, and each thing that mutations.py names, one
+# at a time, and runs the driver tests, which must fail: mutations.sh [--table | NAME…]
 #
 #   --table  the rows alone, which takes half the time
 #
-# The backend is built apart, with WEIR_HIP_MUTATE, in build/ci-mutations. What no test misses is listed as a survivor.
+# A changed copy of the tree is built in build/ci-mutations. What no test misses is listed as a survivor.
 #
 # Ends with "N mutations, N survivors"; the exit status is 0 if none survived.
 set -euo pipefail
@@ -18,8 +18,9 @@ if [ ! -d /usr/include/hip ] && [ ! -d /opt/rocm/include/hip ]; then
   echo "mutations.sh: there are no headers of HIP here"
   exit 77
 fi
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g1" -DWEIR_LTO=OFF -DWEIR_BUILD_BENCH=OFF \
-  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HOST=OFF -DWEIR_HIP_MUTATE=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${launcher[@]}" > /dev/null
+python3 ci/mutations.py "$build/source"
+cmake -S "$build/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g1" -DWEIR_LTO=OFF -DWEIR_BUILD_BENCH=OFF \
+  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HOST=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${launcher[@]}" > /dev/null
 cmake --build "$build" --target weir_hip_driver_tests weir_hip_mutations > /dev/null
 
 # Status 0: the tests passed, and have noticed nothing. One that hangs has noticed.
@@ -38,7 +39,7 @@ fi
 if [ $# -gt 0 ] && [ "$1" != --table ]; then
   names=("$@")
 else
-  mapfile -t names < <("$build/bin/weir_hip_mutations" "$@")
+  mapfile -t names < <("$build/bin/weir_hip_mutations"; if [ $# -eq 0 ]; then python3 ci/mutations.py --names; fi)
 fi
 survivors=()
 for name in "${names[@]}"; do

@@ -24,6 +24,9 @@ cmake --build /tmp/consumer >/dev/null
 # shellcheck disable=SC2046  # the flags are several words
 c++ -std=c++20 tests/packaging/consumer/least.cpp $(pkg-config --cflags --libs weir) -o /tmp/consumer/by_pkg_config
 /tmp/consumer/by_pkg_config
+# shellcheck disable=SC2046
+cc -std=c11 tests/packaging/c_consumer/main.c $(pkg-config --cflags --libs weir_c) -o /tmp/consumer/c_by_pkg_config
+/tmp/consumer/c_by_pkg_config
 weir info
 # With what the host's package recommends, if that is in this distribution, its kernels have the work-group pass.
 for clang in $(dpkg-query -W -f '${Recommends}' libweir0.1-host | tr '|' ' '); do

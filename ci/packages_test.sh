@@ -35,10 +35,14 @@ for deb in "$packages"/*.deb; do
   [ "$files" -ge 2 ] || fail "$name has $files files"
   if grep -v ' \./$\| \./usr/' "$root/$name.list"; then fail "$name has files elsewhere than in /usr"; fi
 done
-for name in libweir0.1 libweir0.1-host libweir-dev weir-tools; do
+for name in libweir0.1 libweir0.1-host libweir-c0 libweir-dev weir-tools; do
   [[ " ${found[*]} " == *" $name "* ]] || fail "there is no package $name; there are ${found[*]}"
 done
 grep -q 'libweir_tool_race.so$' "$root/weir-tools.list" || fail "weir-tools has no tools"
+for file in man1/weir.1 completions/weir site-functions/_weir vendor_completions.d/weir.fish; do
+  grep -q "/$file\(\.gz\)\?$" "$root/weir-tools.list" || fail "weir-tools lacks $file"
+done
+grep -q 'man1/weir-kernels.1' "$root/libweir-dev.list" || fail "libweir-dev has no manual page of weir-kernels"
 grep -q 'libtbb12' <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Depends)" || fail "the host plugin does not depend on libtbb12"
 # The work-group pass lies beside the host's plugin, and the Clang that it is for comes with the package.
 for pass in "$build"/lib/weir_workgroup-*.so; do
@@ -62,6 +66,11 @@ flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags -
 # shellcheck disable=SC2086  # the flags are several words
 "${CXX:-c++}" -std=c++20 tests/packaging/consumer/least.cpp $flags -Wl,-rpath,"$library" -o "$root/consumer"
 "$root/consumer"
+flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags --libs weir_c 2>/dev/null) ||
+  flags="-I$root/usr/include -L$library -lweir_c"
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=c11 tests/packaging/c_consumer/main.c $flags -Wl,-rpath,"$library" -o "$root/c_consumer"
+"$root/c_consumer"
 "$root/usr/bin/weir" info >/dev/null
 WEIR_TOOLS=race "$root/consumer" >/dev/null
 if grep -r rpath "$library/pkgconfig"; then fail "the pkg-config file of a package has an rpath"; fi

@@ -48,6 +48,12 @@ for kind in static built-in; do
       -Wl,-rpath,"$(dirname "$(find "$folder/$kind" -name 'libweir.*' | head -n 1)")" -o "$folder/by_pkg_config"
     quietly "$folder/by_pkg_config"
     printf '%s: so does one that pkg-config links\n' "$kind"
+    flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$folder/$kind" -name weir_c.pc)") pkg-config --cflags --libs weir_c)
+    # shellcheck disable=SC2086
+    quietly "${CC:-cc}" -std=c11 tests/packaging/c_consumer/main.c $flags \
+      -Wl,-rpath,"$(dirname "$(find "$folder/$kind" -name 'libweir_c.*' | head -n 1)")" -o "$folder/c_by_pkg_config"
+    quietly "$folder/c_by_pkg_config"
+    printf '%s: and one in C\n' "$kind"
   fi
 done
 if WEIR_BACKEND=nosuch "$folder/static/bin/weir" info >"$folder/log" 2>&1; then fail "an unknown backend is taken"; fi

@@ -154,14 +154,14 @@ stage_asan() {
 
 stage_tsan() {
   local targets=(weir-conformance weir_conformance_program_tests weir-stress weir-collectives weir_collectives_tests weir_unit_tests
-    weir_late_load weir_collectives_story weir_mpi_ranks)
+    weir_late_load weir_collectives_story weir_mpi_ranks weir_c_tests)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
   # oneTBB is not built with the thread sanitizer; the file leaves out what is its own. conformance-program counts seconds until a
   # case hangs, which is too few for some under this sanitizer.
   TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}" \
     run_ctest build/ci-tsan --label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|conformance-program)' \
-    --tests-regex '^(collectives|conformance|stress|unit)'
+    --tests-regex '^(c\.|collectives|conformance|stress|unit)'
 }
 
 # Not what Clang makes of them.

@@ -15,13 +15,18 @@ install(TARGETS weir EXPORT weirTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development ${weir_excluded}
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development ${weir_excluded}
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS weir_c EXPORT weirTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development ${weir_excluded}
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT c NAMELINK_COMPONENT development ${weir_excluded}
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+set_target_properties(weir_c PROPERTIES INSTALL_RPATH "$ORIGIN")  # where the library lies that it is over
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_dir}" COMPONENT development ${weir_excluded})
 if(NOT WEIR_INSTALL)
   return()
 endif()
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weir" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
-  FILES_MATCHING PATTERN "*.hpp")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 
 get_property(weir_plugin_targets GLOBAL PROPERTY WEIR_PLUGINS)
 get_property(weir_built_in GLOBAL PROPERTY WEIR_BUILT_IN_TARGETS)
@@ -59,32 +64,39 @@ install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_BIN
 file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 # What a program that links the static library must link, too.
 set(weir_pc_libraries "")
+set(weir_c_pc_libraries "")
 if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
   set(weir_pc_libraries " -pthread -ldl")
   if("host" IN_LIST weir_built_in)
     string(PREPEND weir_pc_libraries " -ltbb")
   endif()
+  set(weir_c_pc_libraries " -lweir${weir_pc_libraries} -lstdc++ -lm")  # a linker for C adds nothing of C++'s
 endif()
 # The loader searches the folders in /usr. A program that links a library in another folder needs an rpath to start. The folder
 # is known when the tree is installed. A package, or the root of another system, ends in /usr, too.
 set(weir_pc_rpath "")
-configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/usr/weir.pc" @ONLY)
+set(weir_pc_files weir.pc weir_c.pc)
+foreach(file IN LISTS weir_pc_files)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${file}.in" "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/usr/${file}" @ONLY)
+endforeach()
 if(WEIR_LIBRARY_TYPE STREQUAL "SHARED")
   set(weir_pc_rpath " -Wl,-rpath,\${libdir}")
 endif()
-configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/weir.pc" @ONLY)
+foreach(file IN LISTS weir_pc_files)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${file}.in" "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/${file}" @ONLY)
+endforeach()
 install(CODE "
-  set(weir_pc weir.pc)
+  set(weir_pc_source \"${CMAKE_CURRENT_BINARY_DIR}/pkgconfig\")
   if(CMAKE_INSTALL_PREFIX MATCHES \"/usr/?\$\")
-    set(weir_pc usr/weir.pc)
+    string(APPEND weir_pc_source /usr)
   endif()
   cmake_path(APPEND weir_pc_folder \"\${CMAKE_INSTALL_PREFIX}\" \"${CMAKE_INSTALL_LIBDIR}\" pkgconfig)
-  file(INSTALL \"${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/\${weir_pc}\" DESTINATION \"\${weir_pc_folder}\")"
+  file(INSTALL \"\${weir_pc_source}/weir.pc\" \"\${weir_pc_source}/weir_c.pc\" DESTINATION \"\${weir_pc_folder}\")"
   COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
 # The pages, with the cookbook's programs, the template of a backend and the PyTorch program.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-  COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "backend_template/*" PATTERN "pytorch/*"
+  COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "c/saxpy.*" PATTERN "backend_template/*" PATTERN "pytorch/*"
   PATTERN "tools" EXCLUDE PATTERN "tested" EXCLUDE PATTERN "entropy" EXCLUDE PATTERN "interop_cuda" EXCLUDE PATTERN "nbody" EXCLUDE
   PATTERN "saxpy" EXCLUDE)

@@ -41,8 +41,12 @@ set(weir_library_package libweir${WEIR_SOVERSION})
 set(weir_same "${weir_library_package} (= ${PROJECT_VERSION})")
 weir_package(library ${weir_library_package}
   "The library. A backend comes with each ${weir_library_package}-… package." RECOMMENDS ${weir_library_package}-host)
+weir_package(c libweir-c${WEIR_C_SOVERSION}
+  "The library's C interface, for programs in C and for other languages." DEPENDS "${weir_same}"
+  RECOMMENDS ${weir_library_package}-host)
 weir_package(development libweir-dev
-  "Headers, the CMake package and the pkg-config file." DEPENDS "${weir_same}" RECOMMENDS ${weir_library_package}-host)
+  "Headers, the CMake package and the pkg-config files."
+  DEPENDS "${weir_same}, libweir-c${WEIR_C_SOVERSION} (= ${PROJECT_VERSION})" RECOMMENDS ${weir_library_package}-host)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 if(TARGET weir_host)
   # A Clang that the work-group pass is for. Where g++ compiles kernels instead, those with barriers run on fibers.

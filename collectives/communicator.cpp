@@ -80,6 +80,17 @@ bool uses_receive(const CollectiveCall& call) noexcept {
   return call.kind != Kind::send;
 }
 
+// The capture that the stream is in, if the communicator's calls can be captured.
+CaptureState capture_of(const Communicator& communicator, const StreamCall& entered) {
+  const CaptureState capture = entered.usable_capture();
+  if (capture && !communicator.supports(CommunicatorFeature::capture)) [[unlikely]] {
+    throw Error(Errc::unsupported, entered.operation(), communicator.describe(),
+                "the stream captures, and captured operations are absent: " +
+                    communicator.feature(CommunicatorFeature::capture).reason);
+  }
+  return capture;
+}
+
 // The group that the calling thread is collecting. What it uses may lose its last owner before the group's end.
 struct OpenGroup {
   struct Owners {
@@ -123,6 +134,9 @@ void Communicator::Group::submit() {
   std::vector<OpenGroup::Owners> owners;
   calls.swap(open_group().calls);
   owners.swap(open_group().owners);
+  // The function may have closed a stream since, or begun or ended its capture. Ranks would wait for one that is left out.
+  for (CollectiveCall& call : calls)
+    call.capture = capture_of(*call.communicator, StreamCall(*call.stream, operation_name(call.kind)));
   for (auto first = calls.begin(); first != calls.end();) {
     const std::string& library = first->communicator->library_;
     const auto next = std::stable_partition(
@@ -207,11 +221,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
       refuse(Errc::unsupported, "bfloat16 is absent: " + feature(CommunicatorFeature::bfloat16).reason);
     }
   }
-  call.capture = entered.usable_capture();
-  if (call.capture && !supports(CommunicatorFeature::capture)) [[unlikely]] {
-    refuse(Errc::unsupported,
-           "the stream captures, and captured operations are absent: " + feature(CommunicatorFeature::capture).reason);
-  }
+  call.capture = capture_of(*this, entered);
   if (call.kind != Kind::barrier) {
     if (call.count == 0) return;
     if ((call.send == nullptr && uses_send(call)) || (call.receive == nullptr && uses_receive(call))) [[unlikely]] {

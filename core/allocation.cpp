@@ -6,10 +6,10 @@
 
 #include "core/no_destructor.hpp"
 #include "core/submit.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/memory.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
 namespace weir {
@@ -53,10 +53,11 @@ class AllocationPool {
     object->size_ = 0;
     object->stream_ = nullptr;
     object->capture_id_ = 0;
-    object->is_opened_ = false;
+    object->deleter_.reset();
     if (own.object == nullptr && !own.gone) {
       own.object = object;
-      if (!own.returned_at_end) [[unlikely]] return_at_end();
+      if (!own.returned_at_end) [[unlikely]]
+        return_at_end();
       return;
     }
     share(object);
@@ -108,7 +109,9 @@ constinit thread_local AllocationPool::Own AllocationPool::own __attribute__((tl
 
 // --- Freeing ----------------------------------------------------------------------------------------------------------
 
-Disposal Allocation::disposal() const noexcept { return data_ == nullptr ? Disposal::anywhere : Disposal::driver; }
+Disposal Allocation::disposal() const noexcept {
+  return data_ == nullptr && !deleter_ ? Disposal::anywhere : Disposal::driver;
+}
 
 void Allocation::dispose() noexcept {
   Stream* const stream = stream_;
@@ -117,18 +120,20 @@ void Allocation::dispose() noexcept {
       StreamCore::release_as_dependent(*stream);
       return;
     }
-  } else if (data_ != nullptr) {
+  } else if (data_ != nullptr || deleter_) {
     try {
       const auto release = [this] {
-        if (is_opened_)
-          impl(*device_).do_close_memory(data_);
+        if (deleter_)
+          deleter_(data_);
         else
           impl(*device_).do_deallocate(data_, kind_);
       };
-      detail::perform_always(*device_, OperationKind::free, "Allocation", [this](Watched& w) { w.allocation(*this); },
-                             release);
+      detail::perform_always(
+          *device_, OperationKind::free, "Allocation", [this](Watched& w) { w.allocation(*this); }, release);
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "memory is leaked: ", e.what());
+    } catch (...) {
+      support::log(support::LogLevel::error, "memory is leaked: its deleter threw what is no std::exception");
     }
   }
   AllocationPool::instance().give_back(this);
@@ -287,9 +292,25 @@ AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
   if (bytes == 0) return allocation;
   call.check_unsafe();
   allocation->size_ = bytes;
-  allocation->data_ = perform(*this, OperationKind::allocate, call.operation(),
-                              [&](Watched& watched) { watched.allocation(*allocation); },
-                              [&] { return impl(*this).do_allocate(bytes, kind); });
+  allocation->data_ = perform(
+      *this, OperationKind::allocate, call.operation(), [&](Watched& watched) { watched.allocation(*allocation); },
+      [&] { return impl(*this).do_allocate(bytes, kind); });
+  return allocation;
+}
+
+AllocationPtr Device::adopt_memory(void* data, std::size_t bytes, MemoryKind kind, MemoryDeleter deleter) {
+  const Call call(*this, "Device::adopt_memory");
+  call.check_enumerator("MemoryKind", kind, MemoryKind::managed);
+  call.check_bytes(bytes);
+  if (data == nullptr && bytes != 0) call.refuse(Errc::invalid_argument, "the address is null");
+  AllocationPtr allocation = AllocationPool::instance().take(*this, kind);
+  allocation->size_ = bytes;
+  perform(
+      *this, OperationKind::allocate, call.operation(), [&](Watched& watched) { watched.allocation(*allocation); },
+      [&] {
+        allocation->deleter_ = deleter ? std::move(deleter) : MemoryDeleter([](void*) {});
+        return allocation->data_ = data;
+      });
   return allocation;
 }
 
@@ -298,11 +319,11 @@ AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::siz
   call.require(Feature::interprocess_memory);
   call.check_unsafe();
   AllocationPtr allocation = AllocationPool::instance().take(*this, MemoryKind::device);
-  allocation->is_opened_ = true;
+  allocation->deleter_ = [this](void* memory) { impl(*this).do_close_memory(memory); };
   allocation->size_ = bytes;
-  allocation->data_ = perform(*this, OperationKind::allocate, call.operation(),
-                              [&](Watched& watched) { watched.allocation(*allocation); },
-                              [&] { return impl(*this).do_open_memory(handle); });
+  allocation->data_ = perform(
+      *this, OperationKind::allocate, call.operation(), [&](Watched& watched) { watched.allocation(*allocation); },
+      [&] { return impl(*this).do_open_memory(handle); });
   return allocation;
 }
 
@@ -343,8 +364,9 @@ void throw_not_host_accessible(const Allocation* allocation) {
 
 HostRegistration::~HostRegistration() {
   try {
-    perform(device_, OperationKind::unregister_host, "HostRegistration", [this](Watched& w) { w.writes(data_, size_); },
-            [this] { impl(device_).do_unregister_host(data_); });
+    perform(
+        device_, OperationKind::unregister_host, "HostRegistration", [this](Watched& w) { w.writes(data_, size_); },
+        [this] { impl(device_).do_unregister_host(data_); });
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, "host memory stays pinned: ", e.what());
   }
@@ -357,8 +379,9 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   if (data == nullptr || bytes == 0) call.refuse(Errc::invalid_argument, "there is nothing to pin");
   call.check_unsafe();
   void* device_pointer = nullptr;
-  perform(*this, OperationKind::register_host, call.operation(), [&](Watched& watched) { watched.writes(data, bytes); },
-          [&] { device_pointer = impl(*this).do_register_host(data, bytes); });
+  perform(
+      *this, OperationKind::register_host, call.operation(), [&](Watched& watched) { watched.writes(data, bytes); },
+      [&] { device_pointer = impl(*this).do_register_host(data, bytes); });
   try {
     return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
   } catch (const std::bad_alloc&) {

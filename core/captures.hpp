@@ -46,7 +46,7 @@ class Captures {
   /// The lock is held throughout: who sees the driver's capture finds its record. `resumed`: the graph that it continues.
   void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
             const std::function<std::uint64_t()>& begin);
-  /// The open capture that a native stream began; one that is ending only where there is no other.
+  /// The open capture that a native stream began. Prefers one that is not ending.
   std::optional<OpenCapture> find(const Origin& origin) const;
   /// Makes the calling thread the one that ends the capture, and gives it what the capture kept. It calls `close` then.
   /// Nothing for a capture that another thread ends or has ended.
@@ -59,7 +59,7 @@ class Captures {
   bool keep(const Backend& backend, std::uint64_t id, const ModulePtr& module);
   /// Whether an open capture continues `graph`.
   bool is_continued(const Graph& graph) const noexcept;
-  /// Called by a stream that goes while it is in a capture.
+  /// Called by a stream that is destroyed while it is in a capture.
   void leave(const Stream& stream) noexcept;
 
   /// A capture that forbids the calling thread to make unsafe calls of that backend.
@@ -88,8 +88,8 @@ class Captures {
   std::unique_ptr<Record> remove(const Record& record) noexcept;
   bool continues(const Graph& graph) const noexcept;
   bool has_on(const Device& device, bool blocking_only) const noexcept;
-  /// Takes the stream out of the records that it is in: it goes, or it enters another capture, since external code ended
-  /// that one.
+  /// Takes the stream out of the records that it is in: it is destroyed, or enters another capture, since external code has
+  /// ended that one.
   void forget(const Stream& stream) noexcept;
 
   mutable std::mutex mutex_;

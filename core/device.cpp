@@ -16,11 +16,6 @@
 
 namespace weir {
 
-using detail::Call;
-using detail::impl;
-using detail::perform;
-using detail::Watched;
-
 Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
     : backend_(backend),
       ordinal_(ordinal),

@@ -17,7 +17,7 @@ namespace weir::detail {
 std::vector<std::string_view> split_list(std::string_view variable, std::string_view value, char separator,
                                          std::string_view remedy);
 
-/// The level in WEIR_LOG; `warn` if it is not set. Throws `invalid_environment` for another word.
-support::LogLevel log_level_from_environment();
+/// Throws `invalid_environment` if WEIR_LOG does not parse.
+void check_log_variable();
 
 }  // namespace weir::detail

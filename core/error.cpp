@@ -11,8 +11,8 @@
 namespace weir {
 namespace {
 
-// What there is to say about a code, whoever reports it. `standard`: the condition of <system_error> that means the same, so
-// that code which knows nothing of Weir can compare with it.
+// The texts of a code. `standard`: the condition of <system_error> that means the same, so that code without knowledge of
+// Weir can compare with it.
 struct CodeText {
   const char* name;
   const char* sentence;

@@ -9,11 +9,6 @@
 
 namespace weir {
 
-using detail::Call;
-using detail::impl;
-using detail::perform;
-using detail::Watched;
-
 std::string Event::describe() const {
   return fmt::format("{} event {}", device_.describe(), handle_.load(std::memory_order_acquire));
 }

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, feature_count> descriptions = {
 #undef WEIR_FEATURE_TEXT
 };
 
-// Features that need another one. Indirect needs are listed, too.
+// Features that need another one. Indirect needs are also listed.
 struct Need {
   Feature feature;
   Feature needed;

@@ -14,14 +14,6 @@
 
 namespace weir {
 
-using detail::Call;
-using detail::Capturing;
-using detail::impl;
-using detail::perform;
-using detail::StreamCall;
-using detail::submit;
-using detail::Watched;
-
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
     case NodeKind::kernel: return "kernel";

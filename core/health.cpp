@@ -16,14 +16,8 @@
 
 namespace weir {
 
-using detail::Call;
-using detail::Capturing;
 using detail::HealthCore;
-using detail::impl;
 using detail::Journal;
-using detail::perform;
-using detail::StreamCall;
-using detail::Watched;
 
 std::atomic<bool> detail::process_exceptional{false};
 
@@ -166,20 +160,20 @@ struct TimedWait {
 
 }  // namespace
 
-bool Stream::synchronize_for(std::chrono::nanoseconds timeout) {
+bool Stream::synchronize_for(Timeout timeout) {
   const StreamCall call(*this, "Stream::synchronize_for");
   call.check_host_wait();
-  const Time deadline = deadline_of(timeout);
+  const Time deadline = deadline_of(timeout.nanoseconds());
   if (!perform(*this, call.operation(), {}, TimedWait{deadline})) return false;
   if (std::exception_ptr error = impl(*this).do_take_host_error()) std::rethrow_exception(std::move(error));
   return true;
 }
 
-bool Event::synchronize_for(std::chrono::nanoseconds timeout) const {
+bool Event::synchronize_for(Timeout timeout) const {
   const char* const operation = "Event::synchronize_for";
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
-  const Time deadline = deadline_of(timeout);
+  const Time deadline = deadline_of(timeout.nanoseconds());
   return perform(device_, OperationKind::query, operation, [this](Watched& watched) { watched->event = this; },
                  [&] { return impl(*this).do_synchronize_until(deadline); });
 }

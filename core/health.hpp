@@ -6,7 +6,7 @@
 #include "core/thread_state.hpp"
 #include "weir/device.hpp"
 
-/// Poisoned devices. Once there is one, calls of all devices take a slower way, in which they are told apart.
+/// Poisoned devices. Once there is one, calls of all devices check which device is meant.
 namespace weir::detail {
 
 struct HealthCore {

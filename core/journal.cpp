@@ -99,7 +99,7 @@ void Journal::add(const StreamKey& stream, Entry&& entry) {
   }
 }
 
-/// Drops the first operations of a stream as far as they are done.
+/// Drops the operations at a stream's front that are done.
 void Journal::drop_done(const StreamKey& stream) {
   for (;;) {
     Entry first;

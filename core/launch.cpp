@@ -32,18 +32,14 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 }
 
 KernelPtr Module::untyped_kernel(std::string_view name) {
-  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
-  if (name.find('\0') != name.npos) {
-    throw Error(Errc::invalid_argument, "Module::kernel", device_.describe(),
-                "the kernel's name has a zero byte in it, behind which drivers do not read");
-  }
+  const Call call(device_, "Module::kernel");
+  if (name.find('\0') != name.npos)
+    call.refuse(Errc::invalid_argument, "the kernel's name has a zero byte in it, behind which drivers do not read");
   constexpr std::string_view spaces = " \t\n\v\f\r";
   const std::size_t begin = name.find_first_not_of(spaces);
-  if (begin == name.npos) {
-    throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
-                "the kernel's name is empty; give the name that it has in the source");
-  }
-  return detail::impl(*this).do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
+  if (begin == name.npos)
+    call.refuse(Errc::kernel_not_found, "the kernel's name is empty; give the name that it has in the source");
+  return impl(*this).do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
 }
 
 namespace {
@@ -77,30 +73,30 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
               "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");
 }
 
-KernelProperties Kernel::properties() const { return detail::impl(*this).do_properties(); }
+KernelProperties Kernel::properties() const { return impl(*this).do_properties(); }
 
 int Kernel::max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
-  const detail::Call call(device(), "Kernel::max_active_blocks");
+  const Call call(device(), "Kernel::max_active_blocks");
   if (shared_memory_bytes > device().properties().shared_memory_per_block_optin) return 0;
-  return detail::impl(*this).do_max_active_blocks(block_threads, shared_memory_bytes);
+  return impl(*this).do_max_active_blocks(block_threads, shared_memory_bytes);
 }
 
 std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) const {
-  const detail::Call call(device(), "Kernel::suggested_block_size");
+  const Call call(device(), "Kernel::suggested_block_size");
   const std::size_t most = device().properties().shared_memory_per_block_optin;
   if (shared_memory_bytes > most) {
     call.refuse(Errc::invalid_argument, "kernel '" + name_ + "': " + std::to_string(shared_memory_bytes) +
                                             " bytes of dynamic shared memory, and a block of this device has at most " +
                                             std::to_string(most));
   }
-  return detail::impl(*this).do_suggested_block_size(shared_memory_bytes);
+  return impl(*this).do_suggested_block_size(shared_memory_bytes);
 }
 
 Span<std::byte> Module::global(std::string_view name) {
-  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::global");
-  const Span<std::byte> memory = detail::impl(*this).do_global(name);
-  detail::perform(device_, OperationKind::module_global, "Module::global",
-                  [&](detail::Watched& watched) { watched.writes(memory.data(), memory.size()); }, [] {});
+  const Call call(device_, "Module::global");
+  const Span<std::byte> memory = impl(*this).do_global(name);
+  perform(device_, OperationKind::module_global, call.operation(),
+                  [&](Watched& watched) { watched.writes(memory.data(), memory.size()); }, [] {});
   return memory;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <iterator>
 #include <new>
 #include <utility>
 
@@ -27,6 +26,14 @@ Reclaimer& Reclaimer::of_modules() noexcept {
   return *reclaimer;
 }
 
+// Handlers run in the reverse order of their registration, and a driver's is registered when the driver is opened.
+void Reclaimer::stop_at_exit() noexcept {
+  std::atexit([] {
+    instance().stop();
+    of_modules().stop();
+  });
+}
+
 void Reclaimer::dispose(RefCounted* object) noexcept {
   const std::lock_guard lock(mutex_);
   object->next_reclaimed_ = nullptr;
@@ -36,16 +43,11 @@ void Reclaimer::dispose(RefCounted* object) noexcept {
 }
 
 bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
-  auto* const kept = new (std::nothrow) Retry(std::move(try_to_end));  // leaks where it cannot be tried
+  auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};  // leaks where it cannot be tried
   if (kept == nullptr) return false;
   const std::lock_guard lock(mutex_);
   if (!start()) return false;
-  try {
-    retries_.push_back(std::move(*kept));
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  delete kept;
+  kept->next = std::exchange(retries_, kept);
   return true;
 }
 
@@ -55,19 +57,18 @@ bool Reclaimer::start() {
     try {
       process_ = ::getpid();
       const support::SignalsBlocked no_signals;
-      thread_ = std::make_unique<std::thread>([this] { run(); });
+      thread_ = std::make_unique<std::thread>([this] { thread_main(); });
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "what cannot end yet is leaked, for lack of a thread: ", e.what());
       return false;
     }
-    // Handlers run in the reverse order of their registration, and the driver's was registered when it was opened.
-    std::atexit(this == &instance() ? [] { instance().stop(); } : [] { of_modules().stop(); });
+    stop_at_exit();
   }
   changed_.notify_one();
   return true;
 }
 
-void Reclaimer::run() noexcept {
+void Reclaimer::thread_main() noexcept {
   constexpr auto shortest = 100us, longest = std::chrono::microseconds(5ms);
   auto nap = shortest;
   std::unique_lock lock(mutex_);
@@ -80,20 +81,28 @@ void Reclaimer::run() noexcept {
       lock.lock();
       continue;
     }
-    if (retries_.empty()) {
-      changed_.wait(lock, [this] { return stopping_ || first_ != nullptr || !retries_.empty(); });
+    if (retries_ == nullptr) {
+      changed_.wait(lock, [this] { return stopping_ || first_ != nullptr || retries_ != nullptr; });
       nap = shortest;
       continue;
     }
-    std::vector<Retry> round = std::exchange(retries_, {});
+    Retry* round = std::exchange(retries_, nullptr);
     lock.unlock();
-    const std::size_t before = round.size();
-    std::erase_if(round, [](Retry& try_to_end) { return try_to_end(); });
-    nap = round.size() < before ? shortest : std::min(nap * 2, longest);
+    nap = std::min(nap * 2, longest);
+    Retry** last = &round;
+    while (Retry* const retry = *last) {
+      if (retry->try_to_end()) {
+        *last = retry->next;
+        delete retry;
+        nap = shortest;
+      } else {
+        last = &retry->next;
+      }
+    }
     lock.lock();
-    round.insert(round.end(), std::make_move_iterator(retries_.begin()), std::make_move_iterator(retries_.end()));
-    retries_.swap(round);
-    if (!retries_.empty()) changed_.wait_for(lock, nap, [this] { return stopping_ || first_ != nullptr; });
+    *last = retries_;
+    retries_ = round;
+    if (retries_ != nullptr) changed_.wait_for(lock, nap, [this] { return stopping_ || first_ != nullptr; });
   }
   has_stopped_ = true;
   changed_.notify_all();
@@ -102,7 +111,7 @@ void Reclaimer::run() noexcept {
 void Reclaimer::stop() {
   if (process_ != ::getpid()) return;  // a forked child has no such thread
   std::unique_lock lock(mutex_);
-  stopping_ = true;
+  if (std::exchange(stopping_, true)) return;
   changed_.notify_all();
   // A driver may wait for work that never ends.
   if (!changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) {

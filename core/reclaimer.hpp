@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
@@ -25,6 +24,9 @@ class Reclaimer {
   static Reclaimer& instance() noexcept;
   /// Modules have a thread of their own, since a driver may wait for all work of the device before it unloads one.
   static Reclaimer& of_modules() noexcept;
+  /// Stops both threads at exit, before what was registered there so far. Called again behind each driver's opening, since a
+  /// thread may be there before the driver.
+  static void stop_at_exit() noexcept;
 
   /// Ends an object that has no owner. Allocates nothing.
   void dispose(RefCounted* object) noexcept;
@@ -32,17 +34,21 @@ class Reclaimer {
   bool retry(UniqueFunction<bool()>&& try_to_end) noexcept;
 
  private:
-  using Retry = UniqueFunction<bool()>;
+  // In a list, so that nothing is allocated where a failure could not be told.
+  struct Retry {
+    UniqueFunction<bool()> try_to_end;
+    Retry* next = nullptr;
+  };
 
   bool start();
-  void run() noexcept;
+  void thread_main() noexcept;
   void stop();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   RefCounted* first_ = nullptr;
   RefCounted** end_ = &first_;
-  std::vector<Retry> retries_;
+  Retry* retries_ = nullptr;
   std::unique_ptr<std::thread> thread_;
   bool stopping_ = false, has_stopped_ = false;
   int process_ = 0;

@@ -20,11 +20,12 @@
 #include "core/feature_override.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/process.hpp"
+#include "core/reclaimer.hpp"
 #include "core/selection.hpp"
 #include "core/thread_state.hpp"
 #include "core/tools.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/plugin/plugin.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir {
 
@@ -33,8 +34,6 @@ std::atomic<bool> detail::process_forked{false};
 using detail::enter;
 
 namespace {
-
-using support::LogLevel;
 
 constexpr std::array<std::string_view, 3> known = {"cuda", "hip", "host"};
 
@@ -192,6 +191,7 @@ void load(Entry& e, std::span<const std::string> folders) {
   const detail::Plugin plugin = find_backend(info.name, folders, info.attempts, info.plugin_path);
   info.plugin_version = plugin.version;
   start(plugin, e);
+  Reclaimer::stop_at_exit();
   info.backend = e.made;
   info.state = BackendState::usable;
 }
@@ -346,7 +346,7 @@ Registry& Registry::shared() {
     registry_opened.store(true, std::memory_order_relaxed);
     try {
       // All variables are read here, so that a mistake in any of them shows immediately in every program.
-      detail::log_level_from_environment();
+      detail::check_log_variable();
       detail::disabled_features();
       detail::open_tools();
       return new Registry;

@@ -16,7 +16,7 @@ inline void spin_pause() noexcept {
 }
 
 /// A lock of one byte for sections of a few instructions: taken and let go with one atomic exchange, and small enough for
-/// objects of which there are very many.
+/// objects that exist in great numbers.
 class SpinLock {
  public:
   void lock() noexcept {

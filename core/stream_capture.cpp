@@ -10,15 +10,6 @@
 // Streams: captures. docs/internals.md explains them.
 namespace weir {
 
-using detail::Captures;
-using detail::Capturing;
-using detail::impl;
-using detail::perform;
-using detail::StreamCall;
-using detail::StreamCore;
-using detail::submit;
-using detail::Watched;
-
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
 // The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
@@ -164,6 +155,18 @@ struct EndCapture {
   }
 };
 
+/// Ends the driver's capture, even where a tool refuses it: the driver would go on capturing, and the stream's later work
+/// would never run.
+GraphPtr end_drivers_capture(Stream& stream, const char* operation, const CaptureState& capture, CaptureResources&& kept) {
+  bool asked = false;
+  try {
+    return perform(stream, operation, capture, EndCapture{kept, asked});
+  } catch (...) {
+    if (!asked) StreamCore::end_capture_for_nothing(stream, std::move(kept));
+    throw;
+  }
+}
+
 }  // namespace
 
 GraphPtr Stream::end_capture() {
@@ -180,7 +183,7 @@ GraphPtr Stream::end_capture() {
     capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
     if (!capture) {
       const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
-      if (external && !captures.is_open(backend, state.id)) return impl(*this).do_end_capture({});
+      if (external && !captures.is_open(backend, state.id)) return end_drivers_capture(*this, call.operation(), state, {});
       call.refuse_capture(Errc::capture_unmatched);
     }
   }
@@ -208,14 +211,7 @@ GraphPtr Stream::end_capture() {
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
-    bool asked = false;
-    try {
-      graph = perform(*this, call.operation(), {capture->id}, EndCapture{*kept, asked});
-    } catch (...) {
-      // A tool refused the call. The driver would go on capturing, and the stream's later work would never run.
-      if (!asked) StreamCore::end_capture_for_nothing(*this, std::move(*kept));
-      throw;
-    }
+    graph = end_drivers_capture(*this, call.operation(), {capture->id}, std::move(*kept));
   }
   StreamCore::free_deferred(*this, false);
   return graph;

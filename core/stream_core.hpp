@@ -27,8 +27,8 @@ struct StreamCore {
   static constexpr std::uint32_t flag_watched = Stream::flag_watched;  // tools see the stream's operations: core/tools.hpp
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
-  /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply,
-  /// and nobody has to be asked for its capture.
+  /// Whether the flags alone decide about calls on the stream: nothing needs StreamCall's slow checks, and the driver need
+  /// not be asked for its capture.
   static bool is_plain(const Stream& stream) noexcept {
     constexpr std::uint32_t special =
         flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_watched;
@@ -99,7 +99,7 @@ struct StreamCore {
 
   static std::string describe_handle(const Stream& stream) { return impl(stream).describe_handle(); }
   static void begin_closing(Stream& stream) noexcept;
-  /// The release of the last memory that is to be freed on the stream closes it.
+  /// The stream closes when the last memory that must be freed on it is released.
   static void postpone_closing(Stream& stream) noexcept { impl(stream).closing_postponed_ = true; }
   static void finish_closing(Stream& stream, bool destroy);
 

@@ -12,13 +12,6 @@
 // Streams: launches of kernels.
 namespace weir {
 
-using detail::Capturing;
-using detail::impl;
-using detail::StreamCall;
-using detail::StreamCore;
-using detail::submit;
-using detail::Watched;
-
 namespace {
 
 bool within(const Dim3& d, const Dim3& max) noexcept {

@@ -48,40 +48,95 @@ struct Copy {
   const void* source;
   std::size_t bytes;
 
-  [[gnu::always_inline]] bool validate(const StreamCall& call) const {
-    return check_copy(call, destination, source, bytes);
-  }
+  [[gnu::always_inline]] bool validate(const StreamCall& call) const { return check_copy(call, destination, source, bytes); }
   void describe(Watched& watched) const { watched.reads(source, bytes).writes(destination, bytes); }
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_copy(destination, source, bytes); }
 };
 
-struct Copy2D {
+using detail::PitchedBytes;
+
+/// Throws unless the rows of a box lie apart, and its slices a number of rows apart. `side`: "the destination".
+void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
+  const auto refuse = [&](const std::string& cause) { call.refuse(Errc::invalid_argument, side + cause); };
+  if (box.data == nullptr) refuse(" is null");
+  call.check_bytes(box.height, box.row_pitch);
+  call.check_bytes(box.depth, box.slice_pitch);
+  if ((box.height > 1 || box.depth > 1) && box.row_pitch < box.width) {
+    refuse(": rows of " + std::to_string(box.width) + " bytes overlap at a pitch of " + std::to_string(box.row_pitch));
+  }
+  if (box.depth > 1 && (box.slice_pitch < box.row_pitch * box.height || box.slice_pitch % box.row_pitch != 0)) {
+    refuse(": slices of " + std::to_string(box.height) + " rows at a pitch of " + std::to_string(box.row_pitch) +
+           " bytes cannot be " + std::to_string(box.slice_pitch) +
+           " bytes apart; give a multiple of the pitch that holds all rows");
+  }
+}
+
+PitchedCopy::Side side_of(const PitchedBytes& box) noexcept {
+  const std::size_t pitch = std::max(box.row_pitch, box.width);  // that of a single row may be anything
+  return {static_cast<std::byte*>(box.data), pitch, box.depth > 1 ? box.slice_pitch / pitch : box.height};
+}
+
+/// One access for each slice.
+void tell_slices(Watched& watched, const PitchedBytes& box, AccessKind kind) {
+  for (std::size_t z = 0; z < box.depth; ++z) {
+    watched.touches(
+        {static_cast<const std::byte*>(box.data) + z * box.slice_pitch, box.width, kind, box.row_pitch, box.height});
+  }
+}
+
+struct CopyPitched {
   static constexpr OperationKind kind = OperationKind::copy;
   static constexpr Capturing capturing = Capturing::by_driver;
-  void* destination;
-  std::size_t destination_pitch;
-  const void* source;
-  std::size_t source_pitch;
-  std::size_t width_bytes;
-  std::size_t height;
+  const PitchedBytes& to;
+  const PitchedBytes& from;
 
   bool validate(const StreamCall& call) const {
-    if (height == 0 || !check_copy(call, destination, source, width_bytes)) return false;
-    call.check_bytes(height, std::max(destination_pitch, source_pitch));
-    if (height > 1 && (destination_pitch < width_bytes || source_pitch < width_bytes)) {
-      call.refuse(Errc::invalid_argument, "rows of " + std::to_string(width_bytes) + " bytes overlap at pitches of " +
-                                              std::to_string(destination_pitch) + " (destination) and " +
-                                              std::to_string(source_pitch) + " (source)");
+    if (to.width != from.width || to.height != from.height || to.depth != from.depth) {
+      const auto text = [](const PitchedBytes& box) {
+        return std::to_string(box.depth) + " slices of " + std::to_string(box.height) + " rows of " +
+               std::to_string(box.width) + " bytes";
+      };
+      call.refuse(Errc::length_mismatch, "the destination has " + text(to) + ", and the source " + text(from));
     }
+    if (to.width == 0 || to.height == 0 || to.depth == 0) return false;
+    check_box(call, to, "the destination");
+    check_box(call, from, "the source");
     return true;
   }
   void describe(Watched& watched) const {
-    watched.touches({source, width_bytes, AccessKind::read, source_pitch, height})
-        .touches({destination, width_bytes, AccessKind::write, destination_pitch, height});
+    tell_slices(watched, from, AccessKind::read);
+    tell_slices(watched, to, AccessKind::write);
   }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
-    stream.do_copy_2d(destination, destination_pitch, source, source_pitch, width_bytes, height);
+    stream.do_copy_pitched({side_of(to), side_of(from), to.width, to.height, to.depth});
   }
+};
+
+struct CopyBatch {
+  static constexpr OperationKind kind = OperationKind::copy;
+  static constexpr Capturing capturing = Capturing::node;
+  std::span<const BatchCopy> copies;
+  SourceAccess access;
+
+  bool validate(const StreamCall& call) const {
+    call.require(Feature::batch_copies);
+    call.check_enumerator("SourceAccess", access, SourceAccess::any_time);
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const BatchCopy& copy = copies[i];
+      call.check_bytes(copy.bytes);
+      if (copy.bytes != 0 && (copy.destination == nullptr || copy.source == nullptr)) {
+        call.refuse(Errc::invalid_argument, std::string(copy.destination == nullptr ? "the destination" : "the source") +
+                                                " of copy " + std::to_string(i) + " of the batch is null");
+      }
+    }
+    return !copies.empty();
+  }
+  void describe(Watched& watched) const {
+    for (const BatchCopy& copy : copies) {
+      if (copy.bytes != 0) watched.reads(copy.source, copy.bytes).writes(copy.destination, copy.bytes);
+    }
+  }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_copy_batch(copies, access, capture); }
 };
 
 struct PeerCopy {
@@ -127,9 +182,12 @@ void Stream::read_bytes(void* destination, const void* source, std::size_t bytes
   }
 }
 
-void Stream::copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                     std::size_t width_bytes, std::size_t height) {
-  submit(*this, "Stream::copy_2d", Copy2D{destination, destination_pitch, source, source_pitch, width_bytes, height});
+void Stream::copy_pitched(const PitchedBytes& to, const PitchedBytes& from) {
+  submit(*this, "Stream::copy", CopyPitched{to, from});
+}
+
+void Stream::copy_batch(std::span<const BatchCopy> copies, SourceAccess access) {
+  submit(*this, "Stream::copy_batch", CopyBatch{copies, access});
 }
 
 void Stream::copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
@@ -139,43 +197,67 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
 
 namespace {
 
+/// Throws unless a memset of the driver's writes such elements there.
+[[gnu::always_inline]] inline void check_elements(const StreamCall& call, const void* destination,
+                                                  std::size_t element_size) {
+  if (element_size != 1 && element_size != 2 && element_size != 4) {
+    call.refuse(Errc::invalid_argument,
+                "elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
+  }
+  if (!aligned(destination, element_size)) {
+    call.refuse(Errc::invalid_argument,
+                "the destination must be aligned to the element, " + std::to_string(element_size) + " bytes");
+  }
+}
+
 struct Fill {
   static constexpr OperationKind kind = OperationKind::fill;
   static constexpr Capturing capturing = Capturing::by_driver;
   void* destination;
-  std::size_t pitch;
   std::uint32_t value;
   std::size_t element_size;
-  std::size_t width;
-  std::size_t height;
+  std::size_t count;
 
   [[gnu::always_inline]] bool validate(const StreamCall& call) const {
-    if (element_size != 1 && element_size != 2 && element_size != 4) {
-      call.refuse(Errc::invalid_argument,
-                  "elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
-    }
-    if (width == 0 || height == 0) return false;
+    check_elements(call, destination, element_size);
+    if (count == 0) return false;
     if (destination == nullptr) call.refuse(Errc::invalid_argument, "the destination is null");
-    if (!aligned(destination, element_size) || (height > 1 && pitch % element_size != 0)) {
-      call.refuse(Errc::invalid_argument, "the destination and its pitch must be aligned to the element, " +
-                                              std::to_string(element_size) + " bytes");
-    }
-    const std::size_t width_bytes = detail::byte_count(call.operation(), width, element_size);
-    call.check_bytes(height, pitch);
-    if (height > 1 && pitch < width_bytes) {
+    call.check_bytes(count, element_size);
+    return true;
+  }
+  void describe(Watched& watched) const { watched.writes(destination, element_size * count); }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_fill(destination, value, element_size, count); }
+};
+
+struct FillPitched {
+  static constexpr OperationKind kind = OperationKind::fill;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  const PitchedBytes& to;
+  std::uint32_t value;
+  std::size_t element_size;
+
+  bool validate(const StreamCall& call) const {
+    if (to.width == 0 || to.height == 0 || to.depth == 0) return false;
+    check_elements(call, to.data, element_size);
+    check_box(call, to, "the destination");
+    if ((to.height > 1 || to.depth > 1) && to.row_pitch % element_size != 0) {
       call.refuse(Errc::invalid_argument,
-                  "rows of " + std::to_string(width_bytes) + " bytes overlap at a pitch of " + std::to_string(pitch));
+                  "the pitch must be a multiple of the element, " + std::to_string(element_size) + " bytes");
     }
     return true;
   }
-  void describe(Watched& watched) const {
-    watched.touches({destination, element_size * width, AccessKind::write, pitch, height});
-  }
+  void describe(Watched& watched) const { tell_slices(watched, to, AccessKind::write); }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
-    if (height == 1) {
-      stream.do_fill(destination, value, element_size, width);
-    } else {
-      stream.do_fill_2d(destination, pitch, value, element_size, width, height);
+    const bool is_dense = to.depth == 1 || to.slice_pitch == to.row_pitch * to.height;
+    const std::size_t width = to.width / element_size;
+    const std::size_t rows = is_dense ? to.height * to.depth : to.height;
+    auto* slice = static_cast<std::byte*>(to.data);
+    for (std::size_t z = 0; z < (is_dense ? 1 : to.depth); ++z, slice += to.slice_pitch) {
+      if (rows == 1) {
+        stream.do_fill(slice, value, element_size, width);
+      } else {
+        stream.do_fill_2d(slice, to.row_pitch, value, element_size, width, rows);
+      }
     }
   }
 };
@@ -228,12 +310,11 @@ void Stream::fill_pattern(void* destination, const void* element, std::size_t el
 }
 
 void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
-  submit(*this, "Stream::fill", Fill{destination, 0, value, element_size, count, 1});
+  submit(*this, "Stream::fill", Fill{destination, value, element_size, count});
 }
 
-void Stream::fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
-                     std::size_t height) {
-  submit(*this, "Stream::fill_2d", Fill{destination, pitch, value, element_size, width, height});
+void Stream::fill_pitched(const PitchedBytes& to, std::uint32_t value, std::size_t element_size) {
+  submit(*this, "Stream::fill", FillPitched{to, value, element_size});
 }
 
 // --- Memory operations ------------------------------------------------------------------------------------------------
@@ -346,9 +427,7 @@ struct Prefetch {
   }
   const std::byte* first() const noexcept { return static_cast<const std::byte*>(managed.data()) + offset; }
   void describe(Watched& watched) const { watched.reads(first(), bytes); }
-  void enqueue(StreamImpl& stream, const CaptureState&) const {
-    stream.do_prefetch(first(), bytes, target);
-  }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_prefetch(first(), bytes, target); }
 };
 
 }  // namespace

@@ -10,15 +10,6 @@
 // Streams: the order among streams, events and the host.
 namespace weir {
 
-using detail::Captures;
-using detail::Capturing;
-using detail::impl;
-using detail::perform;
-using detail::StreamCall;
-using detail::StreamCore;
-using detail::submit;
-using detail::Watched;
-
 namespace {
 
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_record(StreamCall call, const Event& event) {

@@ -40,7 +40,7 @@ template <Capturing rule>
   return {};
 }
 
-/// The way of an operation that tools are told of. Takes copies, so that without tools nothing needs to lie in memory.
+/// `perform` with tools. Takes copies, so that without tools nothing needs to be in memory.
 template <class Op>
 [[gnu::cold, gnu::noinline]] auto perform_watched(Stream& stream, const char* name, CaptureState capture, Op operation) {
   Watched watched(stream, Op::kind, name,
@@ -112,3 +112,18 @@ template <class Describe, class Act>
 }
 
 }  // namespace weir::detail
+
+namespace weir {
+
+// What the public functions are written with.
+using detail::Call;
+using detail::Captures;
+using detail::Capturing;
+using detail::impl;
+using detail::perform;
+using detail::StreamCall;
+using detail::StreamCore;
+using detail::submit;
+using detail::Watched;
+
+}  // namespace weir

@@ -24,7 +24,8 @@ inline std::uint64_t this_thread() noexcept {
   return thread_state.token;
 }
 
-/// Whether a call may be refused whatever it does: see `check_calls_allowed`.
+/// True if this thread may not call Weir (host function, forked process). May be true where it may: `check_calls_allowed`
+/// decides.
 inline bool calls_forbidden() noexcept { return thread_state.in_host_function || exceptional(); }
 /// Throws where no function of Weir's may be called: in a host function, and in a forked process. Calls that concern a
 /// device use the one of core/health.hpp.

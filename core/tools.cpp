@@ -67,13 +67,6 @@ Thread& this_thread() noexcept {
   return *thread;
 }
 
-/// Scope in which a tool's code runs.
-class InTool {
- public:
-  InTool() noexcept { this_thread().in_tool = true; }
-  ~InTool() { this_thread().in_tool = false; }
-};
-
 std::atomic<std::uint64_t> last_operation{0};
 
 bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
@@ -81,7 +74,7 @@ bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
 void finish_all() {
   // A child that was forked has a copy of what the tools have seen, and its parent tells it.
   if (detail::forked()) return;
-  const InTool scope;
+  const support::UnshownCalls scope;
   int status = 0;
   for (const auto& tool : all().list) {
     if (const int wanted = tool->finish(); wanted != 0) status = wanted;
@@ -243,7 +236,7 @@ void Watched::begin() {
   operation_.host_function = thread.host_function;
   operation_.tag = thread.ranges.empty() ? std::string_view() : thread.ranges.back();
   begun_ = true;
-  const InTool scope;
+  const support::UnshownCalls scope;
   for (const auto& tool : all().list) {
     tool->before(operation_);
     ++told_;
@@ -256,6 +249,8 @@ void Watched::begin_always() noexcept {
     begin();
   } catch (const std::exception& error) {
     support::log(support::LogLevel::error, "a tool refuses what cannot be refused: ", error.what());
+  } catch (...) {
+    support::log(support::LogLevel::error, "a tool refuses what cannot be refused, by what is no std::exception");
   }
 }
 
@@ -264,7 +259,7 @@ void Watched::end(bool has_failed) noexcept {
   operation_.accesses = accesses_;
   operation_.has_failed = has_failed;
   weir::this_thread().launch = 0;
-  const InTool scope;
+  const support::UnshownCalls scope;
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }
 
@@ -303,6 +298,7 @@ class HostFunctionRuns {
 }  // namespace
 
 HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
+  if (is_silent()) return std::move(function);
   return [id, function = std::make_unique<HostFunction>(std::move(function))] {
     const HostFunctionRuns runs(id);
     (*function)();
@@ -310,6 +306,7 @@ HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
 }
 
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback) {
+  if (is_silent()) return std::move(callback);
   return [id, callback = std::make_unique<StreamCallback>(std::move(callback))](Stream& stream, std::error_code status) {
     const HostFunctionRuns runs(id);
     (*callback)(stream, status);
@@ -328,7 +325,7 @@ void note_host_access(const Allocation& allocation, const void* data, std::size_
 void begin_range(std::string_view name) {
   weir::this_thread().ranges.emplace_back(name);
   if (is_silent()) return;
-  const InTool scope;
+  const support::UnshownCalls scope;
   for (const auto& tool : all().list) tool->begin_range(name);
 }
 
@@ -336,7 +333,7 @@ void end_range() noexcept {
   std::vector<std::string>& ranges = weir::this_thread().ranges;
   if (!ranges.empty()) ranges.pop_back();
   if (is_silent()) return;
-  const InTool scope;
+  const support::UnshownCalls scope;
   for (const auto& tool : all().list) tool->end_range();
 }
 

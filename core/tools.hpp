@@ -21,7 +21,8 @@ void open_tools();
 
 inline bool is_watched() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 
-/// One operation that tools are told of: `Watched(*this, OperationKind::copy, "Stream::copy").reads(p, n).run([&] { … })`.
+/// One operation as it is shown to tools:
+/// `Watched(*this, OperationKind::copy, "Stream::copy").reads(p, n).run([&] { … })`.
 class Watched {
  public:
   Watched(const Device& device, OperationKind kind, const char* name) noexcept;
@@ -98,7 +99,7 @@ template <class F>
   return act();
 }
 
-/// `function`, which tells tools when it runs; `id`: of its operation.
+/// `function`, which tells tools when it runs, unless a tool makes the call; `id`: of its operation.
 HostFunction watched_function(std::uint64_t id, HostFunction&& function);
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback);
 

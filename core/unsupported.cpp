@@ -10,7 +10,7 @@ namespace {
 
 using F = Feature;
 
-/// The backend's feature table has the feature all the same.
+/// For a backend whose feature table has a feature that it does not implement.
 template <class Object>
 [[noreturn]] void not_overridden(const Object& object, Feature feature) {
   throw Error(Errc::unsupported, "feature " + std::string(to_string(feature)), object.describe(),
@@ -34,6 +34,11 @@ void StreamImpl::do_add_child_graph(const Graph&, const CaptureState&) { not_ove
 void StreamImpl::do_capture_conditional(ConditionalKind, const std::uint32_t*, UniqueFunction<void(Stream&)>&&,
                                     const CaptureState&) {
   not_overridden(*this, F::graph_conditional_nodes);
+}
+void StreamImpl::do_copy_batch(std::span<const BatchCopy> copies, SourceAccess, const CaptureState&) {
+  for (const BatchCopy& copy : copies) {
+    if (copy.bytes != 0) do_copy(copy.destination, copy.source, copy.bytes);
+  }
 }
 void StreamImpl::do_copy_peer(void* destination, const Device&, const void* source, const Device&, std::size_t bytes) {
   do_copy(destination, source, bytes);

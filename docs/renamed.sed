@@ -1,5 +1,5 @@
 # Names of the previews to those of 0.1.0: sed -E -i -f renamed.sed FILE…
-# Not done: the order of a collective's buffers, copies of buffers, streams as keys, handles that go to other code.
+# Not done: copies and fills at a pitch, the order of a collective's buffers, copies of buffers, streams as keys, handles that go to other code.
 s/\btime_out\b/timeout/g
 s/\bas_they_are\b/no_flush/g
 s/(->|\.)attach\(/\1attach_memory(/g

@@ -98,6 +98,10 @@ struct thread_block {
     WEIR_AT("sync of a thread_block");
     __weir_barrier();
   }
+  // Who arrives waits only in barrier_wait.
+  struct arrival_token {};
+  static WEIR_CG arrival_token barrier_arrive() { return {}; }
+  static WEIR_CG void barrier_wait(arrival_token&&, WEIR_HERE) { sync(weir_file, weir_line); }
   static WEIR_CG unsigned int thread_rank() { return weir_host::linear_thread(); }
   static WEIR_CG unsigned int size() { return ::blockDim.x * ::blockDim.y * ::blockDim.z; }
   static WEIR_CG unsigned int num_threads() { return size(); }
@@ -161,8 +165,12 @@ WEIR_CG thread_block_tile<N, Parent> tiled_partition(const Parent& parent) {
 struct coalesced_group : weir_lane_group<coalesced_group> {
   static constexpr unsigned int weir_most_lanes = warpSize;
   weir_host::lane_bits weir_named;
+  unsigned short weir_meta_rank, weir_meta_size;
   coalesced_group() = default;
-  WEIR_CG explicit coalesced_group(weir_host::lane_bits lanes) : weir_named(lanes) {}
+  WEIR_CG explicit coalesced_group(weir_host::lane_bits lanes, unsigned int meta_rank = 0, unsigned int meta_size = 1)
+      : weir_named(lanes), weir_meta_rank((unsigned short)meta_rank), weir_meta_size((unsigned short)meta_size) {}
+  WEIR_CG unsigned int meta_group_rank() const { return weir_meta_rank; }
+  WEIR_CG unsigned int meta_group_size() const { return weir_meta_size; }
   WEIR_CG weir_host::lane_bits weir_lanes() const { return weir_named; }
   WEIR_CG unsigned int size() const { return (unsigned int)__builtin_popcountll(weir_named); }
   WEIR_CG unsigned int num_threads() const { return size(); }
@@ -209,7 +217,7 @@ WEIR_CG coalesced_group tiled_partition(const coalesced_group& parent, unsigned 
   weir_host::lane_bits left = parent.weir_named, tile = 0;
   for (unsigned int rank = 0, first = parent.thread_rank() / n * n; left != 0 && rank < first + n; ++rank, left &= left - 1)
     if (rank >= first) tile |= left & (~left + 1);
-  return coalesced_group(tile);
+  return coalesced_group(tile, parent.thread_rank() / n, (parent.size() + n - 1) / n);
 }
 
 template <class G>
@@ -256,12 +264,16 @@ WEIR_CG T exclusive_scan(const G& group, T v, WEIR_HERE) {
 template <class G, class T>
 WEIR_CG coalesced_group labeled_partition(const G& group, T label, WEIR_HERE) {
   WEIR_AT("labeled_partition");
-  return coalesced_group(weir_host::match_any(group.weir_lanes(), label));
+  const weir_host::lane_bits same = weir_host::match_any(group.weir_lanes(), label), first = same & (~same + 1);
+  const auto firsts = (weir_host::lane_bits)__weir_ballot(group.weir_lanes(), (first >> __weir_lane() & 1) != 0);
+  return coalesced_group(same, (unsigned int)__builtin_popcountll(firsts & (first - 1)),
+                         (unsigned int)__builtin_popcountll(firsts));
 }
 template <class G>
 WEIR_CG coalesced_group binary_partition(const G& group, bool label, WEIR_HERE) {
   WEIR_AT("binary_partition");
-  return coalesced_group(weir_host::match_any(group.weir_lanes(), label));
+  const weir_host::lane_bits same = weir_host::match_any(group.weir_lanes(), label);
+  return same == group.weir_lanes() ? coalesced_group(same) : coalesced_group(same, label, 2);
 }
 
 }  // namespace cooperative_groups

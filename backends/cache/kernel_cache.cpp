@@ -110,6 +110,12 @@ CacheKey CacheKeyBuilder::key() const noexcept {
   return {to_bytes(XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_)))};
 }
 
+bool is_entry_name(std::string_view name) noexcept {
+  constexpr std::size_t digits = 2 * sizeof(CacheKey::bytes);
+  return name.size() == digits + entry_suffix.size() && name.ends_with(entry_suffix) &&
+         name.find_first_not_of("0123456789abcdef") == digits;
+}
+
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept {
   const EntryHeader header;
   return bytes.size() >= sizeof(header.magic) && std::memcmp(bytes.data(), header.magic, sizeof(header.magic)) == 0;

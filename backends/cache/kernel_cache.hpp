@@ -40,6 +40,8 @@ class CacheKeyBuilder {
 
 using Bytes = std::vector<std::byte>;
 
+/// Whether the file of an entry may have this name.
+bool is_entry_name(std::string_view name) noexcept;
 /// Whether these bytes begin like the file of an entry.
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
 /// The content of the file of an entry, and its key. `flaw`: what is wrong with it; empty if nothing is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/api.hpp"
 
+#include <bit>
 #include <cstring>
 #include <thread>
 
@@ -180,52 +181,77 @@ Api::Result Api::set_access_policy_window(StreamHandle stream, const AccessPolic
 
 // --- Between processes ------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(CUipcEventHandle) == sizeof(InterprocessHandle) &&
-              sizeof(CUipcMemHandle) == sizeof(InterprocessHandle));
-
 Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
   CUipcEventHandle native;
   const CUresult result = IpcGetEventHandle(&native, event);
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::event_from_handle(const InterprocessHandle& handle, EventHandle& event) const {
-  CUipcEventHandle native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
-  return IpcOpenEventHandle(&event, native);
+  return IpcOpenEventHandle(&event, std::bit_cast<CUipcEventHandle>(handle));
 }
 
 Api::Result Api::memory_to_handle(void* memory, InterprocessHandle& handle) const {
   CUipcMemHandle native;
   const CUresult result = IpcGetMemHandle(&native, device_address(memory));
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& memory) const {
-  CUipcMemHandle native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
   CUdeviceptr address = 0;
-  const CUresult result = IpcOpenMemHandle(&address, native, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  const CUresult result =
+      IpcOpenMemHandle(&address, std::bit_cast<CUipcMemHandle>(handle), CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   memory = reinterpret_cast<void*>(address);
   return result;
 }
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
 
-Api::Result Api::copy_2d_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                               std::size_t width_bytes, std::size_t height, StreamHandle stream) const {
-  CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-  copy.srcDevice = device_address(from);
-  copy.srcPitch = from_pitch;
-  copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  copy.dstDevice = device_address(to);
-  copy.dstPitch = to_pitch;
-  copy.WidthInBytes = width_bytes;
-  copy.Height = height;
-  return Memcpy2DAsync(&copy, stream);
+Api::Result Api::copy_2d_async(const PitchedCopy& copy, StreamHandle stream) const {
+  CUDA_MEMCPY2D native{};
+  native.srcMemoryType = native.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  native.srcDevice = device_address(copy.source.data);
+  native.srcPitch = copy.source.pitch;
+  native.dstDevice = device_address(copy.destination.data);
+  native.dstPitch = copy.destination.pitch;
+  native.WidthInBytes = copy.width;
+  native.Height = copy.height;
+  return Memcpy2DAsync(&native, stream);
+}
+
+Api::Result Api::copy_3d_async(const PitchedCopy& copy, StreamHandle stream) const {
+  CUDA_MEMCPY3D native{};
+  native.srcMemoryType = native.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  native.srcDevice = device_address(copy.source.data);
+  native.srcPitch = copy.source.pitch;
+  native.srcHeight = copy.source.rows;
+  native.dstDevice = device_address(copy.destination.data);
+  native.dstPitch = copy.destination.pitch;
+  native.dstHeight = copy.destination.rows;
+  native.WidthInBytes = copy.width;
+  native.Height = copy.height;
+  native.Depth = copy.depth;
+  return Memcpy3DAsync(&native, stream);
+}
+
+Api::Result Api::copy_batch_async(std::span<const BatchCopy> copies, SourceAccess access, StreamHandle stream) const {
+  std::vector<CUdeviceptr> addresses(2 * copies.size());
+  std::vector<std::size_t> sizes(copies.size());
+  CUdeviceptr* const to = addresses.data();
+  CUdeviceptr* const from = to + copies.size();
+  std::size_t count = 0;
+  for (const BatchCopy& copy : copies) {
+    if (copy.bytes == 0) continue;
+    to[count] = device_address(copy.destination);
+    from[count] = device_address(copy.source);
+    sizes[count++] = copy.bytes;
+  }
+  if (count == 0) return CUDA_SUCCESS;
+  CopyAttributes attributes{.source_access = access == SourceAccess::any_time ? 3 : 1};  // CUmemcpySrcAccessOrder
+  std::size_t first = 0, failed = 0;
+  return MemcpyBatchAsync(to, from, sizes.data(), count, &attributes, &first, 1, &failed, stream);
 }
 
 Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_size, std::size_t count,

@@ -243,8 +243,10 @@ class Api : public Symbols {
   Result copy_async(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
     return MemcpyAsync(device_address(to), device_address(from), bytes, stream);
   }
-  Result copy_2d_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width_bytes,
-                       std::size_t height, StreamHandle stream) const;
+  Result copy_2d_async(const PitchedCopy& copy, StreamHandle stream) const;
+  Result copy_3d_async(const PitchedCopy& copy, StreamHandle stream) const;
+  bool copies_batches() const noexcept { return MemcpyBatchAsync != nullptr; }
+  Result copy_batch_async(std::span<const BatchCopy> copies, SourceAccess access, StreamHandle stream) const;
   Result copy_peer_async(void* to, const DeviceContext& to_device, const void* from, const DeviceContext& from_device,
                          std::size_t bytes, StreamHandle stream) const {
     return MemcpyPeerAsync(device_address(to), to_device.context, device_address(from), from_device.context, bytes, stream);

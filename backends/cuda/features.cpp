@@ -183,6 +183,13 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::memory_operations_in_capture,
                {write_32, batch, WEIR_HAS(GraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, 11070)});
 
+  if (MemcpyBatchAsync != nullptr) {
+    features.native(Feature::batch_copies);
+  } else {
+    features.emulated(Feature::batch_copies, "one cuMemcpyAsync each: cuMemcpyBatchAsync is not in the driver (CUDA " +
+                                                 Rules::text(driver_version_) + "); CUDA 12.8 has it");
+  }
+
   const auto pool_functions = {WEIR_HAS(MemPoolCreate, cuMemPoolCreate, 11020),
                                WEIR_HAS(MemPoolDestroy, cuMemPoolDestroy, 11020),
                                WEIR_HAS(MemPoolTrimTo, cuMemPoolTrimTo, 11020),

@@ -21,24 +21,24 @@ constexpr const char* nvrtc_variable = "WEIR_NVRTC";
 
 /// The functions of NVRTC that Weir calls. All are required.
 #define WEIR_NVRTC_SYMBOLS(X) \
-  X(nvrtcVersion)             \
-  X(nvrtcGetErrorString)      \
-  X(nvrtcGetNumSupportedArchs)\
-  X(nvrtcGetSupportedArchs)   \
-  X(nvrtcCreateProgram)       \
-  X(nvrtcAddNameExpression)   \
-  X(nvrtcGetLoweredName)      \
-  X(nvrtcDestroyProgram)      \
-  X(nvrtcCompileProgram)      \
-  X(nvrtcGetCUBINSize)        \
-  X(nvrtcGetCUBIN)            \
-  X(nvrtcGetPTXSize)          \
-  X(nvrtcGetPTX)              \
-  X(nvrtcGetProgramLogSize)   \
-  X(nvrtcGetProgramLog)
+  X(Version)                  \
+  X(GetErrorString)           \
+  X(GetNumSupportedArchs)     \
+  X(GetSupportedArchs)        \
+  X(CreateProgram)            \
+  X(AddNameExpression)        \
+  X(GetLoweredName)           \
+  X(DestroyProgram)           \
+  X(CompileProgram)           \
+  X(GetCUBINSize)             \
+  X(GetCUBIN)                 \
+  X(GetPTXSize)               \
+  X(GetPTX)                   \
+  X(GetProgramLogSize)        \
+  X(GetProgramLog)
 
 struct Nvrtc {
-#define WEIR_NVRTC_MEMBER(function) decltype(&::function) function = nullptr;
+#define WEIR_NVRTC_MEMBER(function) decltype(&::nvrtc##function) function = nullptr;
   WEIR_NVRTC_SYMBOLS(WEIR_NVRTC_MEMBER)
 #undef WEIR_NVRTC_MEMBER
   int version = 0;                  // 13000: as the driver's
@@ -80,20 +80,20 @@ void open(Nvrtc& nvrtc, int driver_version) {
                                 : "install the CUDA Toolkit's NVRTC, or name its file in WEIR_NVRTC");
     return;
   }
-#define WEIR_NVRTC_FIND(function)                                                                              \
-  nvrtc.function = library->find_as<decltype(&::function)>(#function);                                         \
-  if (nvrtc.function == nullptr) {                                                                             \
-    nvrtc.description = library->path() + " has no " #function "; NVRTC of CUDA 12.0 or later is needed";      \
-    return;                                                                                                    \
+#define WEIR_NVRTC_FIND(name)                                                                        \
+  nvrtc.name = library->find_as<decltype(&::nvrtc##name)>("nvrtc" #name);                            \
+  if (nvrtc.name == nullptr) {                                                                       \
+    nvrtc.description = library->path() + " has no nvrtc" #name "; NVRTC of CUDA 12.0 or later is needed"; \
+    return;                                                                                          \
   }
   WEIR_NVRTC_SYMBOLS(WEIR_NVRTC_FIND)
 #undef WEIR_NVRTC_FIND
   int major = 0, minor = 0, count = 0;
-  nvrtc.nvrtcVersion(&major, &minor);
+  nvrtc.Version(&major, &minor);
   nvrtc.version = major * 1000 + minor * 10;
-  if (nvrtc.nvrtcGetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0) {
+  if (nvrtc.GetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0) {
     nvrtc.architectures.resize(static_cast<std::size_t>(count));
-    nvrtc.nvrtcGetSupportedArchs(nvrtc.architectures.data());
+    nvrtc.GetSupportedArchs(nvrtc.architectures.data());
     std::sort(nvrtc.architectures.begin(), nvrtc.architectures.end());
   }
   nvrtc.header_folders = toolkit_header_folders(library->path());
@@ -133,69 +133,21 @@ std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& o
   return list;
 }
 
-// What an error is about.
-struct Subject {
-  const char* operation;
-  std::string object;
-};
-
 // `target`: "sm_90" for machine code, "compute_90" for PTX.
 gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source,
-                         const CompileOptions& options, const gpu::HeaderList& headers, const Subject& subject,
-                         std::string& log) {
-  const gpu::CompilerCalls calls(subject.operation, subject.object);
-  struct Program {
-    const Nvrtc& nvrtc;
-    nvrtcProgram handle = nullptr;
-    ~Program() {
-      if (handle != nullptr) nvrtc.nvrtcDestroyProgram(&handle);
-    }
-  } program{nvrtc};
-  const auto check = [&](nvrtcResult result, const char* call) {
-    if (result == NVRTC_SUCCESS) return;
-    throw Error(Errc::compilation_failed, subject.operation, subject.object,
-                std::string(call) + " of " + nvrtc.description + ": " + nvrtc.nvrtcGetErrorString(result));
+                         const CompileOptions& options, const gpu::Subject& subject, std::string& log) {
+  const auto take_image = [&](nvrtcProgram program, const auto& check) {
+    const bool is_code = target.starts_with("sm_");
+    std::size_t size = 0;
+    check(is_code ? nvrtc.GetCUBINSize(program, &size) : nvrtc.GetPTXSize(program, &size),
+          is_code ? "GetCUBINSize" : "GetPTXSize");
+    std::vector<std::byte> image(size);
+    char* const bytes = reinterpret_cast<char*>(image.data());
+    check(is_code ? nvrtc.GetCUBIN(program, bytes) : nvrtc.GetPTX(program, bytes), is_code ? "GetCUBIN" : "GetPTX");
+    return image;
   };
-  check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
-                                 headers.texts.data(), headers.names.data()),
-        "nvrtcCreateProgram");
-  calls.opened();
-  for (const std::string& kernel : options.kernels) {
-    check(nvrtc.nvrtcAddNameExpression(program.handle, kernel.c_str()), "nvrtcAddNameExpression");
-  }
-
-  const std::vector<std::string> list = option_list(nvrtc, options, target);
-  std::vector<const char*> pointers;
-  for (const std::string& option : list) pointers.push_back(option.c_str());
-  const nvrtcResult result = nvrtc.nvrtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
-  std::size_t size = 0;
-  if (nvrtc.nvrtcGetProgramLogSize(program.handle, &size) == NVRTC_SUCCESS && size > 1) {
-    log.resize(size);
-    nvrtc.nvrtcGetProgramLog(program.handle, log.data());
-    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
-  }
-  if (result != NVRTC_SUCCESS) {
-    throw Error(Errc::compilation_failed, subject.operation, subject.object,
-                "'" + options.name + "' does not compile for " + target + " with " + nvrtc.description + " (" +
-                    nvrtc.nvrtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
-  }
-
-  gpu::Program made;
-  if (target.starts_with("sm_")) {
-    check(nvrtc.nvrtcGetCUBINSize(program.handle, &size), "nvrtcGetCUBINSize");
-    made.image.resize(size);
-    check(nvrtc.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(made.image.data())), "nvrtcGetCUBIN");
-  } else {
-    check(nvrtc.nvrtcGetPTXSize(program.handle, &size), "nvrtcGetPTXSize");
-    made.image.resize(size);
-    check(nvrtc.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(made.image.data())), "nvrtcGetPTX");
-  }
-  for (const std::string& kernel : options.kernels) {
-    const char* symbol = nullptr;
-    check(nvrtc.nvrtcGetLoweredName(program.handle, kernel.c_str(), &symbol), "nvrtcGetLoweredName");
-    made.names.emplace_back(kernel, symbol);
-  }
-  return made;
+  return gpu::compile_program<nvrtcProgram>(nvrtc, "nvrtc", nvrtc.description, subject, source, options,
+                                            option_list(nvrtc, options, target), target, log, take_image);
 }
 
 }  // namespace
@@ -232,14 +184,14 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
   return gpu::compile_cached(
       {backend_name, source, options, headers, arguments, nvrtc.description, {nvrtc.path}, false}, [&] {
         std::string log;
-        gpu::Program program = compile_for(nvrtc, target, source, options, headers, {operation, device.describe()}, log);
+        gpu::Program program = compile_for(nvrtc, target, source, options, {operation, device.describe()}, log);
         if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
         return program;
       });
 }
 
 void compile_image(ImageCompilation& request) {
-  const Subject subject{"Registry::compile_image", "cuda " + std::string(request.architecture)};
+  const gpu::Subject subject{"Registry::compile_image", "cuda " + std::string(request.architecture)};
   const auto refuse = [&](Errc code, const std::string& detail) {
     throw Error(code, subject.operation, subject.object, detail);
   };
@@ -265,9 +217,8 @@ void compile_image(ImageCompilation& request) {
     refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) +
                                          ", but for " + list + "; name another NVRTC in WEIR_NVRTC");
   }
-  const gpu::HeaderList headers(request.options);
   request.image =
-      compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log)
+      compile_for(*opened, std::string(request.architecture), request.source, request.options, subject, request.log)
           .image_with_names();
 }
 

@@ -80,6 +80,7 @@
   X(MemPrefetchAsync, cuMemPrefetchAsync, 8000, optional)                                                       \
   X(MemcpyAsync, cuMemcpyAsync, 4000, required)                                                                 \
   X(Memcpy2DAsync, cuMemcpy2DAsync, 3020, required)                                                             \
+  X(Memcpy3DAsync, cuMemcpy3DAsync, 3020, required)                                                             \
   X(MemcpyPeerAsync, cuMemcpyPeerAsync, 4000, required)                                                         \
   X(MemsetD8Async, cuMemsetD8Async, 3020, required)                                                             \
   X(MemsetD16Async, cuMemsetD16Async, 3020, required)                                                           \
@@ -155,6 +156,14 @@ struct ConditionalNodeParams {
   long long reserved2;
 };
 
+/// CUmemcpyAttributes.
+struct CopyAttributes {
+  int source_access = 0;
+  int source_type = 0, source_id = 0;
+  int destination_type = 0, destination_id = 0;
+  unsigned flags = 0;
+};
+
 }  // namespace weir::cuda
 
 /// Functions that the oldest supported headers (12.0) lack, with their signatures:
@@ -171,6 +180,8 @@ struct ConditionalNodeParams {
   Y(GraphAddNode, cuGraphAddNode, 12030,                                                                                    \
     (CUgraphNode*, CUgraph, const CUgraphNode*, const weir::cuda::EdgeData*, size_t, weir::cuda::ConditionalNodeParams*))   \
   Y(CtxRecordEvent, cuCtxRecordEvent, 12050, (CUcontext, CUevent))                                                          \
+  Y(MemcpyBatchAsync, cuMemcpyBatchAsync, 12080,                                                                            \
+    (CUdeviceptr*, CUdeviceptr*, size_t*, size_t, weir::cuda::CopyAttributes*, size_t*, size_t, size_t*, CUstream))         \
   Y(FuncGetName, cuFuncGetName, 12030, (const char**, CUfunction))                                                          \
   Y(FuncGetParamInfo, cuFuncGetParamInfo, 12040, (CUfunction, size_t, size_t*, size_t*))                                    \
   Y(FuncLoad, cuFuncLoad, 12040, (CUfunction))                                                                              \

@@ -71,7 +71,8 @@ class GpuDevice final : public DeviceImpl {
   const Api& api() const noexcept { return api_; }
   /// The driver's context. Opened when it is first needed, since it costs device memory.
   const Context& context() const {
-    if (!opened_.load(std::memory_order_acquire)) [[unlikely]] open();
+    if (!opened_.load(std::memory_order_acquire)) [[unlikely]]
+      open();
     return context_;
   }
   /// Makes the device the calling thread's current one while the result lives.
@@ -100,20 +101,53 @@ class GpuDevice final : public DeviceImpl {
     static constinit typename Api::CaptureLock lock;
     return lock;
   }
-  ConditionalKernel<Api>& conditional_kernel();
+  ConditionalKernel<Api>& conditional_kernel() {
+    const auto current = make_current();
+    const std::lock_guard lock(mutex_);
+    if (!conditional_kernel_) {
+      const CaptureModeScope<Api> relaxed(api_);
+      conditional_kernel_ = std::make_unique<ConditionalKernel<Api>>(api_, *this);
+    }
+    return *conditional_kernel_;
+  }
   /// A stream for capturing the body of a conditional node. The native stream is destroyed when `owner` and the stream have
   /// let go of it, so that the body's function cannot destroy it by closing it.
-  StreamPtr create_body_stream(std::shared_ptr<const void>& owner);
+  StreamPtr create_body_stream(std::shared_ptr<const void>& owner) {
+    const auto current = make_current();
+    StreamHandle handle = nullptr;
+    check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()),
+          "Stream::capture_if", *this);
+    owner.reset(handle, [&api = api_](const void* h) {
+      log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed",
+                  "weir");
+    });
+    auto stream = make_ptr<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
+    stream->keep_private();
+    return stream;
+  }
 
   /// Keeps an unused wrapper until its handle is wrapped again. False if another one is kept for that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
   /// Deletes the unused wrapper of a stream that ends, if one is kept.
-  void drop_wrapper(StreamHandle stream) noexcept;
+  void drop_wrapper(StreamHandle stream) noexcept {
+    GpuStream<Api>* unused = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto kept = wrappers_.find(stream);
+      if (kept == wrappers_.end()) return;
+      unused = kept->second;
+      wrappers_.erase(kept);
+    }
+    delete unused;
+  }
 
   /// The id of a stream to which the driver gives none: the same for all wrappers of one native stream. Drivers reuse
   /// handles, so once the wrappers are gone, or Weir destroys the stream, the handle gets a new id.
   std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
-  void forget_number_of(StreamHandle stream) noexcept;
+  void forget_number_of(StreamHandle stream) noexcept {
+    const std::lock_guard lock(mutex_);
+    stream_numbers_.erase(stream);
+  }
 
   /// What events keep of a stream. Null for the legacy default stream, and if the driver does not need it.
   std::shared_ptr<NativeStream<Api>> native_stream(StreamHandle stream, StreamKind kind);
@@ -127,45 +161,192 @@ class GpuDevice final : public DeviceImpl {
       has_work_that_waits_.store(true, std::memory_order_relaxed);
   }
   /// Unloads a module, for which drivers wait until the device is idle: on another thread if that may need this one.
-  void unload(typename Api::ModuleHandle module) const noexcept;
+  void unload(typename Api::ModuleHandle module) const noexcept {
+    const auto unload = [this, module] {
+      end([this, module] { return api_.ModuleUnload(module); }, "while a module was unloaded");
+      return true;
+    };
+    if (has_work_that_waits_.load(std::memory_order_relaxed) && support::reclaim_module(unload)) return;
+    (void)unload();
+  }
 
-  void add_pool(GpuMemoryPool<Api>& pool);
-  void remove_pool(GpuMemoryPool<Api>& pool) noexcept;
+  void add_pool(GpuMemoryPool<Api>& pool) {
+    const std::lock_guard lock(mutex_);
+    for (const GpuDevice* reader : readers_) {
+      check(api_, api_.set_pool_access(pool.native(), reader->context(), true), "Device::create_memory_pool", *this);
+    }
+    pools_.push_back(&pool);
+  }
+  void remove_pool(GpuMemoryPool<Api>& pool) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase(pools_, &pool);
+  }
   /// Keeps a native pool that nobody uses any more, for `do_create_memory_pool`. Whether that is all: if not, call
   /// `trim_kept_pool` until it returns true.
-  bool keep_pool(NativePool<Api>& pool) noexcept;
+  bool keep_pool(NativePool<Api>& pool) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      kept_pools_.push_back({&pool, false});
+    } catch (const std::bad_alloc&) {
+      // It is leaked, without memory.
+    }
+    return trim_kept_pool(pool);
+  }
   /// False if frees of the pool's memory are pending.
-  bool trim_kept_pool(NativePool<Api>& pool) noexcept;
+  bool trim_kept_pool(NativePool<Api>& pool) noexcept {
+    if (!pool.is_idle()) return false;
+    end([&] { return api_.MemPoolTrimTo(pool.handle(), 0); }, "while a memory pool was trimmed");
+    const std::lock_guard lock(mutex_);
+    for (KeptPool& kept : kept_pools_) kept.is_idle |= kept.pool == &pool;
+    return true;
+  }
   /// Memory from a pool that Weir has made owns that pool until it is freed.
-  void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool);
+  void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
+    std::shared_ptr<NativePool<Api>> former = pool;  // ends outside the lock
+    const std::lock_guard lock(mutex_);
+    pool_memory_[memory].swap(former);
+    pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
+  }
   bool has_pool_memory() const noexcept { return pool_memory_count_.load(std::memory_order_relaxed) != 0; }
   /// Returns the pool; null for other memory.
-  std::shared_ptr<NativePool<Api>> forget_memory(void* memory) noexcept;
+  std::shared_ptr<NativePool<Api>> forget_memory(void* memory) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = pool_memory_.find(memory);
+    if (found == pool_memory_.end()) return nullptr;
+    auto pool = std::move(found->second);
+    pool_memory_.erase(found);
+    pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
+    return pool;
+  }
 
  protected:
-  StreamPtr do_create_stream(bool blocking, int priority) override;
-  StreamPtr do_create_default_stream() override;
-  StreamPtr do_create_per_thread_stream() override;
+  StreamPtr do_create_stream(bool blocking, int priority) override {
+    const auto current = make_current();
+    StreamHandle handle = nullptr;
+    check(api_, api_.StreamCreateWithPriority(&handle, blocking ? Api::stream_blocking : Api::stream_non_blocking, priority),
+          "Device::create_stream", *this);
+    return make_owner([&] { return make_ptr<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking); },
+                      [&] { log_failure(api_, api_.StreamDestroy(handle), "while a stream was destroyed", describe()); });
+  }
+  StreamPtr do_create_default_stream() override {
+    (void)context();
+    return make_ptr<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default, nullptr, false);
+  }
+  StreamPtr do_create_per_thread_stream() override {
+    (void)context();
+    return make_ptr<GpuStream<Api>>(*this, api_.per_thread_stream(), StreamKind::per_thread_default, nullptr, false);
+  }
   StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) override;
-  PriorityRange do_priority_range() const override;
-  EventPtr do_create_event(const EventOptions& options) override;
-  EventPtr do_open_event(const InterprocessHandle& handle) override;
-  void* do_allocate(std::size_t bytes, MemoryKind kind) override;
-  void do_deallocate(void* memory, MemoryKind kind) override;
-  MemoryInfo do_memory_info() const override;
-  void do_copy(void* destination, const void* source, std::size_t bytes) override;
-  void* do_register_host(void* data, std::size_t bytes) override;
-  void do_unregister_host(void* data) override;
-  MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override;
-  MemoryPoolPtr do_default_memory_pool() override;
-  InterprocessHandle do_interprocess_handle(const Allocation& allocation) const override;
-  void* do_open_memory(const InterprocessHandle& handle) override;
-  void do_close_memory(void* memory) override;
-  bool do_can_access_peer(const Device& peer) const override;
+  PriorityRange do_priority_range() const override {
+    (void)context();
+    return priorities_;
+  }
+  EventPtr do_create_event(const EventOptions& options) override {
+    if (!options.interprocess) [[likely]]
+      return events_->take(options);
+    return own_event(options, events_->make_native(options), GpuEvent<Api>::Origin::own);
+  }
+  EventPtr do_open_event(const InterprocessHandle& handle) override {
+    const auto current = make_current();
+    typename Api::EventHandle native = nullptr;
+    check(api_, api_.event_from_handle(handle, native), "Device::open_event", *this);
+    return own_event({.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
+  }
+  void* do_allocate(std::size_t bytes, MemoryKind kind) override {
+    const auto current = make_current();
+    const CaptureModeScope<Api> relaxed(api_);  // beside captures of external code; the core has checked Weir's
+    void* memory = nullptr;
+    const auto result = api_.allocate(memory, bytes, kind);
+    if (result != Api::success) {
+      fail(api_, result, "Device::allocate", describe(),
+           std::to_string(bytes) + " bytes of " + std::string(to_string(kind)) +
+               " memory: " + std::string(Api::meaning(result).detail));
+    }
+    return memory;
+  }
+  void do_deallocate(void* memory, MemoryKind kind) override {
+    const auto result = with_current([&] { return api_.deallocate(memory, kind); });
+    if (!Api::is_shut_down(result)) check(api_, result, "Device::allocate (free)", *this);
+  }
+  MemoryInfo do_memory_info() const override {
+    const auto current = make_current();
+    MemoryInfo info;
+    check(api_, api_.MemGetInfo(&info.free, &info.total), "Device::memory_info", *this);
+    return info;
+  }
+  void do_copy(void* destination, const void* source, std::size_t bytes) override {
+    // On a separate stream: the driver's blocking copy is ordered against the legacy default stream.
+    const auto current = make_current();
+    const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
+    const StreamHandle stream = copy_stream();
+    check(api_, api_.copy_async(destination, source, bytes, stream), "Device::copy", *this);
+    check(api_, api_.StreamSynchronize(stream), "Device::copy", *this);
+  }
+  void* do_register_host(void* data, std::size_t bytes) override {
+    const auto current = make_current();
+    const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
+    void* device_pointer = nullptr;
+    check(api_, api_.register_host(data, bytes, device_pointer), "Device::register_host", *this);
+    return device_pointer;
+  }
+  void do_unregister_host(void* data) override {
+    const auto result = with_current([&] { return api_.MemHostUnregister(data); });
+    if (!Api::is_shut_down(result)) check(api_, result, "HostRegistration", *this);
+  }
+  MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override {
+    const auto current = make_current();
+    const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
+    auto own = make_native_pool(options.max_size);
+    const bool is_new = !own->was_used();
+    const auto pool = make_ptr<GpuMemoryPool<Api>>(*this, own->handle(), std::move(own));
+    add_pool(*pool);
+    if (!is_new || options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
+    return pool;
+  }
+  MemoryPoolPtr do_default_memory_pool() override {
+    const auto current = make_current();
+    typename Api::PoolHandle handle = nullptr;
+    check(api_, api_.default_pool(context(), handle), "Device::default_memory_pool", *this);
+    return make_ptr<GpuMemoryPool<Api>>(*this, handle, nullptr);
+  }
+  InterprocessHandle do_interprocess_handle(const Allocation& allocation) const override {
+    const auto current = make_current();
+    InterprocessHandle handle;
+    check(api_, api_.memory_to_handle(allocation.data(), handle), "Device::interprocess_handle", *this);
+    return handle;
+  }
+  void* do_open_memory(const InterprocessHandle& handle) override {
+    const auto current = make_current();
+    void* memory = nullptr;
+    check(api_, api_.memory_from_handle(handle, memory), "Device::open_allocation", *this);
+    return memory;
+  }
+  void do_close_memory(void* memory) override {
+    const auto result = with_current([&] { return api_.close_memory(memory); });
+    if (!Api::is_shut_down(result)) check(api_, result, "Device::open_allocation (close)", *this);
+  }
+  bool do_can_access_peer(const Device& peer) const override {
+    bool can = false;
+    check(api_, api_.can_access_peer(ordinal(), peer.ordinal(), can), "Device::can_access_peer", *this);
+    return can;
+  }
   void do_enable_peer_access(const Device& peer) override;
-  void do_disable_peer_access(const Device& peer) override;
-  ModulePtr do_load_module(std::span<const std::byte> image) override;
-  ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  void do_disable_peer_access(const Device& peer) override {
+    auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
+    {
+      const auto current = make_current();
+      const std::lock_guard lock(mutex_);
+      if (const auto mine = std::find(enabled_peers_.begin(), enabled_peers_.end(), &owner); mine != enabled_peers_.end()) {
+        check(api_, api_.disable_peer(owner.context()), "Device::disable_peer_access", *this);
+        enabled_peers_.erase(mine);
+      }
+    }
+    owner.admit(*this, false);
+  }
+  ModulePtr do_load_module(std::span<const std::byte> image) override { return load(Program::from_image(image), {}); }
+  ModulePtr do_compile(std::string_view source, const CompileOptions& options) override {
+    return load(api_.compile(*this, source, options), {});
+  }
   int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
   std::optional<Error> do_fault() const override;
@@ -176,15 +357,40 @@ class GpuDevice final : public DeviceImpl {
   std::shared_ptr<NativePool<Api>> make_native_pool(std::size_t max_size);
   void open() const;
   ModulePtr load(const Program& program, ModuleContents&& contents);
-  EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Origin origin);
-  StreamHandle copy_stream();
-  int device_of(StreamHandle stream) const;
-  StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);
+  EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Origin origin) {
+    return make_owner([&]() -> EventPtr { return make_ptr<GpuEvent<Api>>(*this, options, native, origin); },
+                      [&] { end([&] { return api_.EventDestroy(native); }, "while an event was destroyed"); });
+  }
+  StreamHandle copy_stream() {
+    const std::lock_guard lock(mutex_);
+    if (copy_stream_ == nullptr) {
+      check(api_, api_.StreamCreateWithPriority(&copy_stream_, Api::stream_non_blocking, api_.usual_priority()),
+            "Device::copy", *this);
+    }
+    return copy_stream_;
+  }
+  int device_of(StreamHandle stream) const {
+    const Context& own = context();
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
+    return api_.device_of(stream, own);
+  }
+  /// Frameworks pass the same few streams again and again, so their wrappers are kept.
+  StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
+    GpuStream<Api>* stream = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto kept = wrappers_.find(handle);
+      if (kept != wrappers_.end()) stream = std::exchange(kept->second, nullptr);
+    }
+    if (stream == nullptr) return nullptr;
+    if (stream->wrap_again(keep_alive)) return StreamPtr::first(stream);
+    delete stream;
+    return nullptr;
+  }
   /// Allows or forbids another device to access the memory of this one's pools.
   void admit(const GpuDevice& reader, bool allowed);
 
   const Api& api_;
-  mutable std::mutex open_mutex_;
   mutable std::atomic<bool> opened_{false};
   mutable Context context_{};
   mutable PriorityRange priorities_{};
@@ -198,19 +404,17 @@ class GpuDevice final : public DeviceImpl {
   };
   std::vector<KeptPool> kept_pools_;
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
-  std::mutex wrappers_mutex_;
   std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // unused wrappers; null while in use
   std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
   std::shared_ptr<const std::uint64_t> legacy_number_;
   std::unordered_map<StreamHandle, std::weak_ptr<NativeStream<Api>>> native_streams_;
   std::vector<GpuMemoryPool<Api>*> pools_;
-  std::vector<const GpuDevice*> readers_;  // devices that may access this one's memory
+  std::vector<const GpuDevice*> readers_;        // devices that may access this one's memory
   std::vector<const GpuDevice*> enabled_peers_;  // devices whose memory this one may access because Weir enabled it
   StreamHandle copy_stream_ = nullptr;
 
   std::atomic<bool> has_work_that_waits_{false};
 
-  std::mutex pool_memory_mutex_;
   std::unordered_map<void*, std::shared_ptr<NativePool<Api>>> pool_memory_;
   std::atomic<std::size_t> pool_memory_count_{0};
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-
 #include "backends/gpu/device_groups.hpp"
 #include "kernels/bfloat16.hpp"
 #include "kernels/math_constants.hpp"
@@ -59,11 +57,6 @@ WEIR_CONSTANTS("64", "c##LL", "c##ULL") WEIR_CONSTANTS("MAX", "c##L", "c##UL")
 R"(#endif
 )";
 
-#undef WEIR_MACRO
-#undef WEIR_LIMITS
-#undef WEIR_CONSTANTS
-// clang-format on
-
 inline constexpr const char* stddef_header = R"(
 #ifndef WEIR_STDDEF
 #define WEIR_STDDEF
@@ -108,70 +101,29 @@ inline constexpr const char* empty_header = "\n";
 inline constexpr const char* limits_header = R"(
 #ifndef WEIR_LIMITS
 #define WEIR_LIMITS
-#undef CHAR_BIT
-#define CHAR_BIT 8
-#undef SCHAR_MIN
-#define SCHAR_MIN (-128)
-#undef SCHAR_MAX
-#define SCHAR_MAX 127
-#undef UCHAR_MAX
-#define UCHAR_MAX 255
-#undef CHAR_MIN
-#define CHAR_MIN SCHAR_MIN
-#undef CHAR_MAX
-#define CHAR_MAX SCHAR_MAX
-#undef SHRT_MIN
-#define SHRT_MIN (-32768)
-#undef SHRT_MAX
-#define SHRT_MAX 32767
-#undef USHRT_MAX
-#define USHRT_MAX 65535
-#undef INT_MIN
-#define INT_MIN (-2147483647 - 1)
-#undef INT_MAX
-#define INT_MAX 2147483647
-#undef UINT_MAX
-#define UINT_MAX 4294967295U
-#undef LONG_MIN
-#define LONG_MIN (-9223372036854775807L - 1)
-#undef LONG_MAX
-#define LONG_MAX 9223372036854775807L
-#undef ULONG_MAX
-#define ULONG_MAX 18446744073709551615UL
-#undef LLONG_MIN
-#define LLONG_MIN (-9223372036854775807LL - 1)
-#undef LLONG_MAX
-#define LLONG_MAX 9223372036854775807LL
-#undef ULLONG_MAX
-#define ULLONG_MAX 18446744073709551615ULL
+)"
+WEIR_MACRO("CHAR_BIT", "", "8") WEIR_MACRO("SCHAR_MIN", "", "(-128)") WEIR_MACRO("SCHAR_MAX", "", "127")
+WEIR_MACRO("UCHAR_MAX", "", "255") WEIR_MACRO("CHAR_MIN", "", "SCHAR_MIN") WEIR_MACRO("CHAR_MAX", "", "SCHAR_MAX")
+WEIR_MACRO("SHRT_MIN", "", "(-32768)") WEIR_MACRO("SHRT_MAX", "", "32767") WEIR_MACRO("USHRT_MAX", "", "65535")
+WEIR_MACRO("INT_MIN", "", "(-2147483647 - 1)") WEIR_MACRO("INT_MAX", "", "2147483647")
+WEIR_MACRO("UINT_MAX", "", "4294967295U") WEIR_MACRO("LONG_MIN", "", "(-9223372036854775807L - 1)")
+WEIR_MACRO("LONG_MAX", "", "9223372036854775807L") WEIR_MACRO("ULONG_MAX", "", "18446744073709551615UL")
+WEIR_MACRO("LLONG_MIN", "", "(-9223372036854775807LL - 1)") WEIR_MACRO("LLONG_MAX", "", "9223372036854775807LL")
+WEIR_MACRO("ULLONG_MAX", "", "18446744073709551615ULL")
+R"(
 #endif
 )";
 
 inline constexpr const char* float_header = R"(
 #ifndef WEIR_FLOAT
 #define WEIR_FLOAT
-#undef FLT_RADIX
-#define FLT_RADIX 2
-#undef FLT_MANT_DIG
-#define FLT_MANT_DIG 24
-#undef FLT_DIG
-#define FLT_DIG 6
-#undef FLT_MAX
-#define FLT_MAX 3.402823466e+38F
-#undef FLT_MIN
-#define FLT_MIN 1.175494351e-38F
-#undef FLT_EPSILON
-#define FLT_EPSILON 1.192092896e-07F
-#undef DBL_MANT_DIG
-#define DBL_MANT_DIG 53
-#undef DBL_DIG
-#define DBL_DIG 15
-#undef DBL_MAX
-#define DBL_MAX 1.7976931348623157e+308
-#undef DBL_MIN
-#define DBL_MIN 2.2250738585072014e-308
-#undef DBL_EPSILON
-#define DBL_EPSILON 2.2204460492503131e-16
+)"
+WEIR_MACRO("FLT_RADIX", "", "2") WEIR_MACRO("FLT_MANT_DIG", "", "24") WEIR_MACRO("FLT_DIG", "", "6")
+WEIR_MACRO("FLT_MAX", "", "3.402823466e+38F") WEIR_MACRO("FLT_MIN", "", "1.175494351e-38F")
+WEIR_MACRO("FLT_EPSILON", "", "1.192092896e-07F") WEIR_MACRO("DBL_MANT_DIG", "", "53") WEIR_MACRO("DBL_DIG", "", "15")
+WEIR_MACRO("DBL_MAX", "", "1.7976931348623157e+308") WEIR_MACRO("DBL_MIN", "", "2.2250738585072014e-308")
+WEIR_MACRO("DBL_EPSILON", "", "2.2204460492503131e-16")
+R"(
 #endif
 )";
 
@@ -190,84 +142,30 @@ inline constexpr const char* math_header = R"(
 #define NAN __builtin_nanf("")
 #define HUGE_VAL __builtin_huge_val()
 #endif
-#undef HUGE_VALF
-#define HUGE_VALF INFINITY
-#undef M_E
-#define M_E 2.7182818284590452354
-#undef M_LOG2E
-#define M_LOG2E 1.4426950408889634074
-#undef M_LOG10E
-#define M_LOG10E 0.43429448190325182765
-#undef M_LN2
-#define M_LN2 0.69314718055994530942
-#undef M_LN10
-#define M_LN10 2.30258509299404568402
-#undef M_PI
-#define M_PI 3.14159265358979323846
-#undef M_PI_2
-#define M_PI_2 1.57079632679489661923
-#undef M_PI_4
-#define M_PI_4 0.78539816339744830962
-#undef M_1_PI
-#define M_1_PI 0.31830988618379067154
-#undef M_2_PI
-#define M_2_PI 0.63661977236758134308
-#undef M_2_SQRTPI
-#define M_2_SQRTPI 1.12837916709551257390
-#undef M_SQRT2
-#define M_SQRT2 1.41421356237309504880
-#undef M_SQRT1_2
-#define M_SQRT1_2 0.70710678118654752440
+)"
+WEIR_MACRO("HUGE_VALF", "", "INFINITY") WEIR_MACRO("M_E", "", "2.7182818284590452354")
+WEIR_MACRO("M_LOG2E", "", "1.4426950408889634074") WEIR_MACRO("M_LOG10E", "", "0.43429448190325182765")
+WEIR_MACRO("M_LN2", "", "0.69314718055994530942") WEIR_MACRO("M_LN10", "", "2.30258509299404568402")
+WEIR_MACRO("M_PI", "", "3.14159265358979323846") WEIR_MACRO("M_PI_2", "", "1.57079632679489661923")
+WEIR_MACRO("M_PI_4", "", "0.78539816339744830962") WEIR_MACRO("M_1_PI", "", "0.31830988618379067154")
+WEIR_MACRO("M_2_PI", "", "0.63661977236758134308") WEIR_MACRO("M_2_SQRTPI", "", "1.12837916709551257390")
+WEIR_MACRO("M_SQRT2", "", "1.41421356237309504880") WEIR_MACRO("M_SQRT1_2", "", "0.70710678118654752440")
+R"(
 namespace std {
-using ::abs;
-using ::acos;
-using ::acosh;
-using ::asin;
-using ::asinh;
-using ::atan;
-using ::atan2;
-using ::atanh;
-using ::cbrt;
-using ::ceil;
-using ::copysign;
-using ::cos;
-using ::cosh;
-using ::erf;
-using ::erfc;
-using ::exp;
-using ::exp2;
-using ::expm1;
-using ::fabs;
-using ::fdim;
-using ::floor;
-using ::fma;
-using ::fmax;
-using ::fmin;
-using ::fmod;
-using ::hypot;
-using ::isfinite;
-using ::isinf;
-using ::isnan;
-using ::ldexp;
-using ::lgamma;
-using ::log;
-using ::log10;
-using ::log1p;
-using ::log2;
-using ::nearbyint;
-using ::pow;
-using ::rint;
-using ::round;
-using ::sin;
-using ::sinh;
-using ::sqrt;
-using ::tan;
-using ::tanh;
-using ::tgamma;
-using ::trunc;
+using ::abs; using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan; using ::atan2; using ::atanh;
+using ::cbrt; using ::ceil; using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc; using ::exp;
+using ::exp2; using ::expm1; using ::fabs; using ::fdim; using ::floor; using ::fma; using ::fmax; using ::fmin;
+using ::fmod; using ::hypot; using ::isfinite; using ::isinf; using ::isnan; using ::ldexp; using ::lgamma; using ::log;
+using ::log10; using ::log1p; using ::log2; using ::nearbyint; using ::pow; using ::rint; using ::round; using ::sin;
+using ::sinh; using ::sqrt; using ::tan; using ::tanh; using ::tgamma; using ::trunc;
 }
 #endif
 )";
+
+#undef WEIR_MACRO
+#undef WEIR_LIMITS
+#undef WEIR_CONSTANTS
+// clang-format on
 
 inline constexpr const char* algorithm_header = R"(
 #ifndef WEIR_ALGORITHM
@@ -306,62 +204,38 @@ inline constexpr const char* half_header = R"(
 #endif
 )";
 
-inline constexpr std::array device_header_names = {"cstdint",
-                                                   "stdint.h",
-                                                   "cstddef",
-                                                   "stddef.h",
-                                                   "climits",
-                                                   "limits.h",
-                                                   "cfloat",
-                                                   "float.h",
-                                                   "cassert",
-                                                   "assert.h",
-                                                   "cmath",
-                                                   "math.h",
-                                                   "algorithm",
-                                                   "math_constants.h",
-                                                   "cstdio",
-                                                   "stdio.h",
-                                                   "cuda_runtime.h",
-                                                   "device_launch_parameters.h",
-                                                   "hip/hip_runtime.h",
-                                                   "cuda_fp16.h",
-                                                   "hip/hip_fp16.h",
-                                                   "cuda_bf16.h",
-                                                   "hip/hip_bf16.h",
-                                                   "cooperative_groups.h",
-                                                   "cooperative_groups/reduce.h",
-                                                   "cooperative_groups/scan.h",
-                                                   "hip/hip_cooperative_groups.h",
-                                                   "weir_kernel.h"};
-inline constexpr std::array device_header_texts = {stdint_header,
-                                                   stdint_header,
-                                                   stddef_header,
-                                                   stddef_header,
-                                                   limits_header,
-                                                   limits_header,
-                                                   float_header,
-                                                   float_header,
-                                                   assert_header,
-                                                   assert_header,
-                                                   math_header,
-                                                   math_header,
-                                                   algorithm_header,
-                                                   kernels::math_constants_header,
-                                                   empty_header,
-                                                   empty_header,
-                                                   empty_header,
-                                                   empty_header,
-                                                   empty_header,
-                                                   half_header,
-                                                   half_header,
-                                                   kernels::bfloat16_header,
-                                                   kernels::bfloat16_header,
-                                                   groups_header,
-                                                   groups_reduce_header,
-                                                   groups_scan_header,
-                                                   groups_header,
-                                                   kernel_header};
-static_assert(device_header_names.size() == device_header_texts.size());
+struct DeviceHeader {
+  const char *name, *text;
+};
+inline constexpr DeviceHeader device_headers[] = {
+    {"cstdint", stdint_header},
+    {"stdint.h", stdint_header},
+    {"cstddef", stddef_header},
+    {"stddef.h", stddef_header},
+    {"climits", limits_header},
+    {"limits.h", limits_header},
+    {"cfloat", float_header},
+    {"float.h", float_header},
+    {"cassert", assert_header},
+    {"assert.h", assert_header},
+    {"cmath", math_header},
+    {"math.h", math_header},
+    {"algorithm", algorithm_header},
+    {"math_constants.h", kernels::math_constants_header},
+    {"cstdio", empty_header},
+    {"stdio.h", empty_header},
+    {"cuda_runtime.h", empty_header},
+    {"device_launch_parameters.h", empty_header},
+    {"hip/hip_runtime.h", empty_header},
+    {"cuda_fp16.h", half_header},
+    {"hip/hip_fp16.h", half_header},
+    {"cuda_bf16.h", kernels::bfloat16_header},
+    {"hip/hip_bf16.h", kernels::bfloat16_header},
+    {"cooperative_groups.h", groups_header},
+    {"cooperative_groups/reduce.h", groups_reduce_header},
+    {"cooperative_groups/scan.h", groups_scan_header},
+    {"hip/hip_cooperative_groups.h", groups_header},
+    {"weir_kernel.h", kernel_header},
+};
 
 }  // namespace weir::gpu

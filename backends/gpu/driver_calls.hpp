@@ -6,8 +6,8 @@
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// A driver's functions in the sight of tools: where a tool watches the driver, each entry of the table leads to a function
-/// of this file, and that to the driver. Where none does, the table is as it was filled, and a call costs what it costs.
+/// Shows a driver's calls to tools. If a tool watches the driver, each entry of the table points to a function of this file,
+/// which calls the driver. If none does, the table points to the driver, and nothing is slower.
 namespace weir::gpu {
 
 /// One function. `Field`: the table's member, which tells the functions apart.

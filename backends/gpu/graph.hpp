@@ -18,12 +18,12 @@ enum class GraphOwnership : std::uint8_t {
   of_capture,  ///< owned by the capture that is building it
 };
 
-/// Held while an executable is made or destroyed, and while a graph is copied or destroyed. CUDA's driver (580) counts what
-/// executables, their graph, its copies and graphs that have it as a child share without a lock of its own, and crashes.
-/// Recursive, because the end of a graph may end what its host functions own.
+/// Held while an executable is made or destroyed, while a graph is copied or destroyed, and while a template is used. CUDA's
+/// driver (580) counts what executables, their graph, its copies and graphs that have it as a child share without a lock of
+/// its own, and crashes. Recursive, because the end of a graph may end what its host functions own.
 template <class Api>
 std::recursive_mutex& copy_mutex() {
-  static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects end after main, too
+  static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects may end after main
   return mutex;
 }
 
@@ -50,14 +50,14 @@ class GraphTemplate {
   /// Calls `function(handle)`, which may copy the graph.
   template <class F>
   void with_handle(F&& function) const {
-    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
+    const std::lock_guard lock(copy_mutex<Api>());
     function(handle_);
   }
   const KeptModules& modules() const noexcept { return modules_; }
 
   /// Becomes a copy, since the graph is about to change.
   typename Api::Result become_copy() {
-    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
+    const std::lock_guard lock(copy_mutex<Api>());
     Handle copy = nullptr;
     const auto result = api_.GraphClone(&copy, handle_);
     if (result != Api::success) return result;
@@ -69,7 +69,6 @@ class GraphTemplate {
 
  private:
   const Api& api_;
-  mutable std::mutex mutex_;
   GraphPtr graph_;  // owns `handle_` until this is a copy
   Handle handle_;
   const KeptModules modules_;
@@ -144,7 +143,13 @@ class GpuGraph final : public GraphImpl {
     destroy(device_, native());
   }
 
-  std::size_t do_node_count() const override;
+  std::size_t do_node_count() const override {
+    const std::lock_guard lock(mutex_);
+    check_there("Graph::node_count");
+    std::size_t count = 0;
+    check(device_.api().GraphGetNodes(native(), nullptr, &count), "Graph::node_count");
+    return count;
+  }
   Topology do_topology() const override;
   std::string do_debug_dot() const override;
   GraphPtr do_clone() const override;
@@ -165,7 +170,8 @@ class GpuGraph final : public GraphImpl {
   }
   void look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
-    if (result != Api::success) [[unlikely]] fail(device_.api(), result, operation, describe());
+    if (result != Api::success) [[unlikely]]
+      fail(device_.api(), result, operation, describe());
   }
 
   GpuDevice<Api>& device_;
@@ -223,11 +229,11 @@ struct Executable {
   Executable& operator=(const Executable&) = delete;
 
   const GpuDevice<Api>& device;
-  Handle handle = nullptr;  // null before `instantiate`
+  Handle handle = nullptr;                      // null before `instantiate`
   std::shared_ptr<GraphTemplate<Api>> made_of;  // or of which it was last updated
-  Ptr<GraphErrors> errors;  // null if there are no host functions
-  const bool auto_free;     // InstantiateOptions::auto_free_on_launch, if the graph allocates
-  std::vector<void*> left;  // memory that a launch leaves for the next launch, or the end, to free
+  Ptr<GraphErrors> errors;                      // null if there are no host functions
+  const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, if the graph allocates
+  std::vector<void*> left;                      // memory that a launch leaves for the next launch, or the end, to free
 };
 
 /// The last launch of an executable. Noted if the driver does not order launches or wait for them, or if a launch leaves
@@ -252,15 +258,31 @@ class GpuGraphExec final : public GraphExecImpl {
   ~GpuGraphExec() override { end(std::move(executable_), std::move(last_launch_)); }
 
   void do_launch(Stream& stream, const CaptureState& capture) override;
-  void do_upload(Stream& stream) override;
+  void do_upload(Stream& stream) override {
+    auto& on = static_cast<GpuStream<Api>&>(stream);
+    const std::lock_guard lock(mutex_);
+    const typename GpuStream<Api>::Submission submission(on);
+    check(device_.api(), device_.api().GraphUpload(executable_->handle, on.native()), "GraphExec::upload", stream);
+  }
   void do_update(const Graph& graph) override;
 
  private:
-  void end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept;
+  void end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
+    if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->native());
+    if (device_.api().unloading_waits() || last.over == nullptr) return;  // it goes here
+    const auto event = last.over->native();
+    device_.api().end_behind(
+        device_.context(), event,
+        [executable = std::move(executable), over = std::move(last.over)]() mutable { executable.reset(); });
+  }
   void launch_in_order(GpuStream<Api>& stream);
   std::unique_ptr<Executable<Api>> instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
                                                     std::shared_ptr<GraphTemplate<Api>> made_of);
-  [[noreturn]] void refuse_update(const std::string& difference, typename Api::Result result) const;
+  [[noreturn]] void refuse_update(const std::string& difference, typename Api::Result result) const {
+    throw Error(Errc::graph_update_failed, "GraphExec::update", describe(),
+                difference + "; the executable is unchanged; instantiate the new graph instead",
+                result != Api::success ? native_error(device_.api(), result) : NativeError{});
+  }
 
   GpuDevice<Api>& device_;
   std::mutex mutex_;  // drivers do not guard executables against use by several threads

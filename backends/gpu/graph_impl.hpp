@@ -41,15 +41,6 @@ auto edges_of(const Api& api, typename Api::GraphHandle graph, const char* opera
 }
 
 template <class Api>
-std::size_t GpuGraph<Api>::do_node_count() const {
-  const std::lock_guard lock(mutex_);
-  check_there("Graph::node_count");
-  std::size_t count = 0;
-  check(device_.api().GraphGetNodes(native(), nullptr, &count), "Graph::node_count");
-  return count;
-}
-
-template <class Api>
 Topology GpuGraph<Api>::do_topology() const {
   const std::lock_guard lock(mutex_);
   check_there("Graph::topology");
@@ -163,7 +154,7 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
     if (kind == NodeKind::host_function) {
       typename Api::HostNodeParameters parameters{};
       check(api.GraphHostNodeGetParams(node, &parameters), operation);
-      if (parameters.fn == &CapturedHostFunction::run) {
+      if (parameters.fn == &CapturedHostFunction::call_captured) {
         contents.host_functions.push_back(static_cast<CapturedHostFunction*>(parameters.userData)->errors);
       }
     }
@@ -208,16 +199,6 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
 // --- Executables ------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuGraphExec<Api>::end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
-  if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->native());
-  if (device_.api().unloading_waits() || last.over == nullptr) return;  // it goes here
-  const auto event = last.over->native();
-  device_.api().end_behind(
-      device_.context(), event,
-      [executable = std::move(executable), over = std::move(last.over)]() mutable { executable.reset(); });
-}
-
-template <class Api>
 void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
   const std::lock_guard lock(mutex_);
@@ -257,21 +238,6 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
     log_failure(api, api.StreamSynchronize(stream.native()), "while a launch was waited for", stream.describe());
   }
   last_launch_ = {std::move(over), stream.native(), by_thread};
-}
-
-template <class Api>
-void GpuGraphExec<Api>::do_upload(Stream& stream) {
-  auto& on = static_cast<GpuStream<Api>&>(stream);
-  const std::lock_guard lock(mutex_);
-  const typename GpuStream<Api>::Submission submission(on);
-  check(device_.api(), device_.api().GraphUpload(executable_->handle, on.native()), "GraphExec::upload", stream);
-}
-
-template <class Api>
-void GpuGraphExec<Api>::refuse_update(const std::string& difference, typename Api::Result result) const {
-  throw Error(Errc::graph_update_failed, "GraphExec::update", describe(),
-              difference + "; the executable is unchanged; instantiate the new graph instead",
-              result != Api::success ? native_error(device_.api(), result) : NativeError{});
 }
 
 /// The difference between the shapes of two graphs; empty if there is none. Like drivers, compares nodes in the order of
@@ -343,8 +309,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
   std::unique_ptr<Executable<Api>> former;
   Ptr<GraphErrors> former_errors;
   LastLaunch<Api> last_of_former;
-  source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, const auto&) {
-    const std::lock_guard lock(mutex_);
+  const auto update = [&](auto handle, Ptr<GraphErrors> errors, const auto&) {
     const auto current = device_.make_current();
     if constexpr (Api::updates_executables()) {
       std::string difference;
@@ -360,7 +325,11 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
       set_native_handle(executable_->handle);
       if (device_.api().keeps_what_is_replaced()) last_of_former = last_launch_;
     }
-  });
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    source.with_contents("GraphExec::update", update);
+  }
   if (former != nullptr) end(std::move(former), std::move(last_of_former));
 }
 

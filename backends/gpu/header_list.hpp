@@ -16,8 +16,10 @@ struct HeaderList {
       names.push_back(name.c_str());
       texts.push_back(text.c_str());
     }
-    names.insert(names.end(), device_header_names.begin(), device_header_names.end());
-    texts.insert(texts.end(), device_header_texts.begin(), device_header_texts.end());
+    for (const auto& [name, text] : device_headers) {
+      names.push_back(name);
+      texts.push_back(text);
+    }
   }
 
   int count() const noexcept { return static_cast<int>(names.size()); }

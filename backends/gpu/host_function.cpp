@@ -124,7 +124,7 @@ void HostCalls::take_back(void* slot) noexcept {
   self->owner->finish(*self);
 }
 
-void HostCalls::run(void* slot) noexcept {
+void HostCalls::call_enqueued(void* slot) noexcept {
   auto* const self = static_cast<Slot*>(slot);
   const support::HostFunctionScope scope;
   try {
@@ -163,7 +163,7 @@ void HostCalls::give_back_if_idle() noexcept {
 
 // --- Captured functions -----------------------------------------------------------------------------------------------
 
-void CapturedHostFunction::run(void* captured) noexcept {
+void CapturedHostFunction::call_captured(void* captured) noexcept {
   auto* const self = static_cast<CapturedHostFunction*>(captured);
   const support::HostFunctionScope scope;
   try {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/gpu/free_list.hpp"
+#include "core/free_list.hpp"
 #include "weir/device.hpp"
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
@@ -48,13 +48,13 @@ class HostCalls {
   /// The stream is gone: returns to the pool once the last function has run.
   void close() noexcept;
 
-  /// Keeps a function until it has run, and returns the argument for `run`. Allocates only if more functions wait than ever
-  /// before.
+  /// Keeps a function until it has run, and returns the argument for `call_enqueued`. Allocates only if more functions wait
+  /// than ever before.
   void* put(HostFunction&& function);
   /// Destroys a function that could not be enqueued.
   static void take_back(void* slot) noexcept;
   /// The driver calls this.
-  static void run(void* slot) noexcept;
+  static void call_enqueued(void* slot) noexcept;
 
   HostCalls* next_spent = nullptr;
 
@@ -92,7 +92,7 @@ struct CapturedHostFunction {
   Ptr<HostErrors> errors;
 
   /// The driver calls this.
-  static void run(void* captured) noexcept;
+  static void call_captured(void* captured) noexcept;
   /// The driver calls this once no graph needs the function.
   static void destroy(void* captured) noexcept;
 };

@@ -4,88 +4,49 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
 
 #include "kernels/kernel_name.hpp"
-#include "kernels/lexer.hpp"
 
 namespace weir::gpu {
 namespace {
 
-using kernels::TokenizedSource;
-
-template <class Words>
-bool is_one_of(std::string_view word, const Words& words) {
-  return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
+constexpr std::string_view nameless = "(anonymous namespace)::";
 constexpr std::string_view integers[] = {"bool", "char", "short", "int", "long", "unsigned", "signed"};
 constexpr std::string_view floating[] = {"float", "double"};
 
-bool is_open(std::string_view word) { return word == "(" || word == "[" || word == "{"; }
+/// What a parameter is, by its type in a demangled name: "float const*".
+enum class ParameterKind : std::uint8_t { unknown, whole, real, pointer, pointer_to_const };
 
-/// The parameters between two tokens of a demangled name: types alone, without names of parameters.
-class ParameterReader {
- public:
-  explicit ParameterReader(const TokenizedSource& source) : source_(source) {}
-
-  detail::NumberKinds read(std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last;) {
-      const std::size_t end = comma(i, last);
-      parameter(i, end);
-      i = end + 1;
+ParameterKind kind_of(std::string_view type) {
+  // Brackets are about another type, or make this one.
+  const std::string_view plain = type.substr(0, type.find_first_of("<([{"));
+  const std::size_t star = std::min(plain.find('*'), plain.size());
+  bool is_const = false, is_integer = false, is_floating = false, is_other = plain.size() != type.size();
+  for (std::string_view rest = plain.substr(0, star); !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const auto is_one_of = [&](const auto& words) { return std::ranges::find(words, word) != std::end(words); };
+    if (word == "const") {
+      is_const = true;
+    } else if (is_one_of(integers)) {
+      is_integer = true;
+    } else if (is_one_of(floating)) {
+      is_floating = true;
+    } else if (!word.empty()) {
+      is_other = true;
     }
-    return kinds_;
   }
-
- private:
-  std::string_view word(std::size_t i) const { return source_.spelling(i); }
-  std::size_t after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
-
-  std::size_t comma(std::size_t i, std::size_t last) const {
-    int angles = 0;
-    for (; i < last; i = is_open(word(i)) ? after(i) : i + 1) {
-      if (word(i) == "<") ++angles;
-      if (word(i) == ">") --angles;
-      if (word(i) == "," && angles == 0) return i;
-    }
-    return last;
+  if (star != plain.size()) {
+    const bool is_of_pointers = plain.find('*', star + 1) != plain.npos;
+    return is_const && !is_of_pointers ? ParameterKind::pointer_to_const : ParameterKind::pointer;
   }
-
-  void parameter(std::size_t i, std::size_t last) {
-    bool is_integer = false, is_floating = false, is_pointer = false, is_other = false;
-    // `float const*`, as against `float const**`
-    bool is_const = false, has_const_elements = false;
-    for (; i < last; i = is_open(word(i)) ? after(i) : i + 1) {
-      const std::string_view w = word(i);
-      if (w == "const") {
-        is_const |= !is_pointer;
-      } else if (is_one_of(w, integers)) {
-        is_integer = true;
-      } else if (is_one_of(w, floating)) {
-        is_floating = true;
-      } else if (w == "*") {
-        has_const_elements = is_const && !is_pointer;
-        is_pointer = true;
-      } else {
-        is_other = true;
-        if (w == "<") break;  // what is between the brackets is about another type
-      }
-    }
-    const std::uint64_t bit = index_ < 64 ? std::uint64_t{1} << index_ : 0;
-    ++index_;
-    if (is_pointer ? false : is_other || is_integer == is_floating) return;
-    kinds_.known |= bit;
-    if (is_floating && !is_pointer) kinds_.floating |= bit;
-    if (has_const_elements) kinds_.constant |= bit;
-  }
-
-  const TokenizedSource& source_;
-  detail::NumberKinds kinds_;
-  std::size_t index_ = 0;
-};
+  if (is_other || is_integer == is_floating) return ParameterKind::unknown;
+  return is_integer ? ParameterKind::whole : ParameterKind::real;
+}
 
 std::string demangled(const std::string& symbol) {
   if (!symbol.starts_with("_Z")) return {};
@@ -116,17 +77,32 @@ std::string name_of(const std::string& symbol) {
   const std::string declaration = demangled(symbol);
   if (declaration.empty()) return kernels::normalized_name(symbol);
   std::string_view name = std::string_view(declaration).substr(0, parameters_of(declaration));
-  if (name.starts_with("void ")) name.remove_prefix(5);  // told of templates alone
-  constexpr std::string_view nameless = "(anonymous namespace)::";
+  if (name.starts_with("void ")) name.remove_prefix(5);  // only templates have their result there
   if (name.starts_with(nameless)) name.remove_prefix(nameless.size());
   return kernels::normalized_name(name);
 }
 
 detail::NumberKinds kinds_of(const std::string& symbol) {
-  const std::string declaration = demangled(symbol);
-  const std::string parameters = declaration.substr(parameters_of(declaration));
-  const TokenizedSource source = kernels::tokenize(parameters);
-  return source.tokens.size() < 2 ? detail::NumberKinds{} : ParameterReader(source).read(1, source.tokens.size() - 1);
+  std::string declaration = demangled(symbol);
+  const std::size_t first = parameters_of(declaration) + 1;
+  for (std::size_t at; (at = declaration.find(nameless, first)) != std::string::npos;)
+    declaration.erase(at, nameless.size());
+  detail::NumberKinds kinds;
+  int depth = 0;
+  for (std::size_t i = first, begin = first, bit = 0; i < declaration.size() && bit < 64; ++i) {
+    const char c = declaration[i];
+    const bool is_end = depth == 0 && (c == ',' || c == ')');
+    if (std::string_view("<([{").find(c) != std::string_view::npos) ++depth;
+    if (std::string_view(">)]}").find(c) != std::string_view::npos) --depth;
+    if (!is_end) continue;
+    const ParameterKind kind = kind_of(std::string_view(declaration).substr(begin, i - begin));
+    if (kind != ParameterKind::unknown) kinds.known |= std::uint64_t{1} << bit;
+    if (kind == ParameterKind::real) kinds.floating |= std::uint64_t{1} << bit;
+    if (kind == ParameterKind::pointer_to_const) kinds.constant |= std::uint64_t{1} << bit;
+    begin = i + 1;
+    ++bit;
+  }
+  return kinds;
 }
 
 }  // namespace weir::gpu

@@ -45,7 +45,7 @@ class NativePool {
     delete pool;
   }
 
-  /// Memory was freed on the stream just now. `id`: the stream's, or 0 for a stream that another thread names, too.
+  /// Memory was freed on the stream just now. `id`: the stream's, or 0 for a stream that other threads can name.
   void freed_on(typename Api::StreamHandle stream, std::uint64_t id,
                 const std::shared_ptr<const NativeStream<Api>>& native_stream) noexcept {
     const std::lock_guard lock(mutex_);

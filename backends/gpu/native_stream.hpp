@@ -38,7 +38,7 @@ class NativeStream {
   bool ends_with_events() const noexcept { return ends_with_events_.load(std::memory_order_acquire); }
 
   /// For a stream that is about to capture, with its device current. HIP refuses each wait for an event that was recorded on
-  /// it before, whoever waits. So a stream of Weir's own waits for these events, and others from then on wait for that.
+  /// it before, on any stream. So a stream of Weir's own waits for these events, and later waits are for that stream.
   void move_records() noexcept;
 
  private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/gpu/header_list.hpp"
+#include "weir/error.hpp"
 #include "weir/module.hpp"
 
 /// What a run-time compiler makes of a source, and its cache. NVRTC and HIPRTC share it.
@@ -39,11 +40,72 @@ class CompilerCalls {
  public:
   CompilerCalls(const char* operation, std::string_view object);
   ~CompilerCalls();
-  /// The compiler has made a program, and so opened the libraries that it needs: their static objects are to go later, too.
+  /// The compiler has made a program, and so opened the libraries that it needs: their static objects must also go later.
   void opened() const;
   CompilerCalls(const CompilerCalls&) = delete;
   CompilerCalls& operator=(const CompilerCalls&) = delete;
 };
+
+/// What an error of a compilation is about.
+struct Subject {
+  const char* operation;
+  std::string object;
+};
+
+/// Compiles one program by the functions of NVRTC or HIPRTC, which have the same form and are named here without `prefix`.
+/// `target`: for errors. `take_image(program, check)` returns the image.
+template <class Handle, class Functions, class TakeImage>
+Program compile_program(const Functions& rtc, const std::string& prefix, const std::string& description,
+                        const Subject& subject, std::string_view source, const CompileOptions& options,
+                        std::span<const std::string> arguments, const std::string& target, std::string& log,
+                        TakeImage&& take_image) {
+  const CompilerCalls calls(subject.operation, subject.object);
+  struct Owner {
+    const Functions& rtc;
+    Handle handle = nullptr;
+    ~Owner() {
+      if (handle != nullptr) rtc.DestroyProgram(&handle);
+    }
+  } program{rtc};
+  const auto fail = [&](const std::string& detail) {
+    throw Error(Errc::compilation_failed, subject.operation, subject.object, detail);
+  };
+  const auto check = [&](auto result, const char* call) {
+    if (result != decltype(result){}) fail(prefix + call + " of " + description + ": " + rtc.GetErrorString(result));
+  };
+  HeaderList headers(options);  // pointers to what hiprtcCreateProgram might write before 7.0
+  check(rtc.CreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
+                          headers.texts.data(), headers.names.data()),
+        "CreateProgram");
+  calls.opened();
+  for (const std::string& kernel : options.kernels)
+    check(rtc.AddNameExpression(program.handle, kernel.c_str()), "AddNameExpression");
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  const auto result = rtc.CompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
+  constexpr auto success = decltype(result){};
+  std::size_t size = 0;
+  if (rtc.GetProgramLogSize(program.handle, &size) == success && size > 1) {
+    log.resize(size);
+    rtc.GetProgramLog(program.handle, log.data());
+    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
+  }
+  if (result != success) {
+    fail("'" + options.name + "' does not compile for " + target + " with " + description + " (" +
+         rtc.GetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
+  }
+  Program made{take_image(program.handle, check), {}};
+  for (const std::string& kernel : options.kernels) {
+    const char* symbol = nullptr;
+    if (const auto found = rtc.GetLoweredName(program.handle, kernel.c_str(), &symbol); found != success) {
+      // HIPRTC of 5.2 compares texts, and so knows no alias of a type, nor a default argument that was left out.
+      fail(prefix + "GetLoweredName of " + description + " does not find the kernel '" + kernel + "' (" +
+           rtc.GetErrorString(found) + "); name it in `kernels` with all its arguments, each by its own type");
+    }
+    made.names.emplace_back(kernel, symbol);
+  }
+  return made;
+}
 
 /// A compilation at run time, as the cache knows it.
 struct Invocation {

@@ -9,6 +9,7 @@
 
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/event.hpp"
+#include "backends/gpu/graph.hpp"
 #include "backends/gpu/graph_errors.hpp"
 #include "backends/gpu/host_function.hpp"
 #include "backends/gpu/native_stream.hpp"
@@ -17,13 +18,10 @@
 namespace weir::gpu {
 
 template <class Api>
-class GpuGraph;
-template <class Api>
 class GpuKernel;
-template <class Api>
-class GraphTemplate;
 
-/// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
+/// A stream. What is longer than a call or two is defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and
+/// stream_memory_impl.hpp.
 template <class Api>
 class GpuStream final : public StreamImpl {
  public:
@@ -59,7 +57,8 @@ class GpuStream final : public StreamImpl {
       none,  ///< for calls that submit nothing and may take long
     };
     [[gnu::always_inline]] explicit Submission(const GpuStream& stream, Order order = Order::kept) {
-      if (stream.plain_) [[likely]] return;
+      if (stream.plain_) [[likely]]
+        return;
       prepare(stream, order);
     }
 
@@ -74,7 +73,16 @@ class GpuStream final : public StreamImpl {
   };
 
   /// Records an event outside captures, or makes this stream wait for it; for events of the backend's own.
-  void record_plainly(GpuEvent<Api>& event, const char* operation);
+  void record_plainly(GpuEvent<Api>& event, const char* operation) {
+    const auto handle = event.native_for_record(false);
+    if constexpr (Api::remembers_records()) {
+      const Submission submission(*this);  // no capture begins before the record is remembered
+      check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
+    } else {
+      submit(operation, [&] { return api_.EventRecord(handle, native()); });
+    }
+    event.recorded(handle);
+  }
   void wait_for(const GpuEvent<Api>& event, const char* operation);
 
   /// A capture as the driver reports it.
@@ -96,69 +104,185 @@ class GpuStream final : public StreamImpl {
   Disposal disposal() const noexcept override { return Disposal::driver; }
   void do_dispose() noexcept override;
   void do_close(bool destroy) override;
-  void* do_native_context() const override;
-  std::uint64_t do_id() const override;
-  bool do_is_non_blocking() const override;
-  int do_priority() const override;
+  void* do_native_context() const override { return Api::native_context(device_.context()); }
+  std::uint64_t do_id() const override {
+    if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity()) refuse_while_capturing("Stream::id");
+    return id_.load(std::memory_order_relaxed);
+  }
+  bool do_is_non_blocking() const override {
+    if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity())
+      refuse_while_capturing("Stream::is_non_blocking");
+    return non_blocking_.load(std::memory_order_relaxed) != 0;
+  }
+  int do_priority() const override {
+    const Submission submission(*this);
+    int priority = 0;
+    check(api_.stream_priority(native(), priority), "Stream::priority");
+    return priority;
+  }
 
-  void do_synchronize() override;
-  bool do_is_complete() const override;
+  void do_synchronize() override {
+    check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
+  }
+  bool do_is_complete() const override {
+    const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
+    if (result == Api::not_ready) return false;
+    check(result, "Stream::is_complete");
+    return true;
+  }
   bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
-  PendingWork do_pending() const override;
+  PendingWork do_pending() const override {
+    const CaptureModeScope<Api> relaxed(api_);
+    return StreamImpl::do_pending();
+  }
   std::exception_ptr do_take_host_error() noexcept override {
     std::exception_ptr of_graphs = launched_graphs_.take();
     std::exception_ptr own = errors_->take();
     return own ? own : of_graphs;
   }
-  void do_record(Event& event, const CaptureState& capture) override;
-  void do_record_external(Event& event, const CaptureState& capture) override;
+  void do_record(Event& event, const CaptureState& capture) override {
+    auto& recorded = static_cast<GpuEvent<Api>&>(event);
+    if (capture) [[unlikely]]
+      return record_in_capture(recorded, capture);
+    record_plainly(recorded, "Stream::record");
+  }
+  void do_record_external(Event& event, const CaptureState& capture) override {
+    refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
+    // The graph owns the event: its launches record it.
+    keep_in_capture(event);
+    auto& recorded = static_cast<GpuEvent<Api>&>(event);
+    const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
+    const Submission submission(*this);
+    check(api_.record_external(handle, native()), "Stream::record_external");
+    recorded.recorded(handle);
+  }
   void do_wait(const Event& event, const CaptureState& capture) override;
-  void do_wait_external(const Event& event, const CaptureState& capture) override;
+  void do_wait_external(const Event& event, const CaptureState& capture) override {
+    refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
+    keep_in_capture(event);
+    const Submission submission(*this);
+    check(api_.wait_external(native(), static_cast<const GpuEvent<Api>&>(event).native()), "Stream::wait_external");
+  }
   void do_wait_stream(Stream& other, const CaptureState& capture, const CaptureState& of_other) override;
 
   void do_launch_host_function(HostFunction&& function, const CaptureState& capture) override;
   void do_add_callback(StreamCallback&& callback) override;
 
-  std::uint64_t do_begin_capture(CaptureMode mode) override;
-  std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
+  std::uint64_t do_begin_capture(CaptureMode mode) override {
+    return begin_native("Stream::begin_capture", nullptr,
+                        [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
+  }
+  std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override {
+    auto& continued = static_cast<GpuGraph<Api>&>(*graph);
+    const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
+    return begin_native("Stream::resume_capture", continued.native(), [&] {
+      return api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(),
+                                         Api::capture_mode(mode));
+    });
+  }
   GraphPtr do_end_capture(CaptureResources&& kept) override;
   CaptureState do_capture_state() const override;
-  GraphPtr do_captured_graph() const override;
+  GraphPtr do_captured_graph() const override {
+    const Capture capture = this->capture();
+    if (capture.status != CaptureStatus::active || capture.graph == nullptr) return nullptr;
+    return make_ptr<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
+  }
   void do_keep_in_graph(const ModulePtr& module, const CaptureState& capture) override;
-  void do_add_child_graph(const Graph& graph, const CaptureState& capture) override;
+  void do_add_child_graph(const Graph& graph, const CaptureState& capture) override {
+    const Submission submission(*this);
+    const auto& child = static_cast<const GpuGraph<Api>&>(graph);
+    keep_modules(child.modules(), capture);
+    child.with_handle([&](auto handle) { add_child(handle); });
+  }
   void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition, UniqueFunction<void(Stream&)>&& body,
                               const CaptureState& capture) override;
 
-  void do_copy(void* destination, const void* source, std::size_t bytes) override;
-  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                  std::size_t width_bytes, std::size_t height) override;
+  void do_copy(void* destination, const void* source, std::size_t bytes) override {
+    submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
+  }
+  void do_copy_pitched(const PitchedCopy& copy) override {
+    submit("Stream::copy", [&] {
+      return copy.depth == 1 ? api_.copy_2d_async(copy, native()) : api_.copy_3d_async(copy, native());
+    });
+  }
+  void do_copy_batch(std::span<const BatchCopy> copies, SourceAccess access, const CaptureState& capture) override;
   void do_copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
-                    std::size_t bytes) override;
-  void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override;
+                    std::size_t bytes) override {
+    const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
+    const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
+    submit("Stream::copy_peer",
+           [&] { return api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()); });
+  }
+  void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override {
+    submit("Stream::fill", [&] { return api_.fill_async(destination, value, element_size, count, native()); });
+  }
   void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
-                  std::size_t height) override;
+                  std::size_t height) override {
+    submit("Stream::fill_2d",
+           [&] { return api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()); });
+  }
 
   void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) override;
-  bool do_deallocate_async(void* memory, const CaptureState& capture) override;
-  void do_attach_memory(const Allocation& managed, AttachMode mode) override;
-  void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) override;
-  void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
+  bool do_deallocate_async(void* memory, const CaptureState& capture) override {
+    if (!device_.has_pool_memory()) [[likely]]
+      return free(memory, capture);
+    return free_to_pool(memory, capture);
+  }
+  void do_attach_memory(const Allocation& managed, AttachMode mode) override {
+    const Submission submission(*this);
+    check(api_.attach_async(native(), managed.data(), mode), "Stream::attach_memory");
+  }
+  void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) override {
+    const Submission submission(*this);
+    check(api_.prefetch_async(managed, bytes, target == PrefetchTarget::host, device_.context(), native()),
+          "Stream::prefetch");
+  }
+  void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override {
+    const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
+    refuse_in_conditional_body(capture, name, "memory operations");
+    if (operation.is_wait()) device_.note_work_that_waits();
+    check_memory_operation(submitted([&] { return api_.memory_operation(native(), operation); }), name);
+  }
   void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                  const CaptureState& capture) override;
 
-  SynchronizationPolicy do_synchronization_policy() const override;
-  void do_set_synchronization_policy(SynchronizationPolicy policy) override;
-  AccessPolicyWindow do_access_policy_window() const override;
-  void do_set_access_policy_window(const AccessPolicyWindow& window) override;
-  void do_copy_attributes(const Stream& other) override;
+  SynchronizationPolicy do_synchronization_policy() const override {
+    const Submission submission(*this);
+    SynchronizationPolicy policy{};
+    check(api_.get_synchronization_policy(native(), policy), "Stream::synchronization_policy");
+    return policy;
+  }
+  void do_set_synchronization_policy(SynchronizationPolicy policy) override {
+    const Submission submission(*this);
+    check(api_.set_synchronization_policy(native(), policy), "Stream::set_synchronization_policy");
+  }
+  AccessPolicyWindow do_access_policy_window() const override {
+    const Submission submission(*this);
+    AccessPolicyWindow window;
+    check(api_.get_access_policy_window(native(), window), "Stream::access_policy_window");
+    return window;
+  }
+  void do_set_access_policy_window(const AccessPolicyWindow& window) override {
+    const Submission submission(*this);
+    check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
+  }
+  /// Copies each attribute: the driver's own copy would include the priority.
+  void do_copy_attributes(const Stream& other) override {
+    const auto& source = static_cast<const GpuStream&>(other);
+    if (device_.supports(Feature::synchronization_policy)) {
+      do_set_synchronization_policy(source.do_synchronization_policy());
+    }
+    if (device_.supports(Feature::access_policy_window)) do_set_access_policy_window(source.do_access_policy_window());
+  }
 
  private:
   using Result = typename Api::Result;
 
   void check(Result result, const char* operation) const {
-    if (result != Api::success) [[unlikely]] failed(result, operation);
+    if (result != Api::success) [[unlikely]]
+      failed(result, operation);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void failed(Result result, const char* operation) const {
     fail(api_, result, operation, describe());
@@ -177,41 +301,124 @@ class GpuStream final : public StreamImpl {
     check(submitted(call), operation);
   }
   bool learn_identity() const;
-  [[noreturn]] void refuse_while_capturing(const char* operation) const;
-  GpuEvent<Api>& waited_for();
+  [[noreturn]] void refuse_while_capturing(const char* operation) const {
+    throw Error(
+        Errc::capture_unsupported, operation, describe(),
+        "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
+        "after the capture has ended; the capture goes on");
+  }
+  GpuEvent<Api>& waited_for() {
+    if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
+      return *event;
+    auto* const made = static_cast<GpuEvent<Api>*>(device_.events().take({}).detach());
+    GpuEvent<Api>* there = nullptr;
+    if (waited_for_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
+    made->release();  // another thread has made one meanwhile
+    return *there;
+  }
   /// This stream is about to capture.
   void leave_records_behind() const noexcept {
     if constexpr (Api::remembers_records()) {
       if (native_stream_ != nullptr) native_stream_->move_records();
     }
   }
-  HostCalls& host_calls();
-  void keep_in_capture(const RefCounted& object);
+  HostCalls& host_calls() {
+    if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]]
+      return *calls;
+    HostCalls* const made = HostCalls::take(errors_);
+    HostCalls* there = nullptr;
+    if (host_calls_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
+    made->close();  // another thread has made them meanwhile
+    return *there;
+  }
+  void keep_in_capture(const RefCounted& object) {
+    const typename Api::GraphHandle graph = capture().graph;
+    object.retain();
+    give_to_graph(api_, graph, const_cast<RefCounted*>(&object), &release_reference, "Stream::capture_info", *this);
+  }
   [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
                                           const CaptureState& capture);
   template <class Function, class... Rest>
   Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
                      Rest... rest) const;
-  [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
+  [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
+    const Meaning meaning = Api::meaning_at_launch(result);
+    raise({meaning.errc, "Stream::launch", describe(),
+           "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
+               " threads and " + std::to_string(config.shared_memory_bytes) +
+               " bytes of shared memory: " + std::string(meaning.detail),
+           native_error(api_, result)});
+  }
   /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
   std::uint64_t begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture);
-  Result end_native(typename Api::GraphHandle& graph);
+  Result end_native(typename Api::GraphHandle& graph) {
+    const std::lock_guard lock(Device_::capture_lock());
+    return api_.StreamEndCapture(native(), &graph);
+  }
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
     if (capture.conditional_body) [[unlikely]]
       throw_in_conditional_body(operation, what);
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
-  [[gnu::noinline]] void record_in_capture(GpuEvent<Api>& event, const CaptureState& capture);
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const {
+    throw Error(Errc::capture_unsupported, operation, describe(),
+                std::string("this captures the body of a conditional node, and drivers do not run ") + what +
+                    " there; bodies hold kernels, copies, fills, child graphs and conditional nodes; the capture goes on");
+  }
+  [[gnu::noinline]] void record_in_capture(GpuEvent<Api>& event, const CaptureState& capture) {
+    const auto handle = event.native_for_record(true);
+    submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
+    event.recorded(handle);
+    if constexpr (Api::remembers_records())
+      event.memory().set({native_stream_, capture.id, this->capture(true).dependencies, handle, nullptr, false});
+  }
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
-  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
-  void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation);
+  /// Waits for an event that a capture recorded.
+  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
+    const Submission submission(*this);
+    auto record = event.memory().get();
+    if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+    if (!capture) leave_records_behind();
+    check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
+    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
+  }
+  /// In a capture: makes this stream depend on `nodes` only.
+  void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
+    check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
+  }
   bool free(void* memory, const CaptureState& capture) const;
   [[gnu::noinline]] bool free_to_pool(void* memory, const CaptureState& capture);
-  [[gnu::noinline]] void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool);
-  bool is_freed(Result result) const;
-  bool free_on_legacy_stream(void* memory) const;
+  [[gnu::noinline]] void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
+    make_owner([&] { return device_.note_memory(memory, pool), true; },
+               [&] {
+                 pool->leak();
+                 (void)api_.free_async(memory, native());
+               });
+  }
+  /// Whether the driver has freed the memory. False if it refuses because of another stream's capture: of a blocking stream,
+  /// if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
+  bool is_freed(Result result) const {
+    if (result == Api::success) return true;
+    const Errc cause = Api::meaning(result).errc;
+    if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
+    if (!Api::is_shut_down(result))
+      check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
+    return true;
+  }
+  /// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
+  /// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered
+  /// behind it.
+  bool free_on_legacy_stream(void* memory) const {
+    const Submission submission(*this);
+    Result usable{};
+    {
+      [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+      usable = api_.ask_legacy_stream();
+    }
+    if (usable != Api::success && !Api::is_shut_down(usable)) return is_freed(usable);
+    return is_freed(api_.free_async(memory, api_.legacy_stream()));
+  }
   void check_memory_operation(Result result, const char* operation) const;
   void batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
@@ -226,20 +433,17 @@ class GpuStream final : public StreamImpl {
   // Held during submissions if a batch is several calls to the driver. Recursive, since submissions may nest.
   mutable std::recursive_mutex order_;
 
-  // The event with which other streams wait for this one. Made at the first such wait.
+  // The event with which other streams wait for this one, and which it owns. Made at the first such wait.
   std::atomic<GpuEvent<Api>*> waited_for_{nullptr};
-  EventPtr waited_for_owner_;
 
   // The driver does not tell these while the stream captures. They are asked for when the stream is made, unless it captures
   // then.
-  mutable std::atomic<std::uint64_t> id_{0};         // 0: not known
+  mutable std::atomic<std::uint64_t> id_{0};             // 0: not known
   mutable std::shared_ptr<const std::uint64_t> number_;  // keeps the id if the driver has none; set in the constructor
-  mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
+  mutable std::atomic<signed char> non_blocking_{-1};    // -1: not known
 
   bool capture_is_anothers_ = false;  // the last end of a capture failed, since another thread had begun it
   std::atomic<HostCalls*> host_calls_{nullptr};
-
-  std::mutex mutex_;  // held while the event and the host calls are made
 };
 
 }  // namespace weir::gpu

@@ -56,29 +56,7 @@ CaptureState GpuStream<Api>::do_capture_state() const {
   return {capture.status == CaptureStatus::active ? capture.id : 0, capture.status};
 }
 
-template <class Api>
-GraphPtr GpuStream<Api>::do_captured_graph() const {
-  const Capture capture = this->capture();
-  if (capture.status != CaptureStatus::active || capture.graph == nullptr) return nullptr;
-  return make_ptr<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
-}
-
 // --- Begin and end ----------------------------------------------------------------------------------------------------
-
-template <class Api>
-std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
-  return begin_native("Stream::begin_capture", nullptr,
-                      [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
-}
-
-template <class Api>
-std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) {
-  auto& continued = static_cast<GpuGraph<Api>&>(*graph);
-  const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
-  return begin_native("Stream::resume_capture", continued.native(), [&] {
-    return api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode));
-  });
-}
 
 /// Begins a capture and returns its id. `into`: the graph that it continues, or null.
 template <class Api>
@@ -105,12 +83,6 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::
   if (result == Api::success) result = asked;
   if (result != Api::success) fail(api_, result, operation, describe_handle());
   return begun.id;
-}
-
-template <class Api>
-typename GpuStream<Api>::Result GpuStream<Api>::end_native(typename Api::GraphHandle& graph) {
-  const std::lock_guard lock(Device_::capture_lock());
-  return api_.StreamEndCapture(native(), &graph);
 }
 
 template <class Api>
@@ -146,13 +118,6 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
 // --- Ownership --------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::keep_in_capture(const RefCounted& object) {
-  const typename Api::GraphHandle graph = capture().graph;
-  object.retain();
-  give_to_graph(api_, graph, const_cast<RefCounted*>(&object), &release_reference, "Stream::capture_info", *this);
-}
-
-template <class Api>
 void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureState&) {
   keep_in_capture(*module);
 }
@@ -170,21 +135,6 @@ void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
         "Stream::add_child_graph");
   go_on_behind({&node, 1}, "Stream::add_child_graph");
-}
-
-template <class Api>
-void GpuStream<Api>::do_add_child_graph(const Graph& graph, const CaptureState& capture) {
-  const Submission submission(*this);
-  const auto& child = static_cast<const GpuGraph<Api>&>(graph);
-  keep_modules(child.modules(), capture);
-  child.with_handle([&](auto handle) { add_child(handle); });
-}
-
-template <class Api>
-void GpuStream<Api>::throw_in_conditional_body(const char* operation, const char* what) const {
-  throw Error(Errc::capture_unsupported, operation, describe(),
-              std::string("this captures the body of a conditional node, and drivers do not run ") + what +
-                  " there; bodies hold kernels, copies, fills, child graphs and conditional nodes; the capture goes on");
 }
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------

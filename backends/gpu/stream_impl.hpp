@@ -29,6 +29,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
 template <class Api>
 GpuStream<Api>::~GpuStream() {
   if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) calls->close();
+  if (auto* const event = waited_for_.load(std::memory_order_acquire)) event->release();
 }
 
 template <class Api>
@@ -89,11 +90,6 @@ void GpuStream<Api>::do_close(bool destroy) {
 
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
-template <class Api>
-void* GpuStream<Api>::do_native_context() const {
-  return Api::native_context(device_.context());
-}
-
 /// Asks for the unknown ones of id and flags. Drivers do not tell them of a stream that captures, and end its capture if
 /// asked: false then.
 template <class Api>
@@ -131,53 +127,12 @@ bool GpuStream<Api>::learn_identity() const {
         non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
     }
   }
-  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe_handle());
+  if (result != Api::success) [[unlikely]]
+    fail(api_, result, operation, describe_handle());
   return capture.status == CaptureStatus::none;
 }
 
-template <class Api>
-void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
-  throw Error(
-      Errc::capture_unsupported, operation, describe(),
-      "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
-      "after the capture has ended; the capture goes on");
-}
-
-template <class Api>
-std::uint64_t GpuStream<Api>::do_id() const {
-  if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity()) refuse_while_capturing("Stream::id");
-  return id_.load(std::memory_order_relaxed);
-}
-
-template <class Api>
-bool GpuStream<Api>::do_is_non_blocking() const {
-  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity())
-    refuse_while_capturing("Stream::is_non_blocking");
-  return non_blocking_.load(std::memory_order_relaxed) != 0;
-}
-
-template <class Api>
-int GpuStream<Api>::do_priority() const {
-  const Submission submission(*this);
-  int priority = 0;
-  check(api_.stream_priority(native(), priority), "Stream::priority");
-  return priority;
-}
-
 // --- Ordering ---------------------------------------------------------------------------------------------------------
-
-template <class Api>
-void GpuStream<Api>::do_synchronize() {
-  check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
-}
-
-template <class Api>
-bool GpuStream<Api>::do_is_complete() const {
-  const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
-  if (result == Api::not_ready) return false;
-  check(result, "Stream::is_complete");
-  return true;
-}
 
 /// Waits for a record behind the present work, since other threads may go on to submit.
 template <class Api>
@@ -186,48 +141,13 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   const EventPtr done = device_.create_event();
   do_record(*done, {});
   for (support::DeadlinePauses pauses(deadline); pauses.next();) {
-    const auto result = submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); },
-                                  Submission::Order::none);
+    const auto result =
+        submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); }, Submission::Order::none);
     if (result == Api::not_ready) continue;
     check(result, "Stream::synchronize_for");
     return true;
   }
   return false;
-}
-
-template <class Api>
-PendingWork GpuStream<Api>::do_pending() const {
-  const CaptureModeScope<Api> relaxed(api_);
-  return StreamImpl::do_pending();
-}
-
-template <class Api>
-void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
-  auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  if (capture) [[unlikely]]
-    return record_in_capture(recorded, capture);
-  record_plainly(recorded, "Stream::record");
-}
-
-template <class Api>
-void GpuStream<Api>::record_in_capture(GpuEvent<Api>& event, const CaptureState& capture) {
-  const auto handle = event.native_for_record(true);
-  submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
-  event.recorded(handle);
-  if constexpr (Api::remembers_records())
-    event.memory().set({native_stream_, capture.id, this->capture(true).dependencies, handle, nullptr, false});
-}
-
-template <class Api>
-void GpuStream<Api>::record_plainly(GpuEvent<Api>& event, const char* operation) {
-  const auto handle = event.native_for_record(false);
-  if constexpr (Api::remembers_records()) {
-    const Submission submission(*this);  // no capture begins before the record is remembered
-    check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
-  } else {
-    submit(operation, [&] { return api_.EventRecord(handle, native()); });
-  }
-  event.recorded(handle);
 }
 
 /// Waits for an event that was recorded outside captures.
@@ -248,18 +168,6 @@ void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation)
   }
 }
 
-template <class Api>
-void GpuStream<Api>::do_record_external(Event& event, const CaptureState& capture) {
-  refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
-  // The graph owns the event: its launches record it.
-  keep_in_capture(event);
-  auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
-  const Submission submission(*this);
-  check(api_.record_external(handle, native()), "Stream::record_external");
-  recorded.recorded(handle);
-}
-
 /// In a capture: adds `nodes` to what this stream depends on.
 template <class Api>
 void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
@@ -269,23 +177,6 @@ void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& node
   constexpr unsigned add = 0;  // for both vendors
   if (!missing.empty())
     check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
-}
-
-/// In a capture: makes this stream depend on `nodes` only.
-template <class Api>
-void GpuStream<Api>::go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
-  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
-}
-
-/// Waits for an event that a capture recorded.
-template <class Api>
-void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
-  const Submission submission(*this);
-  auto record = event.memory().get();
-  if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
-  if (!capture) leave_records_behind();
-  check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
-  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
 }
 
 template <class Api>
@@ -298,14 +189,6 @@ void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureS
     if (!capture && awaited.is_remembered()) return wait_for(awaited, "Stream::wait");
   }
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
-}
-
-template <class Api>
-void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& capture) {
-  refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
-  keep_in_capture(event);
-  const Submission submission(*this);
-  check(api_.wait_external(native(), static_cast<const GpuEvent<Api>&>(event).native()), "Stream::wait_external");
 }
 
 template <class Api>
@@ -335,27 +218,7 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
   }
 }
 
-template <class Api>
-GpuEvent<Api>& GpuStream<Api>::waited_for() {
-  if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
-    return *event;
-  const std::lock_guard lock(mutex_);
-  if (waited_for_owner_ == nullptr) waited_for_owner_ = device_.events().take({});
-  waited_for_.store(static_cast<GpuEvent<Api>*>(waited_for_owner_.get()), std::memory_order_release);
-  return static_cast<GpuEvent<Api>&>(*waited_for_owner_);
-}
-
 // --- Host work --------------------------------------------------------------------------------------------------------
-
-template <class Api>
-HostCalls& GpuStream<Api>::host_calls() {
-  if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]] return *calls;
-  const std::lock_guard lock(mutex_);
-  if (host_calls_.load(std::memory_order_relaxed) == nullptr) {
-    host_calls_.store(HostCalls::take(errors_), std::memory_order_release);
-  }
-  return *host_calls_.load(std::memory_order_relaxed);
-}
 
 template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
@@ -368,16 +231,17 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
     auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
     // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
     give_to_graph(api_, graph, captured, &CapturedHostFunction::destroy, operation, *this);
-    check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
+    check(api_.launch_host_function(native(), &CapturedHostFunction::call_captured, captured), operation);
     return;
   }
   struct Enqueued {
     void* slot;
     ~Enqueued() {
-      if (slot != nullptr) [[unlikely]] HostCalls::take_back(slot);
+      if (slot != nullptr) [[unlikely]]
+        HostCalls::take_back(slot);
     }
   } enqueued{host_calls().put(std::move(function))};
-  submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::run, enqueued.slot); });
+  submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::call_enqueued, enqueued.slot); });
   enqueued.slot = nullptr;
 }
 
@@ -389,13 +253,13 @@ struct CallbackCall {
   CallbackCall* next_spent = nullptr;
 
   // Spent calls, so that a callback allocates nothing.
-  static FreeList<CallbackCall>& list() {
+  static FreeList<CallbackCall>& spent_calls() {
     static detail::NoDestructor<FreeList<CallbackCall>> calls;
     return *calls;
   }
 
   static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
-    CallbackCall* call = list().take();
+    CallbackCall* call = spent_calls().take();
     if (call == nullptr) call = new CallbackCall;
     call->function = std::move(callback);
     call->stream = Ptr<GpuStream<Api>>(&stream);
@@ -405,10 +269,10 @@ struct CallbackCall {
   void give_back() noexcept {
     function.reset();
     stream.reset();
-    list().give_back(this);
+    spent_calls().give_back(this);
   }
 
-  static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
+  static void call_back(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
     auto* const self = static_cast<CallbackCall*>(call);
     const support::HostFunctionScope scope;
     try {
@@ -425,7 +289,7 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
   device_.note_work_that_waits();
   const Submission submission(*this);
   auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
-  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
+  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::call_back, call, 0);
   if (result != Api::success) [[unlikely]] {
     call->give_back();
     check(result, "Stream::add_callback");
@@ -443,7 +307,8 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
     return;
   }
   const auto result = launch_with(api_.LaunchKernel, launched, config, arguments, nullptr);
-  if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
+  if (result != Api::success) [[unlikely]]
+    launch_failed(result, kernel, config);
 }
 
 /// Of what a launch may need, anything.
@@ -472,16 +337,6 @@ typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, c
   // The driver reads the array of addresses and does not change it.
   return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
                   config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
-}
-
-template <class Api>
-void GpuStream<Api>::launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
-  const Meaning meaning = Api::meaning_at_launch(result);
-  raise({meaning.errc, "Stream::launch", describe(),
-         "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
-             " threads and " + std::to_string(config.shared_memory_bytes) +
-             " bytes of shared memory: " + std::string(meaning.detail),
-         native_error(api_, result)});
 }
 
 }  // namespace weir::gpu

@@ -8,46 +8,23 @@
 #include "backends/gpu/memory_pool.hpp"
 #include "backends/gpu/stream.hpp"
 
-/// GpuStream: copies, fills, stream-ordered memory, memory operations, attributes.
+/// GpuStream: copies, stream-ordered memory, batches of memory operations.
 namespace weir::gpu {
 
-// --- Copies and fills -------------------------------------------------------------------------------------------------
+// --- Batches of copies ------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
-  submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
-}
-
-template <class Api>
-void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source,
-                                std::size_t source_pitch, std::size_t width_bytes, std::size_t height) {
-  // The pitch of a single row may be anything, but drivers want at least the width.
-  destination_pitch = std::max(destination_pitch, width_bytes);
-  source_pitch = std::max(source_pitch, width_bytes);
-  submit("Stream::copy_2d", [&] {
-    return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native());
-  });
-}
-
-template <class Api>
-void GpuStream<Api>::do_copy_peer(void* destination, const Device& destination_device, const void* source,
-                                  const Device& source_device, std::size_t bytes) {
-  const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
-  const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
-  submit("Stream::copy_peer",
-         [&] { return api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()); });
-}
-
-template <class Api>
-void GpuStream<Api>::do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
-  submit("Stream::fill", [&] { return api_.fill_async(destination, value, element_size, count, native()); });
-}
-
-template <class Api>
-void GpuStream<Api>::do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
-                                std::size_t width, std::size_t height) {
-  submit("Stream::fill_2d",
-         [&] { return api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()); });
+void GpuStream<Api>::do_copy_batch(std::span<const BatchCopy> copies, SourceAccess access, const CaptureState& capture) {
+  const char* const operation = "Stream::copy_batch";
+  // Drivers neither capture a batch nor take one on the legacy default stream.
+  if (api_.copies_batches() && !capture && kind() != StreamKind::legacy_default) {
+    const auto current = device_.make_current();  // cuMemcpyBatchAsync needs a context; other copies find it by the stream
+    return submit(operation, [&] { return api_.copy_batch_async(copies, access, native()); });
+  }
+  for (const BatchCopy& copy : copies) {
+    if (copy.bytes == 0) continue;
+    submit(operation, [&] { return api_.copy_async(copy.destination, copy.source, copy.bytes, native()); });
+  }
 }
 
 // --- Stream-ordered memory --------------------------------------------------------------------------------------------
@@ -64,33 +41,6 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
     return memory;  // what a graph allocates is the graph's
   if (const auto& own = static_cast<GpuMemoryPool<Api>*>(pool)->own()) note_memory(memory, own);
   return memory;
-}
-
-template <class Api>
-void GpuStream<Api>::note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
-  make_owner([&] { return device_.note_memory(memory, pool), true; },
-             [&] {
-               pool->leak();
-               (void)api_.free_async(memory, native());
-             });
-}
-
-/// Whether the driver has freed the memory. False if it refuses because of another stream's capture: of a blocking stream,
-/// if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
-template <class Api>
-bool GpuStream<Api>::is_freed(Result result) const {
-  if (result == Api::success) return true;
-  const Errc cause = Api::meaning(result).errc;
-  if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
-  if (!Api::is_shut_down(result)) check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
-  return true;
-}
-
-template <class Api>
-bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
-  if (!device_.has_pool_memory()) [[likely]]
-    return free(memory, capture);
-  return free_to_pool(memory, capture);
 }
 
 /// The memory may be that of a pool that Weir has made.
@@ -133,34 +83,6 @@ template <class Api>
   return result == Api::success || is_freed(result);
 }
 
-/// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
-/// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered behind
-/// it.
-template <class Api>
-bool GpuStream<Api>::free_on_legacy_stream(void* memory) const {
-  const Submission submission(*this);
-  Result usable{};
-  {
-    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-    usable = api_.ask_legacy_stream();
-  }
-  if (usable != Api::success && !Api::is_shut_down(usable)) return is_freed(usable);
-  return is_freed(api_.free_async(memory, api_.legacy_stream()));
-}
-
-template <class Api>
-void GpuStream<Api>::do_attach_memory(const Allocation& managed, AttachMode mode) {
-  const Submission submission(*this);
-  check(api_.attach_async(native(), managed.data(), mode), "Stream::attach_memory");
-}
-
-template <class Api>
-void GpuStream<Api>::do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) {
-  const Submission submission(*this);
-  check(api_.prefetch_async(managed, bytes, target == PrefetchTarget::host, device_.context(), native()),
-        "Stream::prefetch");
-}
-
 // --- Memory operations ------------------------------------------------------------------------------------------------
 
 template <class Api>
@@ -171,14 +93,6 @@ void GpuStream<Api>::check_memory_operation(Result result, const char* operation
            ? "the driver refuses the operation; its address must be of memory that the device knows, allocated by Weir or "
              "registered, and not pageable"
            : Api::meaning(result).detail);
-}
-
-template <class Api>
-void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) {
-  const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
-  refuse_in_conditional_body(capture, name, "memory operations");
-  if (operation.is_wait()) device_.note_work_that_waits();
-  check_memory_operation(submitted([&] { return api_.memory_operation(native(), operation); }), name);
 }
 
 template <class Api>
@@ -242,46 +156,6 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
   }
   const Submission submission(*this);
   check(api_.GraphLaunch(native_graph.exec, native()), name);
-}
-
-// --- Attributes -------------------------------------------------------------------------------------------------------
-
-template <class Api>
-SynchronizationPolicy GpuStream<Api>::do_synchronization_policy() const {
-  const Submission submission(*this);
-  SynchronizationPolicy policy{};
-  check(api_.get_synchronization_policy(native(), policy), "Stream::synchronization_policy");
-  return policy;
-}
-
-template <class Api>
-void GpuStream<Api>::do_set_synchronization_policy(SynchronizationPolicy policy) {
-  const Submission submission(*this);
-  check(api_.set_synchronization_policy(native(), policy), "Stream::set_synchronization_policy");
-}
-
-template <class Api>
-AccessPolicyWindow GpuStream<Api>::do_access_policy_window() const {
-  const Submission submission(*this);
-  AccessPolicyWindow window;
-  check(api_.get_access_policy_window(native(), window), "Stream::access_policy_window");
-  return window;
-}
-
-template <class Api>
-void GpuStream<Api>::do_set_access_policy_window(const AccessPolicyWindow& window) {
-  const Submission submission(*this);
-  check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
-}
-
-/// Copies each attribute: the driver's own copy would include the priority.
-template <class Api>
-void GpuStream<Api>::do_copy_attributes(const Stream& other) {
-  const auto& source = static_cast<const GpuStream&>(other);
-  if (device_.supports(Feature::synchronization_policy)) {
-    do_set_synchronization_policy(source.do_synchronization_policy());
-  }
-  if (device_.supports(Feature::access_policy_window)) do_set_access_policy_window(source.do_access_policy_window());
 }
 
 }  // namespace weir::gpu

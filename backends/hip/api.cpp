@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
+#include <bit>
 #include <cstring>
 
-#include "backends/gpu/free_list.hpp"
 #include "backends/hip/api_private.hpp"
+#include "core/free_list.hpp"
 
 namespace weir::hip {
 
@@ -54,7 +55,7 @@ int Api::device_of(StreamHandle stream, const DeviceContext&) const noexcept {
 Api::Result Api::StreamSynchronize(StreamHandle stream) const {
   if (has(Workaround::poll_streams) && is_own_stream(stream)) {
     const Result result = wait_by_asking([&] { return StreamQuery(stream); }, patience_of(stream));
-    if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+    if (result != success) return result;
   }
   // The stream is idle, so this returns at once. It also returns freed pool memory to the device, which a query does not.
   return Symbols::StreamSynchronize(stream);
@@ -62,7 +63,6 @@ Api::Result Api::StreamSynchronize(StreamHandle stream) const {
 
 Patience Api::patience_of(StreamHandle stream) const {
   SynchronizationPolicy policy = SynchronizationPolicy::automatic;
-  if (mutated(Mutation::no_sleep_by_policy)) return Patience::automatic;
   if (StreamGetAttribute && get_synchronization_policy(stream, policy) != success) policy = SynchronizationPolicy::automatic;
   switch (policy) {
     case SynchronizationPolicy::spin: return Patience::spinning;
@@ -74,14 +74,12 @@ Patience Api::patience_of(StreamHandle stream) const {
 }
 
 Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const {
-  const bool sleeps = blocking_sync && !mutated(Mutation::blocking_waits_spin);
   if (has(Workaround::poll_events)) {
     const Result result =
-        wait_by_asking([&] { return query_event(event); }, sleeps ? Patience::sleeping : Patience::automatic);
-    if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+        wait_by_asking([&] { return query_event(event); }, blocking_sync ? Patience::sleeping : Patience::automatic);
+    if (result != success) return result;
     // Freed memory of pools goes back to the device, as for streams; a wait for the event itself a capture could forbid.
     EventHandle unrecorded = nullptr;
-    if (mutated(Mutation::event_waits_end_on_the_event)) return EventSynchronize(event);
     return helpers_->unrecorded_event(*this, unrecorded) == success ? EventSynchronize(unrecorded) : success;
   }
   return EventSynchronize(event);
@@ -104,21 +102,21 @@ struct CallbackAsFunction {
   void* data = nullptr;
   CallbackAsFunction* next_spent = nullptr;
 
-  static gpu::FreeList<CallbackAsFunction>& list() {
-    static auto* const calls = new gpu::FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
+  static FreeList<CallbackAsFunction>& spent_calls() {
+    static auto* const calls = new FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
     return *calls;
   }
   static CallbackAsFunction* take(void (*function)(void*), void* data) {
-    CallbackAsFunction* call = list().take();
+    CallbackAsFunction* call = spent_calls().take();
     if (call == nullptr) call = new CallbackAsFunction;
     call->function = function;
     call->data = data;
     return call;
   }
-  static void run(hipStream_t, hipError_t, void* call) {
+  static void call_back(hipStream_t, hipError_t, void* call) {
     auto* const self = static_cast<CallbackAsFunction*>(call);
     const auto [function, data] = std::pair(self->function, self->data);
-    list().give_back(self);
+    spent_calls().give_back(self);
     function(data);
   }
 };
@@ -147,8 +145,8 @@ int to_native(SynchronizationPolicy policy) {
 Api::Result Api::launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
   if (LaunchHostFunc) return LaunchHostFunc(stream, function, data);
   auto* const call = CallbackAsFunction::take(function, data);
-  const Result result = StreamAddCallback(stream, &CallbackAsFunction::run, call, 0);
-  if (result != success) CallbackAsFunction::list().give_back(call);
+  const Result result = StreamAddCallback(stream, &CallbackAsFunction::call_back, call, 0);
+  if (result != success) CallbackAsFunction::spent_calls().give_back(call);
   return result;
 }
 
@@ -174,38 +172,39 @@ Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const 
 
 // --- Between processes ------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(hipIpcEventHandle_t) == sizeof(InterprocessHandle) &&
-              sizeof(hipIpcMemHandle_t) == sizeof(InterprocessHandle));
-
 Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
   hipIpcEventHandle_t native;
   const Result result = IpcGetEventHandle(&native, event);
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::event_from_handle(const InterprocessHandle& handle, EventHandle& event) const {
-  hipIpcEventHandle_t native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
-  return IpcOpenEventHandle(&event, native);
+  return IpcOpenEventHandle(&event, std::bit_cast<hipIpcEventHandle_t>(handle));
 }
 
 Api::Result Api::memory_to_handle(void* memory, InterprocessHandle& handle) const {
   hipIpcMemHandle_t native;
   const Result result = IpcGetMemHandle(&native, memory);
-  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  handle = std::bit_cast<InterprocessHandle>(native);
   return result;
 }
 
 Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& memory) const {
-  hipIpcMemHandle_t native;
-  std::memcpy(&native, handle.bytes.data(), sizeof(native));
   // hipIpcMemLazyEnablePeerAccess: 0 up to 5.7 and 1 since, and any other number is refused.
-  const bool older = release_ < 600 && !mutated(Mutation::newer_flag_for_shared_memory);
-  return IpcOpenMemHandle(&memory, native, older ? 0 : 1);
+  return IpcOpenMemHandle(&memory, std::bit_cast<hipIpcMemHandle_t>(handle), release_ < 600 ? 0 : 1);
 }
 
 // --- Fills ------------------------------------------------------------------------------------------------------------
+
+Api::Result Api::copy_3d_async(const PitchedCopy& copy, StreamHandle stream) const {
+  hipMemcpy3DParms native{};
+  native.srcPtr = {copy.source.data, copy.source.pitch, copy.source.pitch, copy.source.rows};
+  native.dstPtr = {copy.destination.data, copy.destination.pitch, copy.destination.pitch, copy.destination.rows};
+  native.extent = {copy.width, copy.height, copy.depth};
+  native.kind = hipMemcpyDefault;
+  return Memcpy3DAsync(&native, stream);
+}
 
 Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_size, std::size_t count,
                             StreamHandle stream) const {
@@ -221,11 +220,10 @@ Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value,
   // hipMemsetD2D16Async and hipMemsetD2D32Async, which 7.1 brought, take a row's elements for bytes, and so fill a part of
   // it; captured ones write single bytes. (Read: hip_memory.cpp of 7.15, which did so on an emulated GPU.)
   const std::uint32_t byte = value & 0xFFU, low_bits = 0xFFFFFFFFU >> (32 - 8 * element_size);
-  if ((value & low_bits) == (byte * 0x01010101U & low_bits) || mutated(Mutation::fill_2d_of_one_byte))
+  if ((value & low_bits) == (byte * 0x01010101U & low_bits))
     return Memset2DAsync(to, pitch, static_cast<int>(byte), width * element_size, height, stream);
   // One fill per row. The caller's submission lock keeps them together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
-  if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;
   for (std::size_t row = 0; row < height; ++row) {
     const Result result = fill_async(static_cast<std::byte*>(to) + row * pitch, value, element_size, width, stream);
     if (result != success) return result;
@@ -249,7 +247,7 @@ Api::Result Api::deallocate(void* memory, MemoryKind kind) const {
 }
 
 template <class Handle, class Make>
-Api::Result Api::Helpers::get(const Api& api, Handle OfDevice::* which, Handle& handle, Make&& make) {
+Api::Result Api::Helpers::get(const Api& api, Handle OfDevice::*which, Handle& handle, Make&& make) {
   int device = 0;
   Result result = api.GetDevice(&device);
   if (result != success) return result;
@@ -281,7 +279,6 @@ Api::Result Api::allocate_async(void*& memory, std::size_t bytes, PoolHandle poo
 }
 
 Api::Result Api::free_async(void* memory, StreamHandle stream) const {
-  if (mutated(Mutation::null_stream_frees_itself)) return FreeAsync(memory, stream);
   if (const Result result = stand_in(stream); result != success) return result;
   return FreeAsync(memory, stream);
 }
@@ -295,8 +292,7 @@ Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode
 
 Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
   // No other flag: 8 means read-only in CUDA and coarse-grained memory in HIP.
-  const unsigned read_only = mutated(Mutation::registered_read_only) ? 8 : 0;
-  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped | read_only);
+  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped);
   if (result != success) return result;
   result = HostGetDevicePointer(&device_pointer, data, 0);
   if (result != success) MemHostUnregister(data);
@@ -323,13 +319,12 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   const Result result = MemPoolSetAccess(pool, &access, 1);
   // 6.2 refuses to take access away from any device. Disabling peer access, which follows, closes the pool's memory all the
   // same.
-  return !allowed && result == hipErrorInvalidDevice && !mutated(Mutation::pools_closed_by_force) ? success : result;
+  return !allowed && result == hipErrorInvalidDevice ? success : result;
 }
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
 Api::Result Api::load_module(ModuleHandle& module, const char* image, std::string&) const {
-  if (mutated(Mutation::modules_on_another_device)) SetDevice(0);
   return ModuleLoadData(&module, image);
 }
 
@@ -359,9 +354,6 @@ constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 constexpr unsigned plain_write = 0;
 
 unsigned wait_flags(WaitCondition condition) noexcept {
-  if (mutated(Mutation::wait_conditions_swapped)) {
-    condition = condition == WaitCondition::eq ? WaitCondition::bit_and : WaitCondition::eq;
-  }
   switch (condition) {
     case WaitCondition::geq: break;
     case WaitCondition::eq: return hipStreamWaitValueEq;
@@ -376,7 +368,7 @@ unsigned wait_flags(WaitCondition condition) noexcept {
 Api::Result Api::submit(StreamHandle stream, const BatchOperation& operation) const {
   void* const address = reinterpret_cast<void*>(operation.address);
   const auto narrow = static_cast<std::uint32_t>(operation.value);
-  const std::uint64_t mask = mutated(Mutation::wait_mask_forgotten) ? 0 : all_bits;
+  constexpr std::uint64_t mask = all_bits;
   switch (operation.operation) {
     case write_32: return StreamWriteValue32(stream, address, narrow, plain_write);
     case write_64: return StreamWriteValue64(stream, address, operation.value, plain_write);

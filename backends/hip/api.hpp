@@ -18,7 +18,6 @@
 #include "backends/hip/code_object.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "backends/hip/images.hpp"
-#include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
 #include "backends/hip/symbols.hpp"
@@ -71,17 +70,20 @@ class Api : public Symbols {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
       // When the process ends, the call that follows says so.
-      if (result_ != hipSuccess && !is_shut_down(result_)) [[unlikely]] fail(api, device.ordinal);
+      if (result_ != hipSuccess && !is_shut_down(result_)) [[unlikely]]
+        fail(api, device.ordinal);
     }
     /// Does not throw where the device cannot be made current: see `result`.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
-      if (!needed || mutated(Mutation::device_not_set)) return;
-      if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]] return;
+      if (!needed) return;
+      if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]]
+        return;
       set(api, device.ordinal);
     }
     Result result() const noexcept { return result_; }
     ~Current() {
-      if (api_ != nullptr) [[unlikely]] restore();
+      if (api_ != nullptr) [[unlikely]]
+        restore();
     }
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
@@ -148,14 +150,14 @@ class Api : public Symbols {
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
   /// Whether the executable that an update replaces stays until its own last launch is over.
-  static bool keeps_what_is_replaced() noexcept { return !mutated(Mutation::replaced_at_once); }
+  static constexpr bool keeps_what_is_replaced() noexcept { return true; }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
   static constexpr bool remembers_records() noexcept { return true; }
   bool clones_own_objects() const noexcept { return !has(Workaround::keep_cloned_graphs); }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
-  static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
+  static constexpr bool moves_user_objects() noexcept { return false; }
   /// The runtime keeps the stream in a list of the thread that began the capture, and follows it there.
   static constexpr bool destroys_capturing_streams() noexcept { return false; }
   static constexpr bool executables_free_memory() noexcept { return true; }
@@ -184,9 +186,7 @@ class Api : public Symbols {
   // --- Streams --------------------------------------------------------------------------------------------------------
 
   /// The null handle. Later releases also accept 1, which earlier ones take for a pointer.
-  static StreamHandle legacy_stream() noexcept {
-    return mutated(Mutation::legacy_stream_by_number) ? reinterpret_cast<StreamHandle>(std::uintptr_t{1}) : nullptr;
-  }
+  static StreamHandle legacy_stream() noexcept { return nullptr; }
   static bool is_legacy_stream(StreamHandle stream) noexcept {
     return stream == nullptr || stream == reinterpret_cast<StreamHandle>(std::uintptr_t{1});
   }
@@ -194,12 +194,9 @@ class Api : public Symbols {
   static bool is_own_stream(StreamHandle stream) noexcept {
     return !is_legacy_stream(stream) && stream != per_thread_stream();
   }
-  Result priority_range(int& least, int& greatest) const {
-    return mutated(Mutation::priorities_swapped) ? GetStreamPriorityRange(&greatest, &least)
-                                                 : GetStreamPriorityRange(&least, &greatest);
-  }
+  Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
   /// The priority of streams that ask for none. +1 is lower, -1 higher.
-  static int usual_priority() noexcept { return mutated(Mutation::copies_of_low_priority) ? 1 : 0; }
+  static int usual_priority() noexcept { return 0; }
   bool has_id(StreamHandle stream) const noexcept { return StreamGetId && is_own_stream(stream); }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const;
@@ -246,10 +243,13 @@ class Api : public Symbols {
   Result copy_async(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
     return MemcpyAsync(to, from, bytes, hipMemcpyDefault, stream);
   }
-  Result copy_2d_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width_bytes,
-                       std::size_t height, StreamHandle stream) const {
-    return Memcpy2DAsync(to, to_pitch, from, from_pitch, width_bytes, height, hipMemcpyDefault, stream);
+  Result copy_2d_async(const PitchedCopy& copy, StreamHandle stream) const {
+    return Memcpy2DAsync(copy.destination.data, copy.destination.pitch, copy.source.data, copy.source.pitch, copy.width,
+                         copy.height, hipMemcpyDefault, stream);
   }
+  Result copy_3d_async(const PitchedCopy& copy, StreamHandle stream) const;
+  static constexpr bool copies_batches() noexcept { return false; }
+  static Result copy_batch_async(std::span<const BatchCopy>, SourceAccess, StreamHandle) { return hipErrorNotSupported; }
   /// hipMemcpyAsync finds the devices by the addresses. hipMemcpyPeerAsync would not be captured.
   Result copy_peer_async(void* to, const DeviceContext&, const void* from, const DeviceContext&, std::size_t bytes,
                          StreamHandle stream) const {
@@ -416,11 +416,11 @@ class Api : public Symbols {
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;
 
-  int version_ = 0;       // 50221153
-  int release_ = 0;       // 502
+  int version_ = 0;  // 50221153
+  int release_ = 0;  // 502
   int device_count_ = 0;
-  bool wait_value_ = false;    // WEIR_HIP_WAIT_VALUE
-  bool graph_memory_ = false;  // WEIR_HIP_GRAPH_MEMORY
+  bool wait_value_ = false;                             // WEIR_HIP_WAIT_VALUE
+  bool graph_memory_ = false;                           // WEIR_HIP_GRAPH_MEMORY
   std::vector<std::pair<Feature, std::string>> tried_;  // features that are not there when tried, with the reasons
   std::string library_path_;
   const Compiler* compiler_ = nullptr;

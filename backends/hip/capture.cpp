@@ -92,8 +92,7 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
   // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5
   // put allocations there. (5.2 counted from 1, and has no capture.)
   int number = static_cast<int>(type);
-  if (release_ < 505 && !mutated(Mutation::newer_numbers_of_nodes) && (number == 8 || number == 10 || number == 11))
-    number = node_copy;
+  if (release_ < 505 && (number == 8 || number == 10 || number == 11)) number = node_copy;
   switch (number) {
     case node_kernel: kind = NodeKind::kernel; break;
     case node_copy: kind = NodeKind::copy; break;

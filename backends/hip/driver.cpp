@@ -22,7 +22,6 @@ constexpr int oldest_release = 502;
 // Numerically, since 10 comes after 7. The name without a number is a link of development packages, and may be all that
 // another implementation has.
 std::vector<std::string> sonames() {
-  if (mutated(Mutation::runtimes_sorted_as_text)) return {"libamdhip64.so.7", "libamdhip64.so.10"};
   return {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 }
 
@@ -64,10 +63,7 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
   // Two copies of the runtime in one process break each other, whatever their versions: use the one that is loaded already.
-  if (std::string loaded = gpu::loaded_library("libamdhip64.so");
-      !loaded.empty() && !mutated(Mutation::loaded_copy_passed_over)) {
-    names.push_back(std::move(loaded));
-  }
+  if (std::string loaded = gpu::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
   add_rocm_folders(names);
@@ -158,13 +154,10 @@ const Api& Api::load(PluginContext& context) {
   WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_FIND)
 #undef WEIR_HIP_FIND
 
-  if (mutated(Mutation::capture_modes_kept)) table.ThreadExchangeStreamCaptureMode.address = nullptr;
-
   const hipError_t told = api->RuntimeGetVersion ? api->RuntimeGetVersion(&api->version_) : hipSuccess;
   if (told != hipSuccess) {
     throw Error(Errc::driver_failed, operation, library.path(),
-                "the runtime does not tell its version: " + std::string(meaning(told).detail),
-                NativeError{told, "", ""});
+                "the runtime does not tell its version: " + std::string(meaning(told).detail), NativeError{told, "", ""});
   }
   api->release_ = release_of(api->version_);
   if (!missing.empty() || api->release_ < oldest_release) {

@@ -95,7 +95,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
 }
 
 gpu::Meaning Api::meaning_at_launch(Result result) noexcept {
-  if (result == hipErrorLaunchFailure && !mutated(Mutation::launch_failure_is_a_fault)) {
+  if (result == hipErrorLaunchFailure) {
     return {
         Errc::invalid_argument,
         "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "

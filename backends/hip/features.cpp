@@ -27,7 +27,6 @@ std::string Api::architecture(int ordinal) const {
   const auto& get = GetDevicePropertiesR0600   ? GetDevicePropertiesR0600
                     : GetDevicePropertiesR0000 ? GetDevicePropertiesR0000
                                                : GetDeviceProperties;
-  if (mutated(Mutation::old_layout_of_properties)) return std::string(properties + architecture_in_r0000);
   const hipError_t result = get ? get(properties, ordinal) : hipErrorNotSupported;
   if (result == hipErrorNotSupported) return {};
   if (result != hipSuccess) gpu::fail(*this, result, get.name, "hip:" + std::to_string(ordinal));
@@ -44,7 +43,7 @@ std::string Api::uuid(int ordinal) const {
     if (std::isxdigit(static_cast<unsigned char>(c)) == 0) break;
     text += c;
   }
-  return text.size() == sizeof(native.bytes) || mutated(Mutation::shared_uuids) ? "GPU-" + text : std::string();
+  return text.size() == sizeof(native.bytes) ? "GPU-" + text : std::string();
 }
 
 void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const {
@@ -74,9 +73,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
   // Unknown before 6.0, and 0 up to 6.2.
   properties.shared_memory_per_block_optin =
-      mutated(Mutation::optin_memory_as_told)
-          ? get_unsigned(attribute_shared_per_block_optin)
-          : std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
+      std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
   properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
   properties.registers_per_block = get(attribute_registers_per_block);
   properties.l2_cache_size = get_unsigned(attribute_l2_cache_size);
@@ -191,6 +188,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   rule(Feature::wait_value_geq, {&StreamWaitValue32}, wait_value);
   rule(Feature::wait_value_nor, {&StreamWaitValue32}, wait_value);
   rule(Feature::wait_value_flush, {&StreamWaitValue32}, wait_value);
+  features.emulated(Feature::batch_copies, "one hipMemcpyAsync each: Weir does not use hipMemcpyBatchAsync");
   rule(Feature::batch_memory_operations, {&StreamWriteValue32, &StreamWriteValue64}, wait_value);
   if (features.supports(Feature::batch_memory_operations) && !StreamBatchMemOp) {
     features.emulated(Feature::batch_memory_operations,

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "backends/gpu/header_list.hpp"
-#include "backends/hip/mutation.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
@@ -19,16 +18,16 @@ constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
 /// HIPRTC's functions that are called, all of them required.
 #define WEIR_HIPRTC_SYMBOLS(X) \
-  X(hiprtcGetErrorString)      \
-  X(hiprtcCreateProgram)       \
-  X(hiprtcAddNameExpression)   \
-  X(hiprtcGetLoweredName)      \
-  X(hiprtcDestroyProgram)      \
-  X(hiprtcCompileProgram)      \
-  X(hiprtcGetCodeSize)         \
-  X(hiprtcGetCode)             \
-  X(hiprtcGetProgramLogSize)   \
-  X(hiprtcGetProgramLog)
+  X(GetErrorString)            \
+  X(CreateProgram)             \
+  X(AddNameExpression)         \
+  X(GetLoweredName)            \
+  X(DestroyProgram)            \
+  X(CompileProgram)            \
+  X(GetCodeSize)               \
+  X(GetCode)                   \
+  X(GetProgramLogSize)         \
+  X(GetProgramLog)
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -41,7 +40,6 @@ std::vector<std::string> files(const std::string& name, const std::string& numbe
   if (std::string loaded = gpu::loaded_library(soname); !loaded.empty()) names.push_back(std::move(loaded));
   if (const std::string loaded = gpu::loaded_library(name); loaded == folder + name) names.push_back(loaded);
   for (const std::string& file : {folder + soname, folder + name, soname}) names.push_back(file);
-  if (mutated(Mutation::hiprtc_by_number_alone)) return {soname};
   return names;
 }
 
@@ -87,7 +85,7 @@ bool is_well_formed(std::string_view architecture) {
 }  // namespace
 
 struct Compiler::Functions {
-#define WEIR_HIPRTC_MEMBER(function) decltype(&::function) function = nullptr;
+#define WEIR_HIPRTC_MEMBER(function) decltype(&::hiprtc##function) function = nullptr;
   WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_MEMBER)
 #undef WEIR_HIPRTC_MEMBER
 };
@@ -116,11 +114,11 @@ void Compiler::find(const gpu::Library& runtime, int release) {
   }
   auto* const functions = new Functions;
   functions_ = functions;
-#define WEIR_HIPRTC_FIND(function)                                                    \
-  functions->function = library->find_as<decltype(&::function)>(#function);           \
-  if (functions->function == nullptr) {                                               \
-    description_ = library->path() + " has no " #function "; name another HIPRTC in WEIR_HIPRTC"; \
-    return;                                                                           \
+#define WEIR_HIPRTC_FIND(name)                                                                     \
+  functions->name = library->find_as<decltype(&::hiprtc##name)>("hiprtc" #name);                   \
+  if (functions->name == nullptr) {                                                                \
+    description_ = library->path() + " has no hiprtc" #name "; name another HIPRTC in WEIR_HIPRTC"; \
+    return;                                                                                        \
   }
   WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_FIND)
 #undef WEIR_HIPRTC_FIND
@@ -181,64 +179,16 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
     }
   }
 
-  const Functions& hiprtc = *functions_;
-  const gpu::CompilerCalls calls(operation, object);
-  struct Program {
-    const Functions& hiprtc;
-    hiprtcProgram handle = nullptr;
-    ~Program() {
-      if (handle != nullptr) hiprtc.hiprtcDestroyProgram(&handle);
-    }
-  } program{hiprtc};
-  const auto check = [&](hiprtcResult result, const char* call) {
-    if (result == HIPRTC_SUCCESS) return;
-    throw Error(Errc::compilation_failed, operation, object,
-                std::string(call) + " of " + description_ + ": " + hiprtc.hiprtcGetErrorString(result));
-  };
-  gpu::HeaderList headers(options);  // pointers to what hiprtcCreateProgram might write before 7.0
-  check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
-                                   headers.texts.data(), headers.names.data()),
-        "hiprtcCreateProgram");
-  calls.opened();
-  for (const std::string& kernel : options.kernels) {
-    check(hiprtc.hiprtcAddNameExpression(program.handle, kernel.c_str()), "hiprtcAddNameExpression");
-  }
-
-  const std::vector<std::string> list = option_list(options, architecture);
-  std::vector<const char*> pointers;
-  for (const std::string& option : list) pointers.push_back(option.c_str());
-  const hiprtcResult result =
-      hiprtc.hiprtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
-  std::size_t size = 0;
-  if (hiprtc.hiprtcGetProgramLogSize(program.handle, &size) == HIPRTC_SUCCESS && size > 1) {
-    log.resize(size);
-    hiprtc.hiprtcGetProgramLog(program.handle, log.data());
-    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
-  }
-  if (result != HIPRTC_SUCCESS) {
-    throw Error(Errc::compilation_failed, operation, object,
-                "'" + options.name + "' does not compile for " + architecture + " with " + description_ + " (" +
-                    hiprtc.hiprtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
-  }
-
   // The code itself, which loads; what hiprtcGetBitcode gives does not.
-  check(hiprtc.hiprtcGetCodeSize(program.handle, &size), "hiprtcGetCodeSize");
-  gpu::Program made;
-  made.image.resize(size);
-  check(hiprtc.hiprtcGetCode(program.handle, reinterpret_cast<char*>(made.image.data())), "hiprtcGetCode");
-  for (const std::string& kernel : options.kernels) {
-    const char* symbol = nullptr;
-    const hiprtcResult found = hiprtc.hiprtcGetLoweredName(program.handle, kernel.c_str(), &symbol);
-    if (found != HIPRTC_SUCCESS) {
-      // HIPRTC of 5.2 compares texts, and so knows no alias of a type, nor a default argument that was left out.
-      throw Error(Errc::compilation_failed, operation, object,
-                  "hiprtcGetLoweredName of " + description_ + " does not find the kernel '" + kernel + "' (" +
-                      hiprtc.hiprtcGetErrorString(found) +
-                      "); name it in `kernels` with all its arguments, each by its own type");
-    }
-    made.names.emplace_back(kernel, symbol);
-  }
-  return made;
+  const auto take_image = [&](hiprtcProgram program, const auto& check) {
+    std::size_t size = 0;
+    check(functions_->GetCodeSize(program, &size), "GetCodeSize");
+    std::vector<std::byte> image(size);
+    check(functions_->GetCode(program, reinterpret_cast<char*>(image.data())), "GetCode");
+    return image;
+  };
+  return gpu::compile_program<hiprtcProgram>(*functions_, "hiprtc", description_, {operation, std::string(object)}, source,
+                                             options, option_list(options, architecture), architecture, log, take_image);
 }
 
 gpu::Program Compiler::compile_cached(const std::string& architecture, std::string_view source,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/quirks.hpp"
 
-#include "backends/hip/mutation.hpp"
-
 namespace weir::hip {
 namespace {
 
@@ -260,16 +258,9 @@ std::string_view to_string(Workaround workaround) noexcept {
 std::span<const FeatureQuirk> feature_quirks() noexcept { return quirks_of_features; }
 std::span<const FunctionQuirk> function_quirks() noexcept { return functions; }
 
-std::string row_name(const FeatureQuirk& quirk) {
-  return std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since);
-}
-
 const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
   for (const FeatureQuirk& quirk : quirks_of_features) {
     if (quirk.feature != feature || !quirk.releases.contains(release)) continue;
-#ifdef WEIR_HIP_MUTATE
-    if (mutated(row_name(quirk))) continue;
-#endif
     return &quirk;
   }
   return nullptr;
@@ -277,7 +268,7 @@ const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
 
 bool needs(Workaround workaround, int release) noexcept {
   for (const FunctionQuirk& quirk : functions) {
-    if (quirk.workaround == workaround && quirk.releases.contains(release)) return !mutated(to_string(workaround));
+    if (quirk.workaround == workaround && quirk.releases.contains(release)) return true;
   }
   return false;
 }

@@ -45,8 +45,6 @@ struct FeatureQuirk {
   OptIn opt_in = OptIn::none;
 };
 std::span<const FeatureQuirk> feature_quirks() noexcept;
-/// "graph_memory_nodes@714": what ci/mutations.sh calls a row, by the release that it begins with.
-std::string row_name(const FeatureQuirk& quirk);
 /// The quirk that decides about a feature, or null.
 const FeatureQuirk* find_quirk(Feature feature, int release) noexcept;
 

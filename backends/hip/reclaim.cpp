@@ -16,7 +16,7 @@ namespace {
 /// Calls `try_to_end()` until it returns true, with the device current, and whatever other threads capture.
 void reclaim(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept {
   (void)support::reclaim([&api, device, try_to_end = std::move(try_to_end)]() mutable {
-    const Api::Current current(api, {mutated(Mutation::retired_on_another_device) ? 0 : device}, std::nothrow);
+    const Api::Current current(api, {device}, std::nothrow);
     const gpu::CaptureModeScope<Api> relaxed(api);
     return current.result() == hipSuccess && try_to_end();
   });

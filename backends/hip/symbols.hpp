@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "backends/hip/mutation.hpp"
 
 /// The runtime's functions that this backend calls: its whole surface, as one list.
 ///
@@ -80,6 +79,7 @@
   X(MemPrefetchAsync, hipMemPrefetchAsync, 500, optional)                                                       \
   X(MemcpyAsync, hipMemcpyAsync, 500, required)                                                                 \
   X(Memcpy2DAsync, hipMemcpy2DAsync, 500, required)                                                             \
+  X(Memcpy3DAsync, hipMemcpy3DAsync, 500, required)                                                             \
   X(MemsetD8Async, hipMemsetD8Async, 500, required)                                                             \
   X(MemsetD16Async, hipMemsetD16Async, 500, required)                                                           \
   X(MemsetD32Async, hipMemsetD32Async, 500, required)                                                           \
@@ -199,12 +199,11 @@ class Function<Result (*)(Arguments...)> : public Symbol {
  public:
   Result operator()(Arguments... arguments) const {
     const auto call = reinterpret_cast<Result (*)(Arguments...)>(address);
-    const bool ends = runtime_is_ending.load(std::memory_order_relaxed) && !mutated(Mutation::called_at_the_end);
+    const bool ends = runtime_is_ending.load(std::memory_order_relaxed);
     if constexpr (std::is_same_v<Result, hipError_t>) {
       if (call == nullptr) [[unlikely]] return hipErrorNotSupported;
       if (ends) [[unlikely]] return hipErrorDeinitialized;
       const Result result = call(arguments...);
-      if (result == hipErrorNotReady && mutated(Mutation::not_ready_left_behind)) return result;
       if (result != hipSuccess) [[unlikely]] forget_last_error();
       return result;
     } else {

@@ -33,7 +33,7 @@ class Trial {
     if (memory_ != nullptr) (void)api_.Free(memory_);
   }
 
-  void run() {
+  void probe() {
     if (api_.Malloc(&memory_, bytes) != hipSuccess) return;
     if (api_.StreamCreateWithPriority(&stream_, Api::stream_non_blocking, Api::usual_priority()) != hipSuccess) return;
     if (has(Feature::graph_capture)) capture();
@@ -50,9 +50,7 @@ class Trial {
   bool has(Feature feature) const { return features_.supports(feature); }
 
   /// Whether the runtime says of a function that it is not supported.
-  static bool is_refused(hipError_t result) {
-    return result == hipErrorNotSupported && !mutated(Mutation::absences_not_believed);
-  }
+  static bool is_refused(hipError_t result) { return result == hipErrorNotSupported; }
   static std::string name_alone(const char* function) {
     return std::string("this runtime has no more of ") + function + " than its name: it says that the call is not supported";
   }
@@ -262,7 +260,6 @@ class Trial {
 // A runtime has the same functions for each device, and one device that hangs must not hang processes that use another: the
 // default device alone is tried, or the one that the program has made current.
 void Api::try_out() {
-  if (mutated(Mutation::capture_not_tried)) return;
   const support::UnshownCalls unshown;
   int current_device = 0;
   (void)GetDevice(&current_device);
@@ -275,7 +272,7 @@ void Api::try_out() {
     const Current current(*this, DeviceContext{ordinal}, std::nothrow);
     if (current.result() != success) return;  // else another device would be tried
     const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
-    Trial(*this, after, ordinal).run();
+    Trial(*this, after, ordinal).probe();
   }
   for (const Feature feature : all_features()) {
     if (before.supports(feature) && !after.supports(feature)) tried_.emplace_back(feature, after.state(feature).reason);

@@ -118,7 +118,7 @@ int HostDevice::do_rank_image(std::string_view, std::span<const std::byte> code)
 
 void HostDevice::do_synchronize() {
   const auto mine = [this](const Queue& queue) { return &queue.device() == this; };
-  for (const Ptr<Queue>& queue : BusyQueues::instance().list(mine))
+  for (const Ptr<Queue>& queue : BusyQueues::instance().matching(mine))
     queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);
 }
 

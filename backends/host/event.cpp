@@ -80,22 +80,8 @@ void HostEvent::dispose() noexcept {
 }
 
 EventPtr EventPool::take(HostDevice& device, const EventOptions& options) {
-  {
-    std::lock_guard lock(lock_);
-    HostEvent*& first = list(options);
-    if (HostEvent* const event = first) {
-      first = event->next_free_;
-      return EventPtr(event);
-    }
-  }
-  return EventPtr(new HostEvent(device, options));
-}
-
-void EventPool::give_back(HostEvent& event) noexcept {
-  std::lock_guard lock(lock_);
-  HostEvent*& first = list(event.options());
-  event.next_free_ = first;
-  first = &event;
+  HostEvent* const event = spent(options).take();
+  return EventPtr(event != nullptr ? event : new HostEvent(device, options));
 }
 
 }  // namespace weir::host

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/host/engine/signal.hpp"
+#include "core/free_list.hpp"
 #include "core/spin_lock.hpp"
 #include "weir/plugin/event.hpp"
 
@@ -45,27 +46,26 @@ class HostEvent final : public EventImpl {
   Disposal disposal() const noexcept override { return Disposal::anywhere; }
 
  private:
-  friend class EventPool;
+  friend class FreeList<HostEvent>;
   using Clock = std::chrono::steady_clock;
 
   mutable SpinLock lock_;
   RecordPoint point_;
   std::atomic<Clock::rep> time_{0};
-  HostEvent* next_free_ = nullptr;
+  HostEvent* next_spent = nullptr;
 };
 
 /// A device's unused events, by their options.
 class EventPool {
  public:
   EventPtr take(HostDevice& device, const EventOptions& options);
-  void give_back(HostEvent& event) noexcept;
+  void give_back(HostEvent& event) noexcept { spent(event.options()).give_back(&event); }
 
  private:
-  HostEvent*& list(const EventOptions& options) noexcept {
-    return free_[options.timing ? 1 : 0][options.blocking_sync ? 1 : 0];
+  FreeList<HostEvent>& spent(const EventOptions& options) noexcept {
+    return spent_[options.timing ? 1 : 0][options.blocking_sync ? 1 : 0];
   }
-  SpinLock lock_;
-  HostEvent* free_[2][2] = {};
+  FreeList<HostEvent> spent_[2][2];
 };
 
 }  // namespace weir::host

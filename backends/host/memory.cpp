@@ -70,7 +70,7 @@ void free_aligned(void* memory) noexcept {
 void free_behind_work(void* memory) {
   std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
   // Of all devices: streams of other devices may use pinned and peer memory.
-  for (Ptr<Queue>& queue : BusyQueues::instance().list([](const Queue&) { return true; })) {
+  for (Ptr<Queue>& queue : BusyQueues::instance().matching([](const Queue&) { return true; })) {
     const std::uint64_t point = queue->submitted();
     points.emplace_back(std::move(queue), point);
   }

@@ -116,6 +116,7 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
   } else {
     t.absent(Feature::runtime_compilation, compiler);
   }
+  t.emulated(Feature::batch_copies, "one copy each: the CPU has no call that makes many");
   t.absent(Feature::native_context, "the host backend has no contexts; a device's streams share one address space");
   t.absent(Feature::access_policy_window, "no processor lets a program reserve part of its cache for a stream");
   t.absent(Feature::interprocess_events, "queues of the host backend live in one process; use a pipe or a futex");

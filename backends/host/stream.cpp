@@ -173,13 +173,14 @@ void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_
 // --- Copies and fills -------------------------------------------------------------------------------------------------
 
 void HostStream::do_copy(void* destination, const void* source, std::size_t bytes) {
-  submit(NodeKind::copy, Copy{destination, bytes, source, bytes, bytes, 1});
+  submit(NodeKind::copy, Copy{{.destination = {static_cast<std::byte*>(destination), bytes, 1},
+                               .source = {static_cast<std::byte*>(const_cast<void*>(source)), bytes, 1},
+                               .width = bytes,
+                               .height = 1,
+                               .depth = 1}});
 }
 
-void HostStream::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                            std::size_t width_bytes, std::size_t height) {
-  submit(NodeKind::copy, Copy{destination, destination_pitch, source, source_pitch, width_bytes, height});
-}
+void HostStream::do_copy_pitched(const PitchedCopy& copy) { submit(NodeKind::copy, Copy{copy}); }
 
 void HostStream::do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
   submit(NodeKind::fill,

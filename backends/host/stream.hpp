@@ -47,8 +47,7 @@ class HostStream final : public StreamImpl {
                               const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override;
-  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                  std::size_t width_bytes, std::size_t height) override;
+  void do_copy_pitched(const PitchedCopy& copy) override;
   void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override;
   void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                   std::size_t height) override;

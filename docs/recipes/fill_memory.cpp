@@ -3,7 +3,7 @@
 // How do I set memory to a value (fill, zero)?
 //
 // `fill` takes elements of 1, 2 and 4 bytes, and the value in the element's own type: unlike cudaMemset it is not a byte.
-// `zero` clears elements of any size. `fill_2d` fills rows that start a pitch apart.
+// `zero` clears elements of any size. A box of rows at a pitch is filled, too.
 #include <cstdint>
 #include <vector>
 #include <weir/weir.hpp>
@@ -18,7 +18,7 @@ int main() {
   stream->fill(x, 1.5F);
   stream->zero(y);
   stream->zero(bytes);
-  stream->fill_2d(bytes.data(), 16, 7, 1, 3, 4);  // 3 elements of 1 byte in each of 4 rows, 16 bytes apart
+  stream->fill(weir::pitched(bytes, {16, 4}).box({}, {3, 4}), 7);  // the first 3 elements of each of 4 rows
   const auto filled = stream->read(bytes);
   return stream->read(x) == std::vector<float>(100, 1.5F) && stream->read(y) == std::vector<double>(100) &&
                  filled[50] == 7 && filled[51] == 0

@@ -75,7 +75,7 @@ text = f"""\
 # Features by backend and release
 
 Whatever some backend, device or driver lacks is a [feature](index.md#features) that a program can ask for: `device.supports(…)`,
-`weir info` on a machine. This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was
+`weir info -v` on a machine. This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was
 seen on a device. [What ran on what](tested.md) is another page. CUDA 13.1 to 13.5 are as 13.0: the backend calls no function that came
 later. What their new functions do, and what Weir has instead, is in the [porting tables](porting.md).
 
@@ -92,7 +92,7 @@ for name, words in descriptions.items():
 text += """
 ## Why a feature is absent or emulated
 
-What a device or driver tells, in its own words; `weir info` has them for the machine it runs on.
+What a device or driver tells, in its own words; `weir info -v` has them for the machine it runs on.
 
 | feature | where | why |
 |---|---|---|

@@ -275,12 +275,10 @@ class TemplateStream final : public weir::StreamImpl {
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
     queues_.enqueue(queue_, [=] { std::memmove(destination, source, bytes); });
   }
-  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                  std::size_t width_bytes, std::size_t height) override {
+  void do_copy_pitched(const weir::PitchedCopy& copy) override {
     queues_.enqueue(queue_, [=] {
-      for (std::size_t row = 0; row < height; ++row) {
-        std::memmove(static_cast<std::byte*>(destination) + row * destination_pitch,
-                     static_cast<const std::byte*>(source) + row * source_pitch, width_bytes);
+      for (std::size_t row = 0; row < copy.height * copy.depth; ++row) {
+        std::memmove(copy.destination.row(row, copy.height), copy.source.row(row, copy.height), copy.width);
       }
     });
   }

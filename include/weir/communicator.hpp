@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "weir/error.hpp"
@@ -230,14 +231,16 @@ class WEIR_API Communicator : public RefCounted {
   /// Every rank receives the reduction of all ranks' elements. Throws `length_mismatch`.
   template <CollectiveRange From, CollectiveRange To>
   void all_reduce(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
-    const Typed t(*this, "Communicator::all_reduce", send, receive);
+    const Typed t(*this, "Communicator::all_reduce", detail::lasting_span(std::forward<From>(send)),
+                  detail::lasting_span(std::forward<To>(receive)));
     t.check_lengths(1, 1);
     all_reduce_raw(t.data(t.sent), reduction, stream);
   }
   /// In place.
   template <CollectiveRange Data>
   void all_reduce(Data&& data, Reduction reduction, StreamRef stream) {
-    all_reduce(data, data, reduction, stream);
+    const Span elements = detail::lasting_span(std::forward<Data>(data));
+    all_reduce(elements, elements, reduction, stream);
   }
   /// The same by addresses.
   void all_reduce_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
@@ -245,7 +248,8 @@ class WEIR_API Communicator : public RefCounted {
   /// Every rank receives the root's elements. `send` is used on the root alone.
   template <CollectiveRange Data>
   void broadcast(Data&& data, int root, StreamRef stream) {
-    const Typed t(*this, "Communicator::broadcast", data, data);
+    const Span elements = detail::lasting_span(std::forward<Data>(data));
+    const Typed t(*this, "Communicator::broadcast", elements, elements);
     broadcast_raw(t.data(t.sent), root, stream);
   }
   /// The same by addresses. `send` may be `receive`.
@@ -255,7 +259,8 @@ class WEIR_API Communicator : public RefCounted {
   /// elsewhere.
   template <CollectiveRange From, CollectiveRange To>
   void reduce(From&& send, To&& receive, Reduction reduction, int root, StreamRef stream) {
-    const Typed t(*this, "Communicator::reduce", send, receive);
+    const Typed t(*this, "Communicator::reduce", detail::lasting_span(std::forward<From>(send)),
+                  detail::lasting_span(std::forward<To>(receive)));
     if (root == rank_) t.check_lengths(1, 1);
     reduce_raw(t.data(t.sent), reduction, root, stream);
   }
@@ -265,7 +270,8 @@ class WEIR_API Communicator : public RefCounted {
   /// Every rank receives the elements of all ranks, one rank's behind the other's: `receive` has `size()` times as many.
   template <CollectiveRange From, CollectiveRange To>
   void all_gather(From&& send, To&& receive, StreamRef stream) {
-    const Typed t(*this, "Communicator::all_gather", send, receive);
+    const Typed t(*this, "Communicator::all_gather", detail::lasting_span(std::forward<From>(send)),
+                  detail::lasting_span(std::forward<To>(receive)));
     t.check_lengths(parts(), 1);
     all_gather_raw(t.data(t.sent), stream);
   }
@@ -275,7 +281,8 @@ class WEIR_API Communicator : public RefCounted {
   /// Rank i receives part i of the reduction of all ranks' elements: `send` has `size()` times as many.
   template <CollectiveRange From, CollectiveRange To>
   void reduce_scatter(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
-    const Typed t(*this, "Communicator::reduce_scatter", send, receive);
+    const Typed t(*this, "Communicator::reduce_scatter", detail::lasting_span(std::forward<From>(send)),
+                  detail::lasting_span(std::forward<To>(receive)));
     t.check_lengths(1, parts());
     reduce_scatter_raw(t.data(t.received), reduction, stream);
   }
@@ -286,7 +293,8 @@ class WEIR_API Communicator : public RefCounted {
   /// of `size()`.
   template <CollectiveRange From, CollectiveRange To>
   void all_to_all(From&& send, To&& receive, StreamRef stream) {
-    const Typed t(*this, "Communicator::all_to_all", send, receive);
+    const Typed t(*this, "Communicator::all_to_all", detail::lasting_span(std::forward<From>(send)),
+                  detail::lasting_span(std::forward<To>(receive)));
     t.check_lengths(parts(), parts());
     all_to_all_raw(t.data(t.sent / parts()), stream);
   }
@@ -361,18 +369,17 @@ class WEIR_API Communicator : public RefCounted {
   /// The pointers, counts and type of a typed call.
   struct Typed {
     template <class From, class To>
-    Typed(const Communicator& c, const char* o, From& from, To& to)
+    Typed(const Communicator& c, const char* o, Span<From> from, Span<To> to)
         : communicator(c),
           operation(o),
-          type(element_type<From>()),
-          received(std::size(to)),
-          sent(std::size(from)),
-          receive(std::data(to)),
-          send(std::data(from)) {
-      static_assert(
-          std::is_same_v<std::remove_const_t<detail::elements_of<To&>>, std::remove_const_t<detail::elements_of<From&>>>,
-          "both sides must have the same element type");
-      static_assert(!std::is_const_v<detail::elements_of<To&>>,
+          type(element_type<Span<From>>()),
+          received(to.size()),
+          sent(from.size()),
+          receive(to.data()),
+          send(from.data()) {
+      static_assert(std::is_same_v<std::remove_const_t<To>, std::remove_const_t<From>>,
+                    "both sides must have the same element type");
+      static_assert(!std::is_const_v<To>,
                     "the elements to receive into must not be const; the order is (send, receive), as in NCCL and MPI");
     }
     CollectiveData data(std::size_t count) const noexcept { return {send, receive, count, type}; }

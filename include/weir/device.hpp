@@ -124,6 +124,19 @@ class WEIR_API Device {
   Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
     return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
+  /// Makes memory of another allocator that of an `Allocation`, whose last owner's release calls `deleter`, with the
+  /// address; an empty one leaves the memory alone. Inside a host function another thread calls it. The work that uses the
+  /// memory must be over by then, unless `deleter` frees in the order of a stream. `kind`: what the device and the host may
+  /// do with it. What `deleter` throws is logged. Throws `invalid_argument` for null with a size; the memory stays the
+  /// caller's then.
+  AllocationPtr adopt_memory(void* data, std::size_t bytes, MemoryKind kind, MemoryDeleter deleter);
+  /// `allocate_bytes`, with the error as the result.
+  Result<AllocationPtr> try_allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device) noexcept;
+  /// Likewise `count` elements of `T`.
+  template <class T>
+  Result<Buffer<T>> try_allocate(std::size_t count, MemoryKind kind = MemoryKind::device) noexcept {
+    return attempt([&] { return allocate<T>(count, kind); });
+  }
   /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
   [[nodiscard]] MemoryInfo memory_info() const;
   /// Copies and waits, outside the order of any stream. Throws `capture_unsupported` if an open capture forbids it.
@@ -176,7 +189,7 @@ class WEIR_API Device {
   /// Throws `invalid_image`. Feature `modules`.
   ModulePtr load_module(std::span<const std::byte> image);
   /// Compiles `source`, written in what CUDA C++ and HIP C++ share, for this device's architecture, and loads it. Kernels
-  /// are `extern "C" __global__ void`. Throws `compilation_failed` with the compiler's whole log, `compiler_not_found`.
+  /// are `extern "C" __global__ void`. Throws `compilation_failed`, with the compiler's whole log, `compiler_not_found`.
   /// Feature `runtime_compilation`.
   ModulePtr compile(std::string_view source, const CompileOptions& options = {});
   /// Loads what fits this device best of kernels that were compiled ahead of time: an image for its very architecture, then

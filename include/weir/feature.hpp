@@ -48,6 +48,7 @@ namespace weir {
   X(wait_value_nor, "wait_value with nor")                                                                           \
   X(wait_value_flush, "wait_value that flushes remote writes before the stream goes on")                             \
   X(batch_memory_operations, "Stream::batch_memory_operations: several memory operations, contiguous in the stream") \
+  X(batch_copies, "Stream::copy_batch: many copies in one call")                                                     \
   X(async_allocation, "Stream::allocate_async")                                                                      \
   X(memory_pools, "MemoryPool: pools of stream-ordered memory, with statistics")                                     \
   X(memory_pool_max_size, "MemoryPoolOptions::max_size: pools that hold no more than that")                          \

@@ -90,7 +90,9 @@ consteval bool converts_always() {
   } else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
     return holds_every_value<V, P>();
   } else if constexpr (std::is_enum_v<V> && std::is_arithmetic_v<P>) {
-    return std::is_convertible_v<V, int> && std::is_integral_v<P> && sizeof(P) >= sizeof(V);
+    // Not by its limits: that of an enumeration without negative numbers may be an unsigned type.
+    return std::is_convertible_v<V, int> && std::is_integral_v<P> && !std::is_same_v<P, bool> && sizeof(P) >= sizeof(V) &&
+           (std::is_signed_v<P> || !std::is_signed_v<std::underlying_type_t<V>>);
   } else if constexpr (std::is_arithmetic_v<P>) {
     return std::is_class_v<V> && std::is_convertible_v<V, P>;
   } else {
@@ -190,7 +192,10 @@ class KernelParameter {
   template <KernelArgument A>
   requires(detail::converts_always<detail::passed_t<A>, P>()) constexpr KernelParameter(const A& argument) noexcept
       : value_(detail::kernel_argument(argument)) {
-    if constexpr (std::is_pointer_v<P>) bytes_ = detail::access_of(argument).bytes;
+    if constexpr (std::is_pointer_v<P>) {
+      const MemoryAccess given = detail::access_of(argument);
+      memory_ = {given.bytes, given.kind};
+    }
   }
   /// The argument must be a constant: where the compiler says that it is not one, not every value of its type is one of `P`.
   template <KernelArgument A>
@@ -204,14 +209,21 @@ class KernelParameter {
   /// The memory that the parameter names, as tools are told.
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
-    if constexpr (std::is_pointer_v<P>) access.bytes = bytes_;
+    if constexpr (std::is_pointer_v<P>) {
+      access.bytes = memory_.bytes;
+      if (memory_.kind != AccessKind::read_write) access.kind = memory_.kind;
+    }
     return access;
   }
 
  private:
   struct None {};
+  struct Memory {
+    std::size_t bytes = 0;
+    AccessKind kind = AccessKind::read_write;
+  };
   P value_;
-  [[no_unique_address]] std::conditional_t<std::is_pointer_v<P>, std::size_t, None> bytes_{};
+  [[no_unique_address]] std::conditional_t<std::is_pointer_v<P>, Memory, None> memory_{};
 };
 
 }  // namespace weir

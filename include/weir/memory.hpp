@@ -16,6 +16,7 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 #include "weir/span.hpp"
+#include "weir/unique_function.hpp"
 
 /// Memory: allocations with shared ownership, typed buffers, pools of stream-ordered memory, host registration.
 namespace weir {
@@ -27,6 +28,9 @@ enum class MemoryKind : std::uint8_t {
   managed,  ///< host and device use the same address; the driver migrates it
 };
 WEIR_API std::string_view to_string(MemoryKind) noexcept;
+
+/// Frees memory that Weir did not allocate: called once, with its address.
+using MemoryDeleter = UniqueFunction<void(void*), 24>;
 
 /// A block of memory. Its last owner's release frees it.
 ///
@@ -43,7 +47,7 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// the capture goes the same way, even if it has an owner: work that uses it must be over before the executable is dropped.
 class WEIR_API Allocation final : public RefCounted {
  public:
-  /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
+  /// The first byte; null for zero bytes. Memory that Weir allocated is aligned to 256 bytes.
   void* data() const noexcept { return data_; }
   /// Its size, as it was asked for.
   std::size_t size_bytes() const noexcept { return size_; }
@@ -51,7 +55,7 @@ class WEIR_API Allocation final : public RefCounted {
   MemoryKind kind() const noexcept { return kind_; }
   /// The device that it was allocated on.
   Device& device() const noexcept { return *device_; }
-  /// The stream in whose order this memory is freed; null for memory of `Device::allocate`.
+  /// The stream in whose order this memory is freed; null for other memory.
   Stream* stream() const noexcept { return stream_; }
   /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
@@ -72,7 +76,7 @@ class WEIR_API Allocation final : public RefCounted {
   Stream* stream_ = nullptr;          // this is one of its dependents, or in its list of deferred frees
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
-  bool is_opened_ = false;            // memory of another process, opened here
+  MemoryDeleter deleter_;             // of memory that Weir did not allocate
   Allocation* next_ = nullptr;        // in the pool of spent objects, or in a stream's list of deferred frees
 };
 

@@ -27,12 +27,12 @@ class TypedKernel;
 namespace detail {
 
 template <class T>
-concept Extent = std::integral<T> && !std::same_as<T, bool>;
+concept Dimension = std::integral<T> && !std::same_as<T, bool>;
 
 [[noreturn]] WEIR_API void throw_negative_extent(long long number);
 [[noreturn]] WEIR_API void throw_large_extent(unsigned long long number);
 
-template <Extent T>
+template <Dimension T>
 constexpr std::uint32_t extent(T number) {
   if (!std::in_range<std::uint32_t>(number)) [[unlikely]] {
     if (number < T(0)) throw_negative_extent(static_cast<long long>(number));
@@ -49,11 +49,11 @@ struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
   constexpr Dim3() noexcept = default;
-  template <detail::Extent X>
+  template <detail::Dimension X>
   constexpr Dim3(X width) : x(detail::extent(width)) {}
-  template <detail::Extent X, detail::Extent Y>
+  template <detail::Dimension X, detail::Dimension Y>
   constexpr Dim3(X width, Y height) : x(detail::extent(width)), y(detail::extent(height)) {}
-  template <detail::Extent X, detail::Extent Y, detail::Extent Z>
+  template <detail::Dimension X, detail::Dimension Y, detail::Dimension Z>
   constexpr Dim3(X width, Y height, Z depth)
       : x(detail::extent(width)), y(detail::extent(height)), z(detail::extent(depth)) {}
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -27,12 +28,15 @@
 #include "weir/health.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
+#include "weir/pitched_span.hpp"
 #include "weir/ptr.hpp"
 #include "weir/ref.hpp"
+#include "weir/result.hpp"
 #include "weir/span.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
 #include "weir/stream_ref.hpp"
+#include "weir/timeout.hpp"
 #include "weir/unique_function.hpp"
 
 /// Streams: queues of work on a device, each in its own order.
@@ -155,7 +159,7 @@ class WEIR_API Stream : public RefCounted {
   [[nodiscard]] bool is_complete() const;
   /// Like `synchronize`, but gives up when `timeout` has passed: false then, and the work goes on. Zero or less: asks once.
   /// `pending` tells what the stream waits for. Waits by asking the driver again and again, at most once a millisecond.
-  [[nodiscard]] bool synchronize_for(std::chrono::nanoseconds timeout);
+  [[nodiscard]] bool synchronize_for(Timeout timeout);
   /// The first operation that is not done. On the host backend this is exact; on GPUs the operations are known with
   /// WEIR_JOURNAL, and otherwise only that there are some: see docs/health.md. Harms no capture of other streams. Throws
   /// `capture_unsupported` if this stream captures, and the device's error if work failed.
@@ -199,7 +203,7 @@ class WEIR_API Stream : public RefCounted {
   /// for the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that
   /// other code began; throws `not_capturing` if there is none. Joins nest.
   void begin_capture(const CaptureOptions& options = {});
-  void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
+  void begin_capture(std::same_as<CaptureMode> auto mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. The capture may have been begun
   /// through another `Stream` over the same handle. Throws `not_capturing`; of several threads that end one capture, all but
   /// one get this. Throws `capture_unmatched` if another stream began the capture, and `capture_wrong_thread`; the capture
@@ -276,10 +280,17 @@ class WEIR_API Stream : public RefCounted {
   }
   /// Copies `bytes` bytes and waits. Throws like `synchronize`; while capturing, before anything is enqueued.
   void read_bytes(void* destination, const void* source, std::size_t bytes);
-  /// Copies `height` rows of `width_bytes` bytes; consecutive rows start `destination_pitch` and `source_pitch` bytes apart,
-  /// neither less than `width_bytes` (`invalid_argument`).
-  void copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-               std::size_t width_bytes, std::size_t height);
+  /// Copies a box of elements to another one of the same extent; after cudaMemcpy2DAsync and cudaMemcpy3DAsync. Throws
+  /// `length_mismatch`; `invalid_argument` if rows or slices overlap, or if a slice pitch is no multiple of the row pitch.
+  template <class T>
+  void copy(const PitchedSpan<T>& destination, const std::type_identity_t<PitchedSpan<const T>>& source) {
+    detail::check_copyable<T, T>();
+    copy_pitched(detail::bytes_of("Stream::copy", destination), detail::bytes_of("Stream::copy", source));
+  }
+  /// Makes many copies in one call, after cuMemcpyBatchAsync. They run in any order among themselves, and may run at once:
+  /// no destination may overlap another copy's source or destination. Later work of the stream comes behind all of them.
+  /// While capturing, each is a node. Feature `batch_copies`. Empty, and copies of no bytes: does nothing.
+  void copy_batch(std::span<const BatchCopy> copies, SourceAccess access = SourceAccess::in_stream_order);
   /// Copies between two devices of this backend: directly if they can access each other, else through the host.
   void copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
                  std::size_t bytes);
@@ -316,9 +327,15 @@ class WEIR_API Stream : public RefCounted {
   /// `destination`: a power of 2. Throws `invalid_argument` for null addresses.
   void fill_pattern(void* destination, const void* element, std::size_t element_size, std::size_t alignment,
                     std::size_t count);
-  /// Like `fill_elements` for `height` rows of `width` elements that start `pitch` bytes apart.
-  void fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
-               std::size_t height);
+  /// Sets every element of a box, of 1, 2 or 4 bytes, to `value`; after cudaMemset2DAsync and cudaMemset3DAsync. Throws
+  /// `invalid_argument` as `copy` does, and if the pitch is no multiple of the element's size.
+  template <class E>
+  void fill(const PitchedSpan<E>& destination, const std::type_identity_t<E>& value) {
+    static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
+    static_assert(std::is_trivially_copyable_v<E> && alignof(E) == sizeof(E) && sizeof(E) <= 4,
+                  "a box is filled with elements of 1, 2 or 4 bytes");
+    fill_pitched(detail::bytes_of("Stream::fill", destination), detail::bits_of(value), sizeof(E));
+  }
 
   // --- Memory on the stream ---------------------------------------------------------------------------------------
 
@@ -418,6 +435,42 @@ class WEIR_API Stream : public RefCounted {
   void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes);
 
+  // --- Without exceptions -----------------------------------------------------------------------------------------
+
+  /// `synchronize`, with the error as the result.
+  Result<void> try_synchronize() noexcept;
+  /// `is_complete`, with the error as the result.
+  Result<bool> try_is_complete() const noexcept;
+  /// `close`, with the error as the result.
+  Result<void> try_close() noexcept;
+  /// `record`, with the error as the result.
+  Result<EventPtr> try_record() noexcept;
+  /// Likewise, of an event that there is.
+  Result<void> try_record(Ref<Event> event) noexcept;
+  /// `wait`, with the error as the result.
+  Result<void> try_wait(EventRef event) noexcept;
+  /// Likewise, for a stream.
+  Result<void> try_wait(StreamRef other) noexcept;
+  /// `copy_bytes`, with the error as the result.
+  Result<void> try_copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept;
+  /// `copy`, with the error as the result.
+  template <ElementRange To, ElementRange From>
+  Result<void> try_copy(To&& destination, From&& source) noexcept {
+    return attempt([&] { copy(std::forward<To>(destination), std::forward<From>(source)); });
+  }
+  /// `allocate_bytes_async`, with the error as the result.
+  Result<AllocationPtr> try_allocate_bytes_async(std::size_t bytes, MemoryPoolRef pool = nullptr) noexcept;
+  /// `allocate_async`, with the error as the result.
+  template <class T>
+  Result<Buffer<T>> try_allocate_async(std::size_t count, MemoryPoolRef pool = nullptr) noexcept {
+    return attempt([&] { return allocate_async<T>(count, pool); });
+  }
+  /// `launch` of a typed or an untyped kernel, with the error as the result.
+  template <class K, class... Args>
+  Result<void> try_launch(const K& kernel, const LaunchConfig& config, const Args&... args) noexcept {
+    return attempt([&] { launch(kernel, config, args...); });
+  }
+
   // --- Attributes -------------------------------------------------------------------------------------------------
 
   /// How a host thread waits in `synchronize`. Feature `synchronization_policy`.
@@ -446,6 +499,8 @@ class WEIR_API Stream : public RefCounted {
   static constexpr std::uint32_t flag_watched = 128;  // there are tools; the other flags are in core/stream_core.hpp
   bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }
   void memory_operation(const MemoryOperation& operation);
+  void copy_pitched(const detail::PitchedBytes& to, const detail::PitchedBytes& from);
+  void fill_pitched(const detail::PitchedBytes& to, std::uint32_t value, std::size_t element_size);
 
   Device* device_;
   void* handle_;

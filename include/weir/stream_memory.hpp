@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
-/// Memory operations on a stream: values written and waited for in the stream's order (cuStreamWriteValue32 and kin).
+/// Batches of copies, and memory operations on a stream: values written and waited for in the stream's order
+/// (cuStreamWriteValue32 and kin).
 namespace weir {
+
+/// One copy of a batch: see `Stream::copy_batch`.
+struct BatchCopy {
+  void* destination = nullptr;
+  const void* source = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// When a batch may read its sources; after CUmemcpySrcAccessOrder.
+enum class SourceAccess : std::uint8_t {
+  in_stream_order,  ///< once the stream's earlier work is done
+  any_time,         ///< from the call on: no earlier work of the stream writes the sources
+};
 
 /// The condition that ends a wait; `m` is the value in memory, `v` the value of the wait.
 enum class WaitCondition : std::uint8_t {

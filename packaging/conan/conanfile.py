@@ -51,7 +51,7 @@ class WeirConan(ConanFile):
         self.version = ".".join(re.findall(r"#define WEIR_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
 
     def export_sources(self):
-        for folder in ("backends", "cmake", "collectives", "core", "docs", "examples", "include", "kernels", "tools"):
+        for folder in ("backends", "c", "cmake", "collectives", "core", "docs", "examples", "include", "kernels", "tools"):
             copy(self, f"{folder}/*", root, self.export_sources_folder)
         for file in ("CHANGELOG.md", "CMakeLists.txt", "LICENSE", "README.md"):
             copy(self, file, root, self.export_sources_folder)

@@ -22,12 +22,12 @@ namespace bridge {
   X(IpcGetEventHandle, 4010) X(IpcOpenEventHandle, 4010) X(MemAlloc, 3020) X(MemFree, 3020) X(MemHostAlloc, 2020)          \
   X(MemFreeHost, 2000) X(MemHostRegister, 6050) X(MemHostUnregister, 4000) X(MemHostGetDevicePointer, 3020)                \
   X(MemAllocManaged, 6000) X(MemPrefetchAsync, 8000) X(MemGetInfo, 3020) X(PointerGetAttribute, 4000) X(Memcpy, 4000)      \
-  X(MemcpyAsync, 4000) X(Memcpy2DAsync, 3020) X(MemcpyPeerAsync, 4000) X(MemsetD8Async, 3020) X(MemsetD16Async, 3020)      \
-  X(MemsetD32Async, 3020) X(MemsetD2D8Async, 3020) X(MemsetD2D16Async, 3020) X(MemsetD2D32Async, 3020)                     \
-  X(MemAllocAsync, 11020) X(MemFreeAsync, 11020) X(MemAllocFromPoolAsync, 11020) X(MemPoolCreate, 11020)                   \
-  X(MemPoolDestroy, 11020) X(MemPoolTrimTo, 11020) X(MemPoolSetAttribute, 11020) X(MemPoolGetAttribute, 11020)             \
-  X(MemPoolSetAccess, 11020) X(DeviceGetDefaultMemPool, 11020) X(DeviceGetMemPool, 11020) X(StreamBeginCapture, 10010)     \
-  X(StreamBeginCaptureToGraph, 12030) X(StreamEndCapture, 10000) X(StreamIsCapturing, 10000)                               \
+  X(MemcpyAsync, 4000) X(Memcpy2DAsync, 3020) X(Memcpy3DAsync, 3020) X(MemcpyPeerAsync, 4000) X(MemsetD8Async, 3020)       \
+  X(MemsetD16Async, 3020) X(MemsetD32Async, 3020) X(MemsetD2D8Async, 3020) X(MemsetD2D16Async, 3020)                       \
+  X(MemsetD2D32Async, 3020) X(MemAllocAsync, 11020) X(MemFreeAsync, 11020) X(MemAllocFromPoolAsync, 11020)                 \
+  X(MemPoolCreate, 11020) X(MemPoolDestroy, 11020) X(MemPoolTrimTo, 11020) X(MemPoolSetAttribute, 11020)                   \
+  X(MemPoolGetAttribute, 11020) X(MemPoolSetAccess, 11020) X(DeviceGetDefaultMemPool, 11020) X(DeviceGetMemPool, 11020)    \
+  X(StreamBeginCapture, 10010) X(StreamBeginCaptureToGraph, 12030) X(StreamEndCapture, 10000) X(StreamIsCapturing, 10000)  \
   X(StreamGetCaptureInfo, 11030) X(StreamUpdateCaptureDependencies, 11030) X(ThreadExchangeStreamCaptureMode, 10010)       \
   X(GraphCreate, 10000) X(GraphDestroy, 10000) X(GraphClone, 10000) X(GraphInstantiateWithFlags, 11040)                    \
   X(GraphUpload, 11010) X(GraphLaunch, 10000) X(GraphExecUpdate, 12000) X(GraphExecDestroy, 10000) X(GraphGetNodes, 10000) \

@@ -306,6 +306,24 @@ hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t 
   });
 }
 
+hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* p, hipStream_t stream) {
+  return on_queue("hipMemcpy3DAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch) return hipErrorInvalidValue;
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    copy.srcDevice = address(p->srcPtr.ptr);
+    copy.srcPitch = p->srcPtr.pitch;
+    copy.srcHeight = p->srcPtr.ysize;
+    copy.dstDevice = address(p->dstPtr.ptr);
+    copy.dstPitch = p->dstPtr.pitch;
+    copy.dstHeight = p->dstPtr.ysize;
+    copy.WidthInBytes = p->extent.width;
+    copy.Height = p->extent.height;
+    copy.Depth = p->extent.depth;
+    return from_cuda(driver.Memcpy3DAsync(&copy, on.cuda));
+  });
+}
+
 // Not captured: done at once.
 hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, hipStream_t stream) {
   return on_queue("hipMemcpyPeerAsync", stream, [&](const Cuda& driver, Target& on) {

@@ -282,6 +282,23 @@ TEST_CASE("a group whose function throws enqueues nothing") {
   for (const StreamPtr& stream : four.streams) stream->synchronize();
 }
 
+TEST_CASE("a group one of whose streams is closed within it enqueues nothing") {
+  Four four;
+  const StreamPtr closed = four.devices[3]->create_stream();
+  try {
+    Communicator::group([&] {
+      for (std::size_t i = 0; i < 3; ++i) four.all[i]->barrier(four.streams[i]);
+      four.all[3]->barrier(closed);
+      closed->close();
+    });
+    FAIL("a closed stream was taken");
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::stream_closed);
+    CHECK(error.operation() == "Communicator::barrier");
+  }
+  for (const StreamPtr& stream : four.streams) CHECK(stream->synchronize_for(std::chrono::seconds(60)));
+}
+
 TEST_CASE("a captured operation runs at every launch of the graph, which keeps what it needs") {
   Four four;
   std::vector<Buffer<int>> data;

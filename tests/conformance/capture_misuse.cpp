@@ -147,6 +147,9 @@ TEST_CASE("S31 refused in a capture: a global capture forbids the calls to every
     on_another_thread(call.second);
     capture.finish();
   }
+  s->begin_capture({});  // the default, not the first of the modes
+  on_another_thread([] { (void)device().allocate_bytes(4); });
+  (void)s->end_capture();
 }
 
 TEST_CASE("S19 S31 refused in a capture: synchronizing the device, in each mode and from every thread") {

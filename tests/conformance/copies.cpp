@@ -20,6 +20,19 @@ std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t first = 1) {
   return v;
 }
 
+namespace {
+
+/// Rows of bytes at a pitch.
+template <class T>
+PitchedSpan<std::byte> rows(T* data, std::size_t pitch, std::size_t width, std::size_t height) {
+  return {reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(data)), {width, height}, pitch, 0};
+}
+PitchedSpan<std::byte> rows(std::nullptr_t, std::size_t pitch, std::size_t width, std::size_t height) {
+  return {nullptr, {width, height}, pitch, 0};
+}
+
+}  // namespace
+
 TEST_CASE("S42 S43 copy: from host to device and back, from what has data and size") {
   const StreamPtr s = device().create_stream();
   const auto source = numbers(1000);
@@ -98,8 +111,8 @@ TEST_CASE("S42 copy: more bytes than there can be is an error without effect") {
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(host.data(), memory.data(), most / 2));
   CHECK_REFUSED(Errc::invalid_argument, device().copy_bytes(host.data(), memory.data(), most / 2));
   CHECK_REFUSED(Errc::invalid_argument, s->copy_peer(host.data(), device(), memory.data(), device(), most));
-  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(host.data(), 64, memory.data(), most / 4, 64, 5));
-  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(host.data(), most, memory.data(), most, most, 1));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(host.data(), 64, 64, 5), rows(memory.data(), most / 4, 64, 5)));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(host.data(), most, most, 1), rows(memory.data(), most, most, 1)));
   s->synchronize();
   CHECK(host == std::vector<std::uint32_t>(16, 3));
   CHECK_WORKS(*s);
@@ -195,8 +208,8 @@ TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
       std::vector<int> nothing;
       c.copy(nothing, weir::Span<int>());
       c.copy_bytes(nullptr, nullptr, 0);
-      c.copy_2d(nullptr, 0, nullptr, 0, 0, 5);
-      c.copy_2d(nullptr, 0, nullptr, 0, 5, 0);
+      c.copy(rows(nullptr, 0, 0, 5), rows(nullptr, 0, 0, 5));
+      c.copy(rows(nullptr, 0, 5, 0), rows(nullptr, 0, 5, 0));
       c.fill(weir::Span<int>(), 0);
     });
     CHECK(graph->node_count() == 0);
@@ -215,8 +228,8 @@ TEST_CASE("S42 copy: from or to null is an error") {
   const auto memory = device().allocate<int>(4);
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, memory.data(), 4));
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(memory.data(), nullptr, 4));
-  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(nullptr, 4, memory.data(), 4, 4, 1));
-  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(memory.data(), 4, nullptr, 4, 4, 1));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(nullptr, 4, 4, 1), rows(memory.data(), 4, 4, 1)));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(memory.data(), 4, 4, 1), rows(nullptr, 4, 4, 1)));
   CHECK_WORKS(*s);
 }
 
@@ -230,9 +243,9 @@ TEST_CASE("S43 copy 2D: rows at their pitches, in both directions and on the dev
   std::vector<unsigned char> all(b.size());
   s->fill(a, static_cast<unsigned char>(0x11));
   s->fill(b, static_cast<unsigned char>(0x22));
-  s->copy_2d(a.data(), device_pitch, source.data(), host_pitch, width, height);
-  s->copy_2d(b.data(), other_pitch, a.data(), device_pitch, width, height);
-  s->copy_2d(back.data(), host_pitch, b.data(), other_pitch, width, height);
+  s->copy(rows(a.data(), device_pitch, width, height), rows(source.data(), host_pitch, width, height));
+  s->copy(rows(b.data(), other_pitch, width, height), rows(a.data(), device_pitch, width, height));
+  s->copy(rows(back.data(), host_pitch, width, height), rows(b.data(), other_pitch, width, height));
   s->copy(all, b);
   s->synchronize();
   for (std::size_t y = 0; y < height; ++y) {
@@ -251,8 +264,8 @@ TEST_CASE("S43 copy 2D: is one node of a graph") {
   const auto memory = device().allocate<std::uint32_t>(64);
   const auto out = device().allocate<std::uint32_t>(64, MemoryKind::pinned);
   const GraphPtr graph = s->capture([&](Stream& c) {
-    c.copy_2d(memory.data(), 32, in.data(), 16, 12, 4);
-    c.copy_2d(out.data(), 16, memory.data(), 32, 12, 4);
+    c.copy(rows(memory.data(), 32, 12, 4), rows(in.data(), 16, 12, 4));
+    c.copy(rows(out.data(), 16, 12, 4), rows(memory.data(), 32, 12, 4));
   });
   CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::copy, NodeKind::copy});
   std::iota(in.host().begin(), in.host().end(), 100U);
@@ -267,10 +280,10 @@ TEST_CASE("S43 copy 2D: rows that overlap at their pitch are an error; one row n
   const StreamPtr s = device().create_stream();
   const auto a = device().allocate<unsigned char>(256);
   const auto b = device().allocate<unsigned char>(256);
-  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(a.data(), 15, b.data(), 16, 16, 2));
-  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(a.data(), 16, b.data(), 8, 16, 2));
-  s->copy_2d(a.data(), 0, b.data(), 0, 16, 1);
-  s->copy_2d(a.data(), 16, b.data(), 16, 16, 16);
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(a.data(), 15, 16, 2), rows(b.data(), 16, 16, 2)));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(a.data(), 16, 16, 2), rows(b.data(), 8, 16, 2)));
+  s->copy(rows(a.data(), 0, 16, 1), rows(b.data(), 0, 16, 1));
+  s->copy(rows(a.data(), 16, 16, 16), rows(b.data(), 16, 16, 16));
   CHECK_WORKS(*s);
 }
 
@@ -372,6 +385,143 @@ TEST_CASE("S43 copy: between the device and itself as if between two") {
   CHECK(board[1] == 9);
   s->copy_peer(nullptr, device(), nullptr, device(), 0);
   CHECK_REFUSED(Errc::invalid_argument, s->copy_peer(nullptr, device(), board.cell(0).data(), device(), 4));
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {
+  const StreamPtr s = device().create_stream();
+  constexpr Extent all{7, 5, 4}, box{3, 2, 3};
+  constexpr Position from{2, 1, 1}, to{4, 3, 0};
+  const std::size_t count = all.width * all.height * all.depth;
+  std::vector<std::uint32_t> source(count), back(count);
+  std::iota(source.begin(), source.end(), 0U);
+  const auto a = device().allocate<std::uint32_t>(count), b = device().allocate<std::uint32_t>(count);
+  const auto shown = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
+  const auto work = [&](Stream& on) {
+    on.fill(b, 1000U);
+    on.copy(pitched(b, all).box(to, box), pitched(a, all).box(from, box));
+    on.copy(pitched(shown, all), pitched(b, all));
+  };
+  const auto check = [&] {
+    s->synchronize();
+    std::size_t i = 0;
+    for (std::size_t z = 0; z < all.depth; ++z) {
+      for (std::size_t y = 0; y < all.height; ++y) {
+        for (std::size_t x = 0; x < all.width; ++x, ++i) {
+          const bool inside =
+              x >= to.x && x < to.x + box.width && y >= to.y && y < to.y + box.height && z >= to.z && z < to.z + box.depth;
+          const std::size_t origin = ((z - to.z + from.z) * all.height + y - to.y + from.y) * all.width + x - to.x + from.x;
+          REQUIRE(shown.host()[i] == (inside ? source[origin] : 1000U));
+        }
+      }
+    }
+  };
+  s->copy(a, source);
+  work(*s);
+  check();
+  if (!device().supports(Feature::graph_capture)) return;
+  std::fill(shown.host().begin(), shown.host().end(), 0U);
+  const GraphPtr graph = s->capture(work);
+  CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::fill, NodeKind::copy, NodeKind::copy});
+  graph->instantiate()->launch(*s);
+  check();
+}
+
+TEST_CASE("S43 copy 3D: pageable host memory, slices at a pitch of their own, and fills") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t row = 64, rows_apart = 6, count = row * rows_apart * 3 / 4;
+  const auto memory = device().allocate<std::uint32_t>(count);
+  s->fill(memory, 7U);
+  const PitchedSpan<std::uint32_t> volume{memory.data(), {10, 4, 3}, row, row * rows_apart};
+  std::vector<std::uint32_t> in(10 * 4 * 3), out(in.size()), whole(count);
+  std::iota(in.begin(), in.end(), 100U);
+  s->copy(volume, pitched(in, volume.extent));
+  s->copy(pitched(out, volume.extent), volume);
+  s->fill(volume.box({1, 1, 1}, {2, 2, 2}), 5U);
+  s->copy(whole, memory);
+  s->synchronize();
+  CHECK(out == in);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t x = i % (row / 4), y = i / (row / 4) % rows_apart, z = i / (row / 4) / rows_apart;
+    const bool inside = x < 10 && y < 4, filled = x >= 1 && x < 3 && y >= 1 && y < 3 && z >= 1;
+    REQUIRE(whole[i] == (filled ? 5 : inside ? in[(z * 4 + y) * 10 + x] : 7));
+  }
+}
+
+TEST_CASE("S43 copy 3D: misuse has its error and no effect") {
+  const StreamPtr s = device().create_stream();
+  const auto a = device().allocate<std::uint32_t>(64), b = device().allocate<std::uint32_t>(64);
+  const auto at = [](const Buffer<std::uint32_t>& buffer, std::size_t row, std::size_t slice) {
+    return PitchedSpan<std::uint32_t>{buffer.data(), {2, 2, 2}, row, slice};
+  };
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(pitched(a, {2, 2, 2}), pitched(b, {2, 2, 3})));
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(pitched(a, {8}), pitched(b, {4, 2})));
+  CHECK_REFUSED(Errc::length_mismatch, pitched(a, {8, 8, 2}));
+  CHECK_REFUSED(Errc::length_mismatch, pitched(a, {SIZE_MAX / 2, 4}));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(at(a, 4, 0), at(b, 8, 0)));   // rows overlap
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(at(a, 8, 8), at(b, 8, 0)));   // slices overlap
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(at(a, 8, 0), at(b, 8, 20)));  // no whole number of rows
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(at(a, 8, SIZE_MAX / 8), at(b, 8, 0)));
+  CHECK_REFUSED(Errc::invalid_argument, pitched(a, {4, 4, 4}).box({3}, {2}));
+  CHECK_REFUSED(Errc::invalid_argument, pitched(a, {4, 4, 4}).box({0, 0, 4}, {1}));
+  CHECK_REFUSED(Errc::invalid_argument, pitched(a, {4, 4, 4}).box({0, 1}, {1, SIZE_MAX}));
+  s->copy(pitched(a, {0, 2, 2}), pitched(b, {0, 2, 2}));
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S43 copy batch: many copies in one call, in the order of the stream, also captured") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t count = 100, length = 16;
+  const auto source = device().allocate<std::uint32_t>(count * length);
+  const auto to = device().allocate<std::uint32_t>(count * length);
+  const auto pinned = device().allocate<std::uint32_t>(count * length, MemoryKind::pinned);
+  std::vector<weir::BatchCopy> copies;
+  for (std::size_t i = 0; i < count; ++i) {  // in the opposite order; the last ones come from pinned host memory
+    const auto& from = i < count / 2 ? source : pinned;
+    copies.push_back({to.data() + (count - 1 - i) * length, from.data() + i * length, length * sizeof(std::uint32_t)});
+  }
+  copies.push_back({nullptr, nullptr, 0});
+  if (!needs(*s, {Feature::batch_copies}, [&] { s->copy_batch(copies); })) return;
+  std::vector<std::uint32_t> numbers(count * length);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  std::copy(numbers.begin(), numbers.end(), pinned.host().begin());
+  const auto check = [&](Stream& on) {
+    const std::vector<std::uint32_t> result = on.read(to);
+    for (std::size_t i = 0; i < result.size(); ++i)
+      REQUIRE(result[i] == (count - 1 - i / length) * length + i % length);
+  };
+  for (const StreamPtr& stream : {s, device().default_stream()}) {
+    stream->fill(to, 0U);
+    stream->copy(source, numbers);  // the batch reads what this writes
+    stream->copy_batch(copies);
+    check(*stream);
+  }
+  s->fill(to, 0U);
+  s->synchronize();
+  s->copy_batch(copies, weir::SourceAccess::any_time);
+  check(*s);
+  if (!device().supports(Feature::graph_capture)) return;
+  s->fill(to, 0U);
+  const GraphPtr graph = s->capture([&](Stream& c) { c.copy_batch(copies); });
+  CHECK(graph->node_count() == count);
+  graph->instantiate()->launch(s);
+  check(*s);
+}
+
+TEST_CASE("S43 copy batch: misuse has its error and no effect") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(4);
+  if (!device().supports(Feature::batch_copies)) return;
+  s->fill(memory, 1U);
+  using Batch = std::vector<weir::BatchCopy>;
+  const weir::BatchCopy good{memory.data(), memory.data() + 2, 4};
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_batch(Batch{good, {nullptr, memory.data(), 4}}));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_batch(Batch{good, {memory.data(), nullptr, 4}}));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_batch(Batch{good, {memory.data(), memory.data() + 1, SIZE_MAX}}));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_batch(Batch{good}, static_cast<weir::SourceAccess>(7)));
+  s->copy_batch({});
+  s->copy_batch(Batch{weir::BatchCopy{}, weir::BatchCopy{}});
+  CHECK(s->read(memory) == std::vector<std::uint32_t>(4, 1));
   CHECK_WORKS(*s);
 }
 

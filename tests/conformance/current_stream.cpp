@@ -176,13 +176,13 @@ TEST_CASE("S17 scope: of one that ends on another thread the stream is released 
   SUBCASE("the scope ends first") {
     on_another_thread([&] {
       scope.emplace(std::move(wrapper));
-      on_another_thread([&] { scope.reset(); });
+      on_another_thread([&] { CHECK(errors_of([&] { scope.reset(); }).find("another thread") != std::string::npos); });
     });
   }
   SUBCASE("the thread ends first") {
     on_another_thread([&] { scope.emplace(std::move(wrapper)); });
     CHECK_FALSE(alive.expired());
-    scope.reset();
+    CHECK(errors_of([&] { scope.reset(); }).find("another thread") != std::string::npos);
   }
   CHECK(alive.expired());
   CHECK_WORKS(*current_stream(device()));

@@ -174,6 +174,13 @@ std::vector<Use> uses() {
          const std::array<MemoryOperation, 1> operations = {MemoryOperation::write(b.word.address(), 1)};
          b.s->batch_memory_operations(operations);
        }},
+      {F::batch_copies,
+       {},
+       false,
+       [](Bench& b) {
+         const weir::BatchCopy copy{b.word.address(), b.word.address() + 1, 4};
+         b.s->copy_batch({&copy, 1});
+       }},
       {F::async_allocation, {}, false, [](Bench& b) { (void)b.s->allocate_async<int>(4); }},
       {F::memory_pools, {}, false, [](Bench&) { (void)device().create_memory_pool(); }},
       {F::memory_pools, {}, false, [](Bench&) { (void)device().default_memory_pool(); }},

@@ -129,7 +129,12 @@ TEST_CASE("S43 fill 2D: rows at their pitch; nothing between the rows is touched
       INFO("elements of ", size, " bytes, of ", value);
       const auto work = [&](Stream& on) {
         on.fill(memory, static_cast<std::uint8_t>(0));
-        on.fill_2d(memory.data(), pitch, value, size, 40 / size, height);
+        const auto fill = [&]<class E>(E element) {
+          on.fill(PitchedSpan<E>{reinterpret_cast<E*>(memory.data()), {40 / size, height}, pitch, 0}, element);
+        };
+        if (size == 1) fill(static_cast<std::uint8_t>(value));
+        if (size == 2) fill(static_cast<std::uint16_t>(value));
+        if (size == 4) fill(value);
         on.copy(shown, memory);
       };
       const auto check = [&] {
@@ -152,6 +157,9 @@ TEST_CASE("S43 fill 2D: rows at their pitch; nothing between the rows is touched
 TEST_CASE("S43 fill: misuse has its error and no effect") {
   const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(16);
+  const auto rows = [](std::uint32_t* data, std::size_t pitch, std::size_t width, std::size_t height) {
+    return PitchedSpan<std::uint32_t>{data, {width, height}, pitch, 0};
+  };
   s->fill(memory, 1U);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(memory.data());
   CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 3, 4));
@@ -160,14 +168,13 @@ TEST_CASE("S43 fill: misuse has its error and no effect") {
   CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(nullptr, 0, 4, 4));
   CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(bytes + 1, 0, 2, 4));
   CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(bytes + 2, 0, 4, 2));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 8, 0, 4, 4, 2));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 18, 0, 4, 4, 2));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 16, 0, 5, 4, 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 8, 4, 2), 0U));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 18, 4, 2), 0U));
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 4, most / 4 + 2));  // 4 bytes, were it to wrap
   CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 1, most / 2));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 64, 0, 4, most / 4 + 2, 2));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), most / 4 - 3, 0, 4, 4, 5));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 64, most / 4 + 2, 2), 0U));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), most / 4 - 3, 4, 5), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->zero(Span<std::uint32_t>(memory.data(), most / 4 + 2)));
   std::vector<std::uint32_t> back(16);
   s->copy(back, memory);
@@ -195,8 +202,8 @@ TEST_CASE("S43 fill: of nothing does nothing") {
   const StreamPtr s = device().create_stream();
   s->fill(Span<std::uint32_t>(), 1U);
   s->fill_elements(nullptr, 0, 4, 0);
-  s->fill_2d(nullptr, 0, 0, 4, 0, 4);
-  s->fill_2d(nullptr, 0, 0, 4, 4, 0);
+  s->fill(PitchedSpan<std::uint32_t>{.extent = {0, 4}}, 0U);
+  s->fill(PitchedSpan<std::uint32_t>{.extent = {4, 0}}, 0U);
   CHECK(s->is_complete());
   CHECK_WORKS(*s);
 }
@@ -210,7 +217,7 @@ TEST_CASE("S39 S43 fill: captured, each is one node of its kind") {
     c.fill_elements(memory.data(), 1, 1, 16);
     c.fill_elements(memory.data() + 16, 0x0202, 2, 8);
     c.fill_elements(memory.data() + 32, 0x03030303, 4, 4);
-    c.fill_2d(memory.data() + 64, 32, 4, 1, 16, 4);
+    c.fill(PitchedSpan<std::uint8_t>{memory.data() + 64, {16, 4}, 32, 0}, 4);
   });
   CHECK(graph->topology().nodes == std::vector<NodeKind>(4, NodeKind::fill));
   s->fill(memory, static_cast<std::uint8_t>(9));

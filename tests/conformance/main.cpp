@@ -136,14 +136,16 @@ int run(int argc, char** argv) {
   conformance::Report report(std::move(known), !options.require.empty());
   if (!options.child.empty()) return run_cases(options, report);
   std::ofstream junit = open_for_writing(options.junit), json = open_for_writing(options.json);
-  if (conformance::run_query(conformance::Query::count, pointers(options.doctest)) == 0) {
+  const int cases = conformance::run_query(conformance::Query::count, pointers(options.doctest));
+  if (cases == 0) {
     std::cout << "FAILED: no case matches the filters" << std::endl;
     return exit_failed;
   }
   if (options.one_process) {
     (void)run_cases(options, report);
-  } else if (const auto status = conformance::run_supervised(worker_arguments(argc, argv), options.first, options.last,
-                                                             std::chrono::seconds(options.timeout_s), report)) {
+  } else if (const auto status =
+                 conformance::run_supervised(worker_arguments(argc, argv), options.first, options.last, cases,
+                                             std::chrono::seconds(options.timeout_s), report)) {
     return *status;
   }
   if (report.cases_begun() == 0 && !report.is_unusable() && !report.has_failed()) report.fail("no case is in the range");
@@ -157,7 +159,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    if (std::cout.flush()) return status;
+    std::cerr << "weir-conformance: the output could not be written\n";
+    return status == 0 ? exit_failed : status;
   } catch (const conformance::BadOptions& e) {
     std::cerr << "weir-conformance: " << e.what() << "\n\n" << conformance::usage;
     return exit_usage;

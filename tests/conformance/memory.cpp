@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <future>
 #include <limits>
+#include <memory_resource>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "capture.hpp"
+#include "weir/interop/pmr.hpp"
 
 /// Memory that is allocated at once: kinds, buffers, misuse, managed memory.
 namespace conformance {
@@ -213,6 +219,96 @@ TEST_CASE("S44 prefetch: what is not managed memory, or not within the allocatio
   CHECK_REFUSED(Errc::invalid_argument,
                 s->prefetch(managed, 1, std::numeric_limits<std::size_t>::max(), PrefetchTarget::host));
   CHECK_WORKS(*s);
+}
+
+TEST_CASE("S42 adopted memory: used like any other, and its deleter is called once, with its address") {
+  const StreamPtr s = device().create_stream();
+  // Another allocator's memory, as an application's pool would have it.
+  const weir::AllocationPtr own = device().allocate_bytes(400);
+  std::vector<void*> freed;
+  {
+    Buffer<std::uint32_t> buffer(
+        device().adopt_memory(own->data(), 400, MemoryKind::device, [&](void* memory) { freed.push_back(memory); }), 100);
+    CHECK(buffer.data() == own->data());
+    CHECK(buffer.allocation()->kind() == MemoryKind::device);
+    CHECK(buffer.allocation()->stream() == nullptr);
+    CHECK(&buffer.allocation()->device() == &device());
+    s->fill(buffer, 5U);
+    const Buffer<std::uint32_t> second = buffer.share();
+    buffer.reset();
+    CHECK(freed.empty());
+    CHECK(s->read(second) == std::vector<std::uint32_t>(100, 5));
+  }
+  CHECK(freed == std::vector<void*>{own->data()});
+  // Without a deleter, and without bytes.
+  CHECK(device().adopt_memory(own->data(), 400, MemoryKind::device, {})->data() == own->data());
+  (void)device().adopt_memory(nullptr, 0, MemoryKind::pinned, [&](void* memory) { freed.push_back(memory); });
+  CHECK(freed == std::vector<void*>{own->data(), nullptr});
+}
+
+TEST_CASE("S42 adopted memory: misuse has its error, and the memory stays the caller's") {
+  bool freed = false;
+  CHECK_REFUSED(Errc::invalid_argument,
+                device().adopt_memory(nullptr, 1, MemoryKind::device, [&](void*) { freed = true; }));
+  CHECK_REFUSED(Errc::invalid_argument,
+                device().adopt_memory(&freed, SIZE_MAX, MemoryKind::pinned, [&](void*) { freed = true; }));
+  CHECK_REFUSED(Errc::invalid_argument,
+                device().adopt_memory(&freed, 1, static_cast<MemoryKind>(9), [&](void*) { freed = true; }));
+  CHECK_FALSE(freed);
+  (void)device().adopt_memory(&freed, 1, MemoryKind::pinned, [](void*) { throw std::runtime_error("no"); });  // logged
+}
+
+TEST_CASE("S42 adopted memory: freed in the order of a stream, also where the last owner goes in a host function") {
+  const StreamPtr s = device().create_stream();
+  std::promise<void> freed;
+  int word = 0;
+  auto memory = device().adopt_memory(&word, sizeof(word), MemoryKind::pinned, [s, &freed](void*) {
+    s->synchronize();  // calls Weir: so this is not the driver's thread
+    freed.set_value();
+  });
+  if (!device().supports(Feature::host_functions)) return memory.reset();
+  s->launch_host_function([owner = std::move(memory)]() mutable { owner.reset(); });
+  CHECK(freed.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+}
+
+TEST_CASE("S42 std::pmr: containers in pinned memory, and memory of a resource as a buffer") {
+  const StreamPtr s = device().create_stream();
+  {
+    weir::pmr::MemoryResource pinned(device());
+    std::pmr::vector<std::uint32_t> numbers(1000, 7, &pinned);
+    const auto memory = device().allocate<std::uint32_t>(1000);
+    s->copy(memory, numbers);
+    numbers.assign(2000, 0);
+    s->synchronize();
+    CHECK(s->read(memory) == std::vector<std::uint32_t>(1000, 7));
+    CHECK_THROWS_AS((void)pinned.allocate(1, 4096), std::bad_alloc);
+    pinned.deallocate(pinned.allocate(0), 0);
+  }
+  CHECK_REFUSED(Errc::invalid_argument, weir::pmr::MemoryResource(device(), MemoryKind::device));
+
+  struct Counter : std::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+      blocks += 1;
+      return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* data, std::size_t bytes, std::size_t alignment) override {
+      blocks -= 1;
+      std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+    int blocks = 0;
+  } counter;
+  {
+    const Buffer<std::uint32_t> words(weir::pmr::allocate_bytes(counter, device(), 400, MemoryKind::pinned), 100);
+    words.host()[99] = 3;
+    const auto memory = device().allocate<std::uint32_t>(100);
+    s->copy(memory, words);
+    CHECK(s->read(memory)[99] == 3);
+    CHECK(counter.blocks == 1);
+    CHECK_REFUSED(Errc::invalid_argument,
+                  weir::pmr::allocate_bytes(counter, device(), 400, static_cast<MemoryKind>(9)));
+  }
+  CHECK(counter.blocks == 0);
 }
 
 TEST_SUITE_END();

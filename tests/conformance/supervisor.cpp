@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tools/progress_line.hpp"
+
 namespace conformance {
 namespace {
 
@@ -95,8 +97,10 @@ std::string ending(int status) {
 
 }  // namespace
 
-std::optional<int> run_supervised(const std::vector<std::string>& arguments, int first, int last, std::chrono::seconds limit,
-                                  Report& report) {
+std::optional<int> run_supervised(const std::vector<std::string>& arguments, int first, int last, int count,
+                                  std::chrono::seconds limit, Report& report) {
+  const std::string cases = "/" + std::to_string(std::max(0, (last == 0 ? count : std::min(last, count)) - first + 1));
+  weir::tool::ProgressLine progress;
   for (;;) {
     const int begun_before = report.cases_begun();
     std::vector<std::string> command = arguments;
@@ -108,8 +112,12 @@ std::optional<int> run_supervised(const std::vector<std::string>& arguments, int
     do {
       read = worker.read(line, Clock::now() + limit);
       if (read == Worker::Read::line) read_record(line, report);
+      if (const CaseResult* const running = report.running()) {
+        progress.show("[" + std::to_string(report.cases_begun()) + cases + "] " + running->name);
+      }
     } while (read == Worker::Read::line);
 
+    progress.clear();
     const bool hangs = read == Worker::Read::late;
     if (hangs) std::cerr << "weir-conformance: not ended within " << limit.count() << " s, and given up" << std::endl;
     const int status = worker.end(hangs);

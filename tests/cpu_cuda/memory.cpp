@@ -343,6 +343,10 @@ CUresult Memcpy2DAsync(const CUDA_MEMCPY2D* c, CUstream stream) {
   copy.Height = c->Height;
   return submit(stream, copy_node(copy));
 }
+CUresult Memcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
+  if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0) return CUDA_SUCCESS;
+  return submit(stream, copy_node(*copy));
+}
 CUresult MemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes, CUstream stream) {
   return MemcpyAsync(to, from, bytes, stream);
 }

@@ -54,6 +54,14 @@ CHECK_FUNCTION(ModuleEnumerateFunctions, cuModuleEnumerateFunctions, 12040);
 #if CUDA_VERSION >= 12050
 CHECK_FUNCTION(CtxRecordEvent, cuCtxRecordEvent, 12050);
 #endif
+#if CUDA_VERSION >= 12080
+CHECK_FUNCTION(MemcpyBatchAsync, cuMemcpyBatchAsync, 12080);
+static_assert(sizeof(CopyAttributes) == sizeof(CUmemcpyAttributes) &&
+              offsetof(CopyAttributes, source_type) == offsetof(CUmemcpyAttributes, srcLocHint) &&
+              offsetof(CopyAttributes, destination_type) == offsetof(CUmemcpyAttributes, dstLocHint) &&
+              offsetof(CopyAttributes, flags) == offsetof(CUmemcpyAttributes, flags));
+static_assert(CU_MEMCPY_SRC_ACCESS_ORDER_STREAM == 1 && CU_MEMCPY_SRC_ACCESS_ORDER_ANY == 3);
+#endif
 
 static_assert(error_external_device == CUDA_ERROR_EXTERNAL_DEVICE &&
               error_invalid_cluster_size == CUDA_ERROR_INVALID_CLUSTER_SIZE);

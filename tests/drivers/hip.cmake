@@ -55,7 +55,7 @@ set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_
 weir_compile_prototypes(weir_hip_prototypes hip_prototypes.cpp
   HEADERS "${WEIR_HIP_INCLUDE_DIR}" ${WEIR_TEST_HIP_HEADERS} DEFINITIONS __HIP_PLATFORM_AMD__)
 
-# The names that WEIR_TEST_MUTATION takes in a build with WEIR_HIP_MUTATE (ci/mutations.sh).
+# The rows that ci/mutations.sh takes out.
 weir_add_executable(weir_hip_mutations mutations.cpp "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp")
 target_include_directories(weir_hip_mutations PRIVATE "${PROJECT_SOURCE_DIR}")
 

@@ -77,6 +77,9 @@ struct World {
   int ran = 0;
 };
 
+/// Three rows of two words.
+weir::PitchedSpan<unsigned> rows(const World& w) { return {w.memory.data(), {2, 3}, 16, 0}; }
+
 World kept_past_the_end;  // older than the plugin and the driver in this process, so destroyed after them
 
 void* const per_thread_stream = reinterpret_cast<void*>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
@@ -292,12 +295,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"calling-function", [](World& w) { w.stream->launch_host_function([&w] { w.stream->synchronize(); }); }},
     {"callback", [](World& w) { w.stream->add_callback([&w](weir::Stream&, std::error_code) { ++w.ran; }); }},
     {"ran", [](World& w) { std::printf("ran: %d\n", w.ran); }},
-    {"fill-2d", [](World& w) { w.stream->fill_2d(w.memory.data(), 16, 7, 4, 2, 3); }},
-    {"fill-2d-with-zeros", [](World& w) { w.stream->fill_2d(w.memory.data(), 16, 0, 4, 2, 3); }},
+    {"fill-2d", [](World& w) { w.stream->fill(rows(w), 7); }},
+    {"fill-2d-with-zeros", [](World& w) { w.stream->fill(rows(w), 0); }},
     {"fill-2d-shown",
      [](World& w) {
        for (int i = 0; i < 12; ++i) w.memory.data()[i] = 0;
-       w.stream->fill_2d(w.memory.data(), 16, 7, 4, 2, 3);
+       w.stream->fill(rows(w), 7);
        std::printf("words:");
        for (int i = 0; i < 12; ++i) std::printf(" %u", w.memory.data()[i]);
        std::printf("\n");

@@ -56,12 +56,13 @@ TEST_CASE("large copies and fills of two dimensions are right, also where they a
     const std::size_t height = (std::size_t{6} << 20U) / width + 1, pitch = width + 3;
     const auto from = host().allocate<std::uint8_t>(pitch * height), to = host().allocate<std::uint8_t>(width * height);
     for (std::size_t i = 0; i < from.size(); ++i) from.data()[i] = static_cast<std::uint8_t>(i % 251);
-    stream->copy_2d(to.data(), width, from.data(), pitch, width, height);
+    const PitchedSpan<std::uint8_t> rows{.data = from.data(), .extent = {width, height}, .row_pitch = pitch};
+    stream->copy(pitched(to, rows.extent), rows);
     stream->synchronize();
     bool right = true;
     for (std::size_t i = 0; i < to.size(); ++i) right = right && to.data()[i] == (i / width * pitch + i % width) % 251;
     CHECK(right);
-    stream->fill_2d(from.data(), pitch, 255, 1, width, height);
+    stream->fill(rows, 255);
     stream->synchronize();
     for (std::size_t i = 0; i < from.size(); ++i) right = right && from.data()[i] == (i % pitch < width ? 255 : i % 251);
     CHECK(right);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/cuda/toolkit_headers.hpp"
-#include "backends/gpu/device_headers.hpp"
+#include "backends/gpu/header_list.hpp"
 #include "backends/host/compile/child_process.hpp"
 #include "backends/host/compile/temporary_folder.hpp"
 
@@ -91,10 +91,10 @@ host::ChildOutcome run(const std::vector<std::string>& command) {
 const std::string& header_folder() {
   static const host::TemporaryFolder folder;
   static const bool written = [] {
-    for (std::size_t i = 0; i < gpu::device_header_names.size(); ++i) {
-      const auto path = std::filesystem::path(folder.path()) / gpu::device_header_names[i];
+    for (const auto& [name, text] : gpu::device_headers) {
+      const auto path = std::filesystem::path(folder.path()) / name;
       std::filesystem::create_directories(path.parent_path());
-      std::ofstream(path) << gpu::device_header_texts[i];
+      std::ofstream(path) << text;
     }
     return true;
   }();
@@ -195,8 +195,9 @@ void compile_for(const std::string& architecture, std::string_view source, const
   for (const std::string& option : options) pointers.push_back(option.c_str());
   Functions::Program program = nullptr;
   const std::string text(source);
-  f.create(&program, text.c_str(), name.c_str(), static_cast<int>(gpu::device_header_names.size()),
-           gpu::device_header_texts.data(), gpu::device_header_names.data());
+  const CompileOptions no_headers;
+  const gpu::HeaderList headers(no_headers);
+  f.create(&program, text.c_str(), name.c_str(), headers.count(), headers.texts.data(), headers.names.data());
   const int result = f.compile(program, static_cast<int>(pointers.size()), pointers.data());
   std::size_t size = 0;
   std::string log;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <bit>
 #include <cfenv>
 #include <cstdint>
 #include <functional>
@@ -240,6 +241,81 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
   std::vector<double> by_label(6);
   for (std::size_t i = 0; i < n; ++i) by_label[static_cast<std::size_t>(label[i])] += value[i];
   CHECK(difference(download(totals), by_label) < 1e-5);
+}
+
+TEST_CASE("groups: which part of its parent a group is; a barrier in two steps") {
+  if (!has_intrinsics()) return;
+  const auto label = random_ints(64, 13, 0, 3);
+  const auto out = upload(std::vector<int>(256));
+  launch(groups()->untyped_kernel("parts"), {.grid = {1}, .block = {64}}, upload(label), out);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CAPTURE(i);
+    std::vector<int> found;  // the labels of the warp, by the first lanes that have them
+    for (std::size_t k = i / 32 * 32; k < i / 32 * 32 + 32; ++k)
+      if (std::find(found.begin(), found.end(), label[k]) == found.end()) found.push_back(label[k]);
+    const auto rank = std::find(found.begin(), found.end(), label[i]) - found.begin();
+    CHECK(out.data()[i] == static_cast<int>(rank + 100 * std::ssize(found)));
+    CHECK(out.data()[64 + i] == (label[i] > 0 ? 201 : 200));
+    CHECK(out.data()[128 + i] == static_cast<int>(i % 32 / 4) + 800 + 10000);
+    CHECK(out.data()[192 + i] == label[(i + 63) % 64]);
+  }
+}
+
+namespace {
+// The bits of the number of a type that a value is rounded to. The values are below the type's greatest.
+std::uint16_t narrowed(long double v, int significand, int exponent_bias, int direction) {
+  if (v == 0) return 0;
+  const int exponent = std::ilogb(v), shift = significand - 1 - exponent;
+  std::fesetround(direction);
+  const auto whole = static_cast<long>(std::rint(std::ldexp(v, shift)));
+  std::fesetround(FE_TONEAREST);
+  const long one = 1L << (significand - 1), magnitude = std::labs(whole);
+  const long bits = ((static_cast<long>(exponent) + exponent_bias) << (significand - 1)) + (magnitude - one);
+  return static_cast<std::uint16_t>(bits | (v < 0 ? 0x8000 : 0));
+}
+std::uint16_t brain(long double v, int direction = FE_TONEAREST) { return narrowed(v, 8, 127, direction); }
+std::uint16_t half(long double v, int direction) { return narrowed(v, 11, 15, direction); }
+long double of_brain(std::uint16_t b) { return static_cast<long double>(std::bit_cast<float>(std::uint32_t{b} << 16U)); }
+}  // namespace
+
+TEST_CASE("half and bfloat16: conversions and sums that are rounded once, in each direction; comparisons with NaN") {
+  if (!has_intrinsics()) return;
+  constexpr std::size_t n = 300;
+  std::vector<float> f = random_floats(n, 21);
+  std::vector<double> d;
+  std::vector<int> s = random_ints(n, 22, -2000000000, 2000000000);
+  std::vector<long long> l;
+  for (std::size_t i = 0; i < n; ++i) {
+    f[i] *= 1000;
+    // Right beside the middle of two numbers, which a float or a double in between would be.
+    d.push_back((i % 2 == 0 ? 1 : -1) * (1 + std::ldexp(1, -8) + std::ldexp(i % 3 - 1.0, -40)));
+    if (i % 4 == 0) s[i] = (1 << 24) + (1 << 16) + static_cast<int>(i % 3) - 1;
+    l.push_back((i % 2 == 0 ? 1 : -1) * ((1LL << 61) + (1LL << 53) + static_cast<long long>(i % 3) - 1));
+  }
+  const auto out = upload(std::vector<std::uint16_t>(16 * n));
+  launch(module()->untyped_kernel("narrow_conversions"), {.grid = {3}, .block = {128}}, upload(f), upload(d), upload(s),
+         upload(l), out, static_cast<int>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    CAPTURE(i);
+    const std::uint16_t* const o = out.data() + 16 * i;
+    CHECK(o[0] == brain(f[i], FE_TOWARDZERO));
+    CHECK(o[1] == brain(f[i], FE_DOWNWARD));
+    CHECK(o[2] == brain(f[i], FE_UPWARD));
+    CHECK(o[3] == brain(d[i]));
+    CHECK(o[4] == brain(s[i]));
+    CHECK(o[5] == brain(s[i], FE_UPWARD));
+    CHECK(o[6] == brain(l[i]));
+    CHECK(o[7] == brain(l[i], FE_TOWARDZERO));
+    CHECK(o[8] == half(l[i] >> 46, FE_DOWNWARD));
+    CHECK(o[9] == half(s[i] >> 15, FE_TOWARDZERO));
+    const long double a = of_brain(brain(f[i])), product = a * of_brain(brain(d[i]));
+    CHECK(o[10] == brain(product + of_brain(brain(s[i]))));
+    CHECK(o[11] == (product >= 1 ? brain(1) : product <= 0 ? 0 : brain(product)));
+    CHECK(static_cast<std::int16_t>(o[12]) == static_cast<int>(std::floor(a)));
+    CHECK(static_cast<std::int16_t>(o[13]) == static_cast<int>(std::ceil(a)));
+    CHECK(o[14] == 2 + 4 + 8);
+    CHECK(o[15] == static_cast<std::uint16_t>(0xffff + 1));
+  }
 }
 
 TEST_SUITE_END();

@@ -120,6 +120,18 @@ test_installed() {
     fi
   fi
 
+  # A program in C: by a project that knows no C++, and by pkg-config. The library's number is its own.
+  readelf -d "${library%/*}/libweir_c.so" | grep 'soname: \[libweir_c.so.0\]' >/dev/null || fail "libweir_c has not the soname libweir_c.so.0"
+  quietly "configuring in C" cmake -G Ninja -S "$(dirname "$consumer")/c_consumer" -B "$folder/c" -DCMAKE_PREFIX_PATH="$folder/moved"
+  quietly "building in C" cmake --build "$folder/c"
+  runs "$folder/c/consumer" "$folder/moved"
+  if command -v pkg-config >/dev/null; then
+    # shellcheck disable=SC2046  # the flags are several words
+    quietly "compiling C with pkg-config" cc -std=c11 -Wall -Wpedantic -Werror "$(dirname "$consumer")/c_consumer/main.c" \
+      $(pkg-config --cflags --libs weir_c) -o "$folder/c_by_pkg_config"
+    runs "$folder/c_by_pkg_config" "$folder/moved"
+  fi
+
   # GCC and Clang follow one C++ ABI: a program of one works with a library of the other.
   for other in g++ clang++; do
     if [[ $(basename "$compiler") == *"$other"* ]] || ! command -v "$other" >/dev/null; then continue; fi
@@ -149,6 +161,28 @@ test_installed() {
   if [ "$status" != 1 ] || ! grep -q "WEIR_HOST_THREADS='0'" "$folder/log"; then
     cat "$folder/log"
     fail "for a wrong variable the program of docs/getting-started.md ends with $status"
+  fi
+
+  # `weir new`, and the commands that it prints.
+  if [ -x "$folder/moved/bin/weir" ]; then
+    quietly "weir new" "$folder/moved/bin/weir" new "$folder/new_program"
+    sed -n 's/^  //p' "$folder/log" >"$folder/commands"
+    [ "$(wc -l <"$folder/commands")" = 3 ] || { cat "$folder/log"; fail "weir new prints no three commands"; }
+    quietly "what weir new makes" env CXX="$compiler" WEIR_BACKEND=host WEIR_CACHE_DIR="$folder/cache" \
+      bash -euo pipefail "$folder/commands"
+    grep -q '^3 squared is 9 on ' "$folder/log" || { cat "$folder/log"; fail "the program of weir new is wrong"; }
+    for file in man/man1/weir.1 man/man1/weir-kernels.1 bash-completion/completions/weir-kernels zsh/site-functions/_weir \
+      fish/vendor_completions.d/weir.fish; do
+      [ -e "$folder/moved/share/$file" ] || fail "$file is not installed"
+    done
+  fi
+
+  # The program of docs/c.md.
+  if command -v pkg-config >/dev/null; then
+    block c "$source/docs/c.md" >"$started/main.c"
+    # shellcheck disable=SC2046
+    quietly "compiling docs/c.md" cc -std=c11 "$started/main.c" $(pkg-config --cflags --libs weir_c) -o "$started/c"
+    quietly "the program of docs/c.md" env WEIR_BACKEND=host "$started/c"
   fi
 
   # A third party's backend, and the suite that is installed.

@@ -117,7 +117,7 @@ TEST_CASE("tools: each operation is told before and after, with what it touches"
     const weir::ScopedRange inner("copy");
     stream->copy(y, x);
   }
-  stream->fill_2d(x.data(), 64, 0, 4, 8, 3);
+  stream->fill(weir::PitchedSpan<float>{x.data(), {8, 3}, 64, 0}, 0.0F);
   stream->synchronize();
   const auto seen = tool.take();
   CHECK(tool.ranges == "step(copy())");
@@ -146,6 +146,9 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   const auto stream = device().create_stream();
   const auto kernel = device().compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const weir::TypedKernel<void(unsigned int, float, const float*, float*)> typed(kernel);
+  const auto without_const = device()
+                                 .compile("__global__ void any(unsigned int, float, float*, float*) {}")
+                                 ->kernel<void(unsigned int, float, float*, float*)>("any");
   const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
   Recorder& tool = recorder();
   stream->launch(kernel, {1, 128}, 100U, 2.0F, x, y);
@@ -160,10 +163,12 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   void* const addresses[] = {const_cast<unsigned int*>(&count), const_cast<float*>(&factor), &from, &to};
   const std::size_t sizes[] = {4, 4, 8, 8};
   stream->launch_raw(*kernel, {1, 128}, addresses, sizes);
+  stream->launch(typed, {1, 128}, 10U, 2.0F, x, weir::access::writes(y));
+  stream->launch(without_const, {1, 128}, 10U, 2.0F, weir::access::reads(x), y);
   stream->synchronize();
   const auto seen = tool.take();
-  REQUIRE(seen.size() == 12);
-  for (int i = 0; i < 10; i += 2) {
+  REQUIRE(seen.size() == 16);
+  for (int i = 0; i < 12; i += 2) {
     CHECK(seen[i].operation.kind == OperationKind::kernel);
     CHECK(seen[i].kernel == "scale");
   }
@@ -178,6 +183,10 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   REQUIRE(seen[8].accesses.size() == 2);
   CHECK(is(seen[8].accesses[0], x.data(), 1, AccessKind::read));
   CHECK(is(seen[8].accesses[1], y.data(), 1, AccessKind::read_write));
+  CHECK(is(seen[10].accesses[0], x.data(), 400, AccessKind::read));
+  CHECK(is(seen[10].accesses[1], y.data(), 400, AccessKind::write));
+  CHECK(is(seen[12].accesses[0], x.data(), 400, AccessKind::read));
+  CHECK(is(seen[12].accesses[1], y.data(), 400, AccessKind::read_write));
 }
 
 TEST_CASE("tools: what a tool throws is the caller's, and the operation is not made") {
@@ -196,6 +205,17 @@ TEST_CASE("tools: what a tool throws is the caller's, and the operation is not m
   const auto seen = tool.take();
   CHECK(seen[0].operation.kind == OperationKind::fill);
   CHECK_FALSE(seen[1].is_after);  // `after` is told to those alone whose `before` returned
+}
+
+TEST_CASE("tools: no free is refused, whatever a tool throws") {
+  const auto stream = device().create_stream();
+  auto x = device().allocate<int>(4), y = stream->allocate_async<int>(4);
+  Recorder& tool = recorder();
+  tool.on_before = [](const Operation&) { throw 1; };
+  x.reset();
+  y.reset();
+  tool.on_before = nullptr;
+  stream->synchronize();
 }
 
 TEST_CASE("tools: a tool that refuses the end of a capture loses the graph, and the stream works on") {
@@ -219,10 +239,16 @@ TEST_CASE("tools: what a tool does itself is shown to no tool") {
   const auto stream = device().create_stream(), other = device().create_stream();
   const auto x = device().allocate<int>(4);
   Recorder& tool = recorder();
-  tool.on_before = [&](const Operation&) { (void)other->record(); };
+  tool.on_before = [&](const Operation&) {
+    (void)other->record();
+    other->launch_host_function([] {});
+    other->add_callback([](weir::Stream&, std::error_code) {});
+  };
   stream->fill(x, 1);
   tool.on_before = nullptr;
   CHECK(tool.take().size() == 2);
+  other->synchronize();
+  CHECK(tool.functions.empty());
 }
 
 TEST_CASE("tools: order, captures and graphs") {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <future>
 #include <stdexcept>
@@ -167,6 +170,21 @@ void copes_with_a_lost_device(Device& device) {
   must(kept.host()[n - 1] == 3.0F, "what the host has is lost");
 }
 
+/// On HIP: the graph comes from a capture that HIP began by itself. Its launches are not ordered against the other stream.
+void race_of_a_graph_that_other_code_began(Device& device) {
+  void* const runtime = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW);
+  if (runtime == nullptr) throw std::runtime_error("there is no HIP");
+  const auto begin = reinterpret_cast<int (*)(void*, int)>(::dlsym(runtime, "hipStreamBeginCapture"));
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(n);
+  if (begin(a->share_native_handle(), 2) != 0) throw std::runtime_error("HIP does not capture");
+  a->fill(x, 1.0F);
+  const GraphExecPtr exec = a->end_capture()->instantiate();
+  exec->launch(a);
+  b->fill(x, 2.0F);
+  device.synchronize();
+}
+
 constexpr ToolProgram programs[] = {
     {"copes_with_a_lost_device", 0, copes_with_a_lost_device},
     {"many_streams_on_one_buffer", 1, many_streams_on_one_buffer},
@@ -178,6 +196,7 @@ constexpr ToolProgram programs[] = {
     {"is_killed_as_it_polls", 0, is_killed_as_it_polls},
     {"much_at_once", 0, much_at_once},
     {"a_late_wait", 0, a_late_wait},
+    {"race_of_a_graph_that_other_code_began", 1, race_of_a_graph_that_other_code_began},
 };
 
 }  // namespace

@@ -166,8 +166,9 @@ template <bool right>
 void columns(Device& device) {
   Scene s(device);
   const std::size_t pitch = 256, width = right ? 32 : 33;  // elements of 4 bytes, of which a row has 64
-  s.a->fill_2d(s.x.data(), pitch, 0, 4, width, 16);
-  s.b->fill_2d(s.x.data() + 32, pitch, 0, 4, 32, 16);
+  const PitchedSpan<float> all{.data = s.x.data(), .extent = {64, 16}, .row_pitch = pitch};
+  s.a->fill(all.box({}, {width, 16}), 0.0F);
+  s.b->fill(all.box({.x = 32}, {32, 16}), 0.0F);
 }
 
 template <bool right>

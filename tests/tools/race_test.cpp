@@ -91,6 +91,20 @@ TEST_CASE("race: a report says who, where and what would mend it") {
   CHECK(run_race("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
 }
 
+#ifdef WEIR_TEST_BRIDGE
+TEST_CASE("race: a graph is known whose capture other code began") {
+  const char* const folders = std::getenv("LD_LIBRARY_PATH");
+  const Outcome outcome =
+      weir::test::run(WEIR_TEST_PROGRAMS, {"race_of_a_graph_that_other_code_began"},
+                      {{"WEIR_BACKEND", "hip"},
+                       {"WEIR_HIP_RUNTIME", WEIR_TEST_BRIDGE},
+                       {"LD_LIBRARY_PATH", std::string(WEIR_TEST_CPU_CUDA) + ":" + (folders != nullptr ? folders : "")},
+                       {"WEIR_TOOLS", "race"}});
+  CHECK(outcome.complains("Stream::fill"));
+  CHECK(outcome.status != 0);
+}
+#endif
+
 TEST_CASE("race: what is forgotten is told" * doctest::skip(std::getenv("WEIR_TEST_BACKEND") != nullptr)) {
   const Run run = run_race("many_pieces");
   CHECK(run.outcome.status == 0);

@@ -91,7 +91,7 @@ template <bool right>
 void fills_rows_beyond_the_end(Device& device) {
   const StreamPtr stream = device.create_stream();
   auto x = device.allocate<unsigned>(n);
-  stream->fill_2d(x.data(), 256, 1, 4, 32, right ? n * 4 / 256 : n * 4 / 256 + 1);
+  stream->fill(PitchedSpan<unsigned>{x.data(), {32, right ? n * 4 / 256 : n * 4 / 256 + 1}, 256, 0}, 1U);
   stream->synchronize();
 }
 

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -196,6 +198,23 @@ void remain(Arguments& arguments) {
   remaining.event = remaining.stream->record();
 }
 
+// A driver that is opened once the reclaimer's thread is there.
+void reclaim_beside_later_driver(Arguments&) {
+  static std::atomic<bool> has_ended = false;
+  static std::atomic<int> late_calls = 0;
+  weir::support::reclaim([] { return true; });
+  std::atexit([] {
+    has_ended = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::printf("calls of a driver that has ended: %d\n", late_calls.load());
+  });
+  weir::Registry::instance().open("immediate");
+  weir::support::reclaim([] {
+    late_calls += has_ended ? 1 : 0;
+    return false;
+  });
+}
+
 // Each entry of Weir that a forked process could reach by what it has inherited.
 void use_inherited(Arguments&) {
   weir::Stream& stream = *remaining.stream;
@@ -221,6 +240,7 @@ const std::map<std::string, std::function<void(Arguments&)>> commands = {
     {"race", race},
     {"slow_and_quick", slow_and_quick},
     {"open_each_other", open_each_other},
+    {"reclaim_beside_later_driver", reclaim_beside_later_driver},
     {"remain", remain},
     {"use_inherited", use_inherited},
     {"change_folder",

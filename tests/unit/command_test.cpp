@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command.hpp"
+
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 
@@ -21,46 +19,14 @@ using nlohmann::json;
 using weir::test::Environment;
 using weir::test::Outcome;
 using weir::test::run;
+using weir::test::weir_command;
 
 namespace {
-
-Outcome weir_command(const std::vector<std::string>& arguments, Environment environment = {}) {
-  environment.try_emplace("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS);
-  return run(WEIR_TEST_COMMAND, arguments, environment);
-}
 
 json report(const std::vector<std::string>& arguments, const Environment& environment = {}) {
   std::vector<std::string> all = {"info", "--json"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return json::parse(weir_command(all, environment).output);
-}
-
-// The options --name in a text.
-std::set<std::string> options_in(std::string text) {
-  std::erase(text, '\\');  // a manual page writes \-
-  static const std::regex option("--[a-z][a-z-]*");
-  std::set<std::string> names;
-  for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) names.insert(at->str());
-  return names;
-}
-
-// The options of a command, or of the command line without one. Its list ends ahead of the exit status.
-std::set<std::string> options_of(const std::string& command) {
-  const std::string help =
-      weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")})
-          .output;
-  const std::size_t begin = command == "conformance" ? 0 : help.find("Options:");
-  // What other programs' options follow is theirs.
-  return options_in(help.substr(
-      begin, std::min({help.find("Exit status"), help.find("Other options"), help.find("Options of doctest")}) - begin));
-}
-
-const std::vector<std::string> commands = {"",         "info",  "doctor", "kernels",    "run",
-                                           "timeline", "shake", "bench",  "conformance"};
-
-std::string source(const std::string& file) {
-  std::ifstream in(WEIR_TEST_SOURCE "/" + file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // Of the backend of that name.
@@ -117,7 +83,7 @@ TEST_CASE("command: a usable backend with its devices, and every feature with a 
 
 TEST_CASE("command: a broken backend is part of the listing and does not end it") {
   const Environment environment = {{"WEIR_TEST_FACTORY", "exception"}, {"WEIR_BACKEND", "misfit,immediate"}};
-  const Outcome outcome = weir_command({"info"}, environment);
+  const Outcome outcome = weir_command({"info", "-v"}, environment);
   CHECK(outcome.status == 0);
   CHECK(outcome.says("driver failed"));
   CHECK(outcome.says("the factory tripped"));
@@ -132,6 +98,20 @@ TEST_CASE("command: a broken backend is part of the listing and does not end it"
   CHECK(backend(all, "immediate")["state"] == "usable");
   CHECK(backend(all, "nosuch")["state"] == "plugin_not_found");
   CHECK(backend(all, "nosuch")["reason"].get<std::string>().find("cuda, hip, host") != std::string::npos);
+}
+
+TEST_CASE("command: info is short, and with --verbose has every property and reason") {
+  const Environment environment = {{"WEIR_BACKEND", "immediate"}};
+  const Outcome brief = weir_command({"info"}, environment), all = weir_command({"info", "--verbose"}, environment);
+  CHECK(brief.status == 0);
+  CHECK(brief.count("\n") < 60);
+  CHECK(brief.says("  immediate:1  the calling thread"));
+  CHECK(brief.says("  absent    "));
+  CHECK(brief.says("graph_capture"));
+  CHECK_FALSE(brief.says("work is done at once and cannot be recorded"));
+  CHECK(brief.says("; weir doctor: what to do\n"));
+  CHECK(all.says("work is done at once and cannot be recorded"));
+  CHECK(all.count("\n") > 2 * brief.count("\n"));
 }
 
 TEST_CASE("command: the exit status tells whether what was asked for is usable") {
@@ -185,7 +165,8 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"nosuch"}, "there is no command 'nosuch'\n");
   says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
-  says({}, "a command is missing; the commands are info, doctor, kernels, run, timeline, bench, conformance, shake");
+  says({},
+       "a command is missing; the commands are info, doctor, kernels, cache, new, run, timeline, bench, conformance, shake");
   says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
@@ -360,74 +341,11 @@ TEST_CASE("command: bench becomes the benchmark of the backend that is chosen") 
   CHECK(absent.complains("there is no " + folder.path() + "/weir-bench-immediate: "));
 }
 
-TEST_CASE("command: the manual page and the completions know its commands and options, and no others") {
-  std::set<std::string> all;
-  for (const std::string& command : commands) {
-    CAPTURE(command);
-    const std::set<std::string> options = options_of(command);
-    CHECK(options.contains("--help"));
-    all.insert(options.begin(), options.end());
-
-    if (!std::ifstream("/bin/bash")) continue;
-    const Outcome completion = run(
-        "/bin/bash",
-        {"-c",
-         "source \"$0\"; COMP_WORDS=(weir $1 --); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
-         WEIR_TEST_SOURCE "/tools/weir/weir.bash", command});
-    CHECK(completion.errors == "");
-    CHECK(options_in(completion.output) == options);
-  }
-  for (const char* const file : {"tools/weir/weir.1", "tools/weir/_weir", "tools/weir/weir.bash"}) {
-    CAPTURE(file);
-    std::string text = source(file);
-    if (const std::size_t examples = text.find(".SH EXAMPLES"); examples != std::string::npos) text.resize(examples);
-    CHECK(options_in(text) == all);
-    for (const std::string& command : commands) CHECK(text.find(command) != std::string::npos);
-  }
-  const std::string listing = weir_command({"--help"}).output;
-  CHECK(weir::test::count("\n  ", listing.substr(listing.find("Subcommands:"),
-                                                 listing.find("Exit status") - listing.find("Subcommands:"))) ==
-        static_cast<int>(commands.size()) - 1);
-  // Every variable that the reference lists.
-  const std::string manual = source("tools/weir/weir.1"), reference = source("docs/environment.md");
-  static const std::regex variable("\\| `(WEIR_[A-Z_]+)` \\|");
-  int count = 0;
-  for (std::sregex_iterator at(reference.begin(), reference.end(), variable), end; at != end; ++at, ++count) {
-    CHECK_MESSAGE(manual.find((*at)[1].str()) != std::string::npos, "not in the manual: " << (*at)[1].str());
-  }
-  CHECK(count > 10);
-}
-
-TEST_CASE("command: completion in bash offers values, programs and files") {
-  if (!std::ifstream("/bin/bash")) {
-    MESSAGE("there is no /bin/bash: skipped");
-    return;
-  }
-  const auto offers = [](const std::string& words) {
-    return run("/bin/bash", {"-c",
-                             "source \"$0\"; COMP_WORDS=(weir " + words +
-                                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
-                             WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
-        .output;
-  };
-  CHECK(offers("''") == "--help --version info doctor kernels run timeline shake bench conformance\n");
-  CHECK(offers("bench --backend = c") == "cuda\n");
-  CHECK(offers("conformance --require h") == "hip host\n");
-  CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);
-  CHECK(offers("kernels i") == "inspect\n");
-  CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
-  CHECK(offers("d") == "doctor\n");
-  CHECK(offers("info --backend h") == "hip host\n");
-  CHECK(offers("run --backend = c") == "cuda\n");
-  CHECK(offers("run --log =") == "error warn info debug\n");
-  CHECK(offers("run -- bash").find("bash") != std::string::npos);
-  CHECK(offers("run -- cat /bin/bas").find("/bin/bash") != std::string::npos);
-}
-
 TEST_CASE("command: version and help") {
   const Outcome version = weir_command({"--version"});
   CHECK(version.status == 0);
-  CHECK(version.output == "weir " + std::string(weir::version()) + "\n");
+  const std::string is = "weir " + std::string(weir::version());
+  CHECK_MESSAGE((version.output == is + "\n" || version.output.starts_with(is + " (commit ")), version.output);
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"}, {"info", "--help"}}) {
     const Outcome help = weir_command(arguments);
     CHECK(help.status == 0);
@@ -474,6 +392,12 @@ TEST_CASE("command: an output that cannot be written is not a success") {
     CHECK(outcome.status == 3);
     CHECK(outcome.complains("writing the output"));
   }
+  const Outcome suite = run("/bin/sh", {"-c", "\"$0\" conformance --list > /dev/full", WEIR_TEST_COMMAND});
+  CHECK(suite.status == 1);
+  CHECK(suite.complains("the output could not be written"));
+  const Outcome kernels = run("/bin/sh", {"-c", "\"$0\" --help > /dev/full", WEIR_TEST_KERNEL_TOOL});
+  CHECK(kernels.status == 1);
+  CHECK(kernels.complains("writing the output"));
 }
 
 TEST_CASE("command: a path that is not absolute is flagged, also where nothing has read it yet") {

@@ -63,6 +63,44 @@ TEST_CASE("dlpack: a shape of another size, another type and strides are refused
   CHECK(weir::dlpack::span_of<float>(tensor).data() == buffer.data() + 1);
   strides = {1, 2};
   CHECK(refusal_code([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
+  tensor.strides = nullptr;
+  tensor.byte_offset = 2;
+  CHECK(refusal_code([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
+  managed->deleter(managed);
+}
+
+TEST_CASE("dlpack: truth values have a type of their own, and long double has none") {
+  constexpr int kdlbool = 6;
+  const Buffer<bool> flags = weir::device("host:0").allocate<bool>(2);
+  DLManagedTensor* const managed = weir::dlpack::to_tensor(flags, std::array<std::int64_t, 1>{2});
+  CHECK(managed->dl_tensor.dtype.code == kdlbool);
+  CHECK(managed->dl_tensor.dtype.bits == 8);
+  CHECK(weir::dlpack::span_of<bool>(managed->dl_tensor).size() == 2);
+  CHECK(refusal_code([&] { (void)weir::dlpack::span_of<std::uint8_t>(managed->dl_tensor); }) == Errc::invalid_argument);
+  managed->deleter(managed);
+  CHECK(weir::dlpack::data_type<long double>.bits == 0);
+}
+
+TEST_CASE("dlpack: no shape stands for a number of elements that it does not have") {
+  const Buffer<float> none;
+  const auto refuse = [&](const std::array<std::int64_t, 2>& shape) {
+    return refusal_code([&] { weir::dlpack::to_tensor(none, shape); });
+  };
+  CHECK(refuse({-1, 0}) == Errc::length_mismatch);
+  CHECK(refuse({std::int64_t{1} << 32, std::int64_t{1} << 32}) == Errc::length_mismatch);
+  DLManagedTensor* const managed = weir::dlpack::to_tensor(none, std::array<std::int64_t, 2>{0, 3});
+  DLTensor tensor = managed->dl_tensor;
+  std::array<std::int64_t, 2> strides = {6, 2};  // no element is anywhere
+  tensor.strides = strides.data();
+  CHECK(weir::dlpack::span_of<float>(tensor).empty());
+  tensor.strides = nullptr;
+  float data[1] = {};
+  tensor.data = data;
+  for (std::array<std::int64_t, 2> shape :
+       {std::array<std::int64_t, 2>{-1, 3}, {std::int64_t{1} << 32, std::int64_t{1} << 32}}) {
+    tensor.shape = shape.data();
+    CHECK(refusal_code([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
+  }
   managed->deleter(managed);
 }
 #endif

@@ -30,6 +30,10 @@ TEST_CASE("exit: objects may outlive main, and be used there") {
   CHECK(outcome.errors.empty());
 }
 
+TEST_CASE("exit: the reclaimer calls no driver that has ended, whichever was there first") {
+  CHECK(run_child({"reclaim_beside_later_driver"}).says("calls of a driver that has ended: 0\n"));
+}
+
 #if WEIR_TEST_HAS_HOST
 TEST_CASE("exit: likewise on the host backend, whose threads end with the process") {
   for (int i = 0; i < 20; ++i) {

@@ -46,6 +46,7 @@ TEST_CASE("kernel names: a symbol's name in the source") {
 TEST_CASE("kernel names: which parameters are floating-point numbers, by a symbol") {
   CHECK(text_of(kinds_of("_Z4blurIfLi3EEvPKT_PS0_S0_"), 3) == "iif");
   CHECK(text_of(kinds_of("_Z1kidjmcbPvPFvfE6float4d"), 10) == "ifiiiii??f");
+  CHECK(text_of(kinds_of("_Z1kPN12_GLOBAL__N_14PairES0_f"), 3) == "i?f");
   CHECK(text_of(kinds_of("_Z1kv"), 1) == "?");
   CHECK(text_of(kinds_of("k"), 1) == "?");
 }
@@ -54,6 +55,7 @@ TEST_CASE("kernel names: which parameters are pointers to const") {
   CHECK(kinds_of("_Z4blurIfLi3EEvPKT_PS0_S0_").constant == 0b001);
   CHECK(kinds_of("_Z1kPKfPfPKPKf").constant == 0b001);
   CHECK(kinds_of("_Z1kPKPKfPK4PairPKS3_").constant == 0b110);
+  CHECK(kinds_of("_Z1kPN12_GLOBAL__N_14PairEPKS0_").constant == 0b10);
   CHECK(kinds_of("k").constant == 0);
 }
 

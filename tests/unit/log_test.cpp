@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "subprocess.hpp"
+#include "weir/log.hpp"
+#include "weir/plugin/support.hpp"
 
 using weir::test::run_child;
 
@@ -23,7 +25,7 @@ TEST_CASE("log: WEIR_LOG sets the level") {
 }
 
 TEST_CASE("log: an unknown level is an error of the registry, and no warning is lost") {
-  for (const std::string level : {"", "loud", "WARN", "warn,info", "2"}) {
+  for (const std::string level : {"", "loud", "WARN", "warn,info", "2", "=info", "cuda=loud", "info,", "cuda:debug"}) {
     CAPTURE(level);
     const auto outcome = run_child({"log", "x", "open", "immediate"}, {{"WEIR_LOG", level}});
     CHECK(outcome.complains("weir warn: x\n"));
@@ -48,4 +50,44 @@ TEST_CASE("log: debug tells each file that was tried") {
   const auto outcome = run_child({"open", "immediate"}, {{"WEIR_LOG", "debug"}});
   CHECK(outcome.complains(WEIR_TEST_PLUGINS "/libweir_immediate.so: opened"));
   CHECK(outcome.complains("backend immediate: usable"));
+}
+
+TEST_CASE("log: a sink gets each line with its level and part, in place of standard error") {
+  using weir::LogLevel;
+  std::vector<std::string> lines;
+  weir::set_log_sink([&](const weir::LogRecord& record) {
+    lines.push_back(std::string(to_string(record.level)).append("|").append(record.part).append("|").append(record.message));
+  });
+  weir::support::log(LogLevel::warn, "one\n", "two");
+  weir::support::log(LogLevel::debug, "nobody asked");
+  weir::set_log_level(LogLevel::debug, "weir");  // code that is no library of Weir's: this test
+  weir::support::log(LogLevel::debug, "three");
+  weir::set_log_level(LogLevel::error, "weir");
+  weir::support::log(LogLevel::warn, "nor this");
+  weir::set_log_level(LogLevel::warn, "weir");
+  weir::set_log_sink({});
+  CHECK(lines == std::vector<std::string>{"warn|weir|one two", "debug|weir|three"});
+}
+
+TEST_CASE("log: a level for one part leaves the others alone") {
+  // The registry's own lines are of the part "core".
+  const auto core = run_child({"log", "x", "open", "immediate"}, {{"WEIR_LOG", "error,core=debug"}});
+  CHECK(core.complains("weir debug: "));
+  CHECK_FALSE(core.complains("weir warn: x\n"));
+  const auto other = run_child({"log", "x", "open", "immediate"}, {{"WEIR_LOG", "core=error,weir=info"}});
+  CHECK(other.errors == "weir error: x\nweir warn: x\nweir info: x\n");
+}
+
+TEST_CASE("log: a sink that throws loses no line, and one that calls back is refused") {
+  bool refused = false;
+  weir::set_log_sink([&](const weir::LogRecord&) {
+    try {
+      weir::set_log_sink({});
+    } catch (const weir::Error& error) {
+      refused = error.errc() == weir::Errc::invalid_argument;
+    }
+  });
+  weir::support::log(weir::LogLevel::error, "x");
+  weir::set_log_sink({});
+  CHECK(refused);
 }

@@ -4,18 +4,23 @@
 
 #include <vector>
 
+#include "weir/communicator.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
 using Typed = weir::TypedKernel<void(int, float, const float*, int*)>;
 
 void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Buffer<int>& buffer, const Typed& typed,
-             const weir::Buffer<float>& floats, [[maybe_unused]] std::size_t size) {
+             const weir::Buffer<float>& floats, [[maybe_unused]] std::size_t size,
+             [[maybe_unused]] weir::Communicator& communicator) {
 #if WEIR_TEST_CASE == 0
   stream.fill(buffer, 1);  // does compile, so that the others fail for no other reason
   stream.copy(buffer, weir::Span<int>(buffer));
   stream.launch(kernel, {4, 256}, buffer);
   stream.launch(typed, {4, 256}, 5, 2.0, floats, buffer);
+  enum Color { red };
+  stream.launch(typed, {4, 256}, red, 2.0, floats, buffer);
+  communicator.all_reduce(buffer, buffer.span(), weir::Reduction::sum, stream);
 #elif WEIR_TEST_CASE == 1
   stream.fill(std::vector<int>(3), 1);
 #elif WEIR_TEST_CASE == 2
@@ -57,5 +62,20 @@ void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Bu
   stream.device().allocate<int>(3);
 #elif WEIR_TEST_CASE == 19
   kernel->module()->kernel("k");
+#elif WEIR_TEST_CASE == 20
+  communicator.all_reduce(std::vector<int>(3), buffer, weir::Reduction::sum, stream);
+#elif WEIR_TEST_CASE == 21
+  communicator.broadcast(std::vector<int>(3), 0, stream);
+#elif WEIR_TEST_CASE == 22
+  enum Sign : int { minus = -1 };
+  stream.launch(weir::TypedKernel<void(unsigned)>(kernel), {4, 256}, minus);
+#elif WEIR_TEST_CASE == 23
+  stream.copy(weir::PitchedSpan<const int>{buffer.data(), {5}}, weir::pitched(buffer, {5}));
+#elif WEIR_TEST_CASE == 24
+  stream.fill(weir::PitchedSpan<double>{nullptr, {5}}, 1.0);
+#elif WEIR_TEST_CASE == 25
+  stream.copy(weir::pitched(std::vector<int>(5), {5}), weir::pitched(buffer, {5}));
+#elif WEIR_TEST_CASE == 26
+  stream.try_synchronize();
 #endif
 }

@@ -139,7 +139,7 @@ class Faults final : public Tool {
     }
   }
 
-  // Where a wait fails the work is over all the same, or the program would free memory that is still in use.
+  // The work must be over even if the wait fails, or the program would free memory that is still in use.
   static void wait(const Operation& operation) noexcept {
     try {
       if (operation.event != nullptr) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t greatest_code = 2000;  // of CUDA's and HIP's numbers, the greatest is below it
 
-[[noreturn]] void refuse(std::string_view part, const std::string& detail) {
+[[noreturn]] void bad_plan(std::string_view part, const std::string& detail) {
   throw Error(Errc::invalid_environment, fmt::format("reading WEIR_FAULTS, '{}'", part), "", detail);
 }
 
@@ -81,7 +81,7 @@ bool is_function(std::string_view name) {
 template <class Names>
 void check_function(std::string_view part, std::string_view name, std::string_view backend, const Names& functions) {
   if (std::find(std::begin(functions), std::end(functions), name) != std::end(functions)) return;
-  refuse(part, fmt::format("the backend {} calls no function '{}'; {}", backend, name,
+  bad_plan(part, fmt::format("the backend {} calls no function '{}'; {}", backend, name,
                            did_you_mean(name, functions, "WEIR_FAULTS=count lists those that a program calls")));
 }
 
@@ -102,7 +102,7 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
     const std::string_view full = name == "alloc" ? "allocate" : name == "launch" ? "kernel" : name;
     const auto found = std::find(operations().begin(), operations().end(), full);
     if (found == operations().end()) {
-      refuse(part, fmt::format(
+      bad_plan(part, fmt::format(
                        "'{}' is neither an operation of Weir's nor a driver's function (cu…, hip…); {}", name,
                        did_you_mean(name, operations(),
                                     fmt::format("operations are {}; 'any' is any of them, and 'driver' any call of a driver",
@@ -114,9 +114,10 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
 
 void read_when(std::string_view part, std::string_view when, Rule& rule) {
   const auto wrong = [&] {
-    refuse(part, fmt::format("'{}' does not say when: 3 is the third time, 3- the third and all after it, 3-5 the third to "
-                             "the fifth, 10% each time with that chance",
-                             when));
+    bad_plan(part,
+             fmt::format("'{}' does not say when: 3 is the third time, 3- the third and all after it, 3-5 the third to "
+                         "the fifth, 10% each time with that chance",
+                         when));
   };
   if (when.ends_with('%')) {
     const std::optional<double> percent = number<double>(when.substr(0, when.size() - 1));
@@ -147,7 +148,7 @@ std::chrono::nanoseconds read_time(std::string_view part, std::string_view text)
       return std::chrono::nanoseconds(std::llround(*count * nanoseconds));
     }
   }
-  refuse(part, fmt::format("'{}' is no time of at most an hour; write it as 200us, 5ms or 1.5s", text));
+  bad_plan(part, fmt::format("'{}' is no time of at most an hour; write it as 200us, 5ms or 1.5s", text));
 }
 
 void read_outcome(std::string_view part, std::string_view outcome, Rule& rule) {
@@ -160,19 +161,19 @@ void read_outcome(std::string_view part, std::string_view outcome, Rule& rule) {
   }
   rule.sticky = rest == "sticky";
   if (!rest.empty() && !rule.sticky) {
-    refuse(part, fmt::format("'{}' follows the failure; only 'sticky' may", rest));
+    bad_plan(part, fmt::format("'{}' follows the failure; only 'sticky' may", rest));
   }
-  if (word.empty()) refuse(part, "it does not say what comes of it; write '=' and a failure, or 'delay' and a time");
+  if (word.empty()) bad_plan(part, "it does not say what comes of it; write '=' and a failure, or 'delay' and a time");
   if (rule.is_of_driver()) {
     rule.native = word;
     return;
   }
   if (rule.subject == Subject::operation && rule.kind == OperationKind::free) {
-    refuse(part, "a free cannot fail, it can be delayed; a driver's function that frees can fail, as cuMemFree");
+    bad_plan(part, "a free cannot fail, it can be delayed; a driver's function that frees can fail, as cuMemFree");
   }
   const auto found = std::find(codes().begin(), codes().end(), word);
   if (found == codes().end()) {
-    refuse(part, fmt::format("'{}' is no code of weir::Errc, with which operations fail; {}", word,
+    bad_plan(part, fmt::format("'{}' is no code of weir::Errc, with which operations fail; {}", word,
                              did_you_mean(word, codes(), "out_of_memory, device_fault and backend_failure are some")));
   }
   rule.errc = static_cast<Errc>(found - codes().begin() + 1);
@@ -184,7 +185,7 @@ Rule read_rule(std::string_view part) {
   std::string_view rest = part;
   std::string_view subject = take(rest, '=');
   if (part.find('=') == std::string_view::npos) {
-    refuse(part, "it has no '='; a part is WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', 'seed=7', or 'count'");
+    bad_plan(part, "it has no '='; a part is WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', 'seed=7', or 'count'");
   }
   const bool says_when = subject.find(':') != std::string_view::npos;
   const std::string_view name = take(subject, ':');
@@ -218,14 +219,14 @@ Plan parse(std::string_view text) {
       plan.counts = true;
     } else if (part.starts_with("seed=")) {
       const auto seed = number<std::uint64_t>(part.substr(5));
-      if (!seed) refuse(part, "a seed is a whole number");
+      if (!seed) bad_plan(part, "a seed is a whole number");
       plan.seed = *seed;
     } else {
       plan.rules.push_back(read_rule(part));
     }
   }
   if (plan.rules.empty() && !plan.counts) {
-    refuse(
+    bad_plan(
         text,
         "it names nothing that shall fail; unset it, or write WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', or 'count'");
   }
@@ -242,7 +243,7 @@ int native_code(const Rule& rule, const Driver& driver) {
     if (names.back() == rule.native) return code;
   }
   std::erase(names, "");
-  refuse(rule.text, fmt::format("'{}' is no error of the driver of backend {}; {}", rule.native, driver.backend,
+  bad_plan(rule.text, fmt::format("'{}' is no error of the driver of backend {}; {}", rule.native, driver.backend,
                                 did_you_mean(rule.native, names, "write its name as the driver does, or its number")));
 }
 

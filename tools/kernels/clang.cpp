@@ -41,15 +41,15 @@ constexpr std::string_view keywords = R"(
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __grid_constant__
-// It speaks of what one thread does. Clang takes it to say, too, that nothing comes there at a barrier.
+// It is about one thread. Clang would also conclude that nothing changes at a barrier.
 #define __restrict__
 #define __restrict
 #define WEIR_DEVICE __attribute__((device))
 #define weir_constexpr __attribute__((host, device))
 )";
 
-// `template __global__ void blur<3>(float*);` becomes a pointer to that instance, which makes it, too. Clang refuses
-// instances of kernels where functions are device code by default.
+// `template __global__ void blur<3>(float*);` becomes a pointer to that instance, which also instantiates it. Clang refuses
+// the former where functions are device code by default.
 std::string without_instances(const std::string& unit) {
   static const std::regex instance(R"(\btemplate\s+__global__\s+void\s+([\w:\s]+<[^;()]*>)\s*\(([^;]*)\)\s*;)");
   std::string text;
@@ -77,7 +77,7 @@ class ClangCompilation {
     host::write_kernel_headers(file("headers"));
   }
 
-  std::vector<std::byte> run() {
+  std::vector<std::byte> make_image() {
     write("unit.cu", unit());
     std::vector<std::string> preprocess = flags(false);
     const auto add = [&](std::initializer_list<std::string> more) { preprocess.insert(preprocess.end(), more); };
@@ -255,7 +255,7 @@ class ClangCompilation {
 }  // namespace
 
 std::vector<std::byte> compile_with_clang(const Request& request, const std::string& clang, std::string& log) {
-  return ClangCompilation(request, clang, log).run();
+  return ClangCompilation(request, clang, log).make_image();
 }
 
 }  // namespace weir::kernel_tool

@@ -2,12 +2,12 @@
 #include "compile.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
 
+#include "backends/host/compile/temporary_folder.hpp"
 #include "clang.hpp"
 #include "weir/error.hpp"
 #include "weir/registry.hpp"
@@ -16,23 +16,6 @@ namespace weir::kernel_tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A file that is gone at the end of the scope.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    const int descriptor = ::mkstemp(path_.data());
-    if (descriptor < 0) throw std::system_error(errno, std::generic_category(), path_);
-    ::close(descriptor);
-  }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_ = (fs::temp_directory_path() / "weir-kernels-XXXXXX").string();
-};
 
 // The command of nvcc, or of hipcc or Clang, that compiles `source` and writes the image to `output`.
 std::vector<std::string> command(const Request& request, const std::string& source, const std::string& output) {
@@ -63,18 +46,19 @@ std::vector<std::string> command(const Request& request, const std::string& sour
 }
 
 std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
-  const TemporaryFile output, instances;
+  const host::TemporaryFolder folder;
+  const std::string output = folder.path() + "/image";
   std::string source = fs::absolute(request.source).string();
   if (!request.options.kernels.empty()) {
-    source = instances.path();
+    source = folder.path() + "/instances";
     std::ofstream(source) << "#include \"" << fs::absolute(request.source).string() << "\"\n"
                           << addresses_of(request.options.kernels);
   }
-  const std::vector<std::string> words = command(request, source, output.path());
+  const std::vector<std::string> words = command(request, source, output);
   const host::ChildOutcome outcome = call_compiler(words, request.architecture);
   if (outcome.status != 0) fail_to_compile(words, request.architecture, outcome.output);
   log = outcome.output;
-  return read_image(output.path());
+  return read_image(output);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
     }
     const auto place = place_of(line.substr(before.size()));
     if (!place) {
-      if (line.starts_with("./")) line.remove_prefix(2);  // GCC's "./gravity.cuh: In function …", which is no place
+      if (line.starts_with("./")) line.remove_prefix(2);  // GCC's "./gravity.cuh: In function …", without a line
       all.append(line).append("\n");
       continue;
     }

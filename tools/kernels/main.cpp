@@ -204,7 +204,7 @@ std::vector<std::byte> make_bundle(const Arguments& arguments, const std::vector
   return writer.bundle();
 }
 
-int run(int argc, char** argv) {
+int make_output(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   const std::vector<Header> headers = find_headers(arguments.request.source, arguments.request.include_folders);
   try {
@@ -230,11 +230,15 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help") return std::fputs(usage, stdout) < 0;
-    if (std::string_view(argv[i]) == "--version") return std::printf("weir-kernels %s\n", weir::version()) < 0;
+    const std::string_view word = argv[i];
+    if (word != "--help" && word != "--version") continue;
+    std::fputs(word == "--help" ? usage : fmt::format("weir-kernels {}\n", weir::version()).c_str(), stdout);
+    if (std::fflush(stdout) == 0) return 0;
+    std::perror("weir-kernels: writing the output");
+    return 1;
   }
   try {
-    return run(argc, argv);
+    return make_output(argc, argv);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "weir-kernels: %s; weir-kernels --help tells what there is\n", error.what());
     return 2;

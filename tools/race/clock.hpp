@@ -8,10 +8,8 @@
 #include <memory>
 #include <vector>
 
-/// What comes before what, as vector clocks.
+/// Which operations happen before which, as vector clocks.
 namespace weir::race {
-
-struct ValueWait;
 
 /// A point of a lane: a stream's, or the host's, which is lane 0. The operations of a lane are numbered from 1.
 struct Point {
@@ -20,8 +18,15 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
-/// All that is known to come before an operation: of each lane the operations up to a number, and what comes before the
-/// writes that open waits for values will be ended by.
+class Clock;
+
+/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known.
+struct ValueWait {
+  std::unique_ptr<Clock> before;
+};
+
+/// What is known to happen before an operation: for each lane its operations up to a number, and waits for values, each of
+/// which adds the clock of the write that ends it.
 class Clock {
  public:
   std::uint64_t at(std::uint32_t lane) const noexcept { return lane < numbers_.size() ? numbers_[lane] : 0; }
@@ -30,21 +35,78 @@ class Clock {
     if (lane >= numbers_.size()) numbers_.resize(lane + 1);
     return {lane, ++numbers_[lane]};
   }
-  void join(const Clock& other);
-  /// Takes in what comes before those waits whose writes are known by now.
-  void settle();
-  /// Without what depends on waits.
-  void join_numbers(const Clock& other);
+  void join(const Clock& other) {
+    if (&other == this) return;
+    join_numbers(other);
+    std::vector<std::shared_ptr<ValueWait>> open, all;
+    for (const auto& wait : other.waits_) {
+      if (wait->before) {
+        wait->before->settle();
+        join(*wait->before);
+      } else {
+        open.push_back(wait);
+      }
+    }
+    if (open.empty()) return;
+    std::set_union(waits_.begin(), waits_.end(), open.begin(), open.end(), std::back_inserter(all));
+    waits_ = std::move(all);
+  }
+  /// Joins the clocks of the waits whose writes are known by now.
+  void settle() {
+    for (std::size_t i = 0; i < waits_.size();) {
+      if (!waits_[i]->before) {
+        ++i;
+        continue;
+      }
+      const std::shared_ptr<ValueWait> ended = waits_[i];
+      waits_.erase(waits_.begin() + static_cast<std::ptrdiff_t>(i));
+      ended->before->settle();
+      join(*ended->before);
+    }
+  }
+  /// Joins the numbers alone, not the waits.
+  void join_numbers(const Clock& other) {
+    if (other.numbers_.size() > numbers_.size()) numbers_.resize(other.numbers_.size());
+    for (std::size_t i = 0; i < other.numbers_.size(); ++i) numbers_[i] = std::max(numbers_[i], other.numbers_[i]);
+  }
   void add(std::shared_ptr<ValueWait> wait) {
     const auto at = std::lower_bound(waits_.begin(), waits_.end(), wait);
     if (at == waits_.end() || *at != wait) waits_.insert(at, std::move(wait));
   }
-  /// Whether that point comes before, as far as is known. Sets `open` if an open wait may yet make it so.
-  bool covers(const Point& point, bool& open) const;
-  /// Whether what comes before depends on waits whose writes are not known yet.
-  bool is_open() const;
-  /// The waits that are open. Called when the host knows that all that comes before is done.
-  std::vector<std::shared_ptr<ValueWait>> open_waits() const;
+  /// Whether that point happens before, as far as is known. Sets `open` if an open wait may still order it.
+  bool covers(const Point& point, bool& open) const {
+    if (point.number <= at(point.lane)) return true;
+    for (const auto& wait : waits_) {
+      if (!wait->before) {
+        open = true;
+        continue;
+      }
+      wait->before->settle();  // else streams that wait for each other in turn make paths multiply
+      if (wait->before->covers(point, open)) return true;
+    }
+    return false;
+  }
+  /// Whether it depends on waits whose writes are not known yet.
+  bool is_open() const {
+    return std::any_of(waits_.begin(), waits_.end(), [](const auto& wait) {
+      if (!wait->before) return true;
+      wait->before->settle();
+      return wait->before->is_open();
+    });
+  }
+  /// The open waits, those of joined clocks included.
+  std::vector<std::shared_ptr<ValueWait>> open_waits() const {
+    std::vector<std::shared_ptr<ValueWait>> result;
+    for (const auto& wait : waits_) {
+      if (!wait->before) {
+        result.push_back(wait);
+      } else {
+        wait->before->settle();
+        for (auto& inner : wait->before->open_waits()) result.push_back(std::move(inner));
+      }
+    }
+    return result;
+  }
 
  private:
   friend Clock common(Clock a, Clock b);
@@ -53,48 +115,8 @@ class Clock {
   std::vector<std::shared_ptr<ValueWait>> waits_;  // in order of addresses
 };
 
-/// A stream's wait for a value. Once the write that ends it is known, so is what comes before that.
-struct ValueWait {
-  std::unique_ptr<Clock> before;
-};
-
-inline void Clock::join_numbers(const Clock& other) {
-  if (other.numbers_.size() > numbers_.size()) numbers_.resize(other.numbers_.size());
-  for (std::size_t i = 0; i < other.numbers_.size(); ++i) numbers_[i] = std::max(numbers_[i], other.numbers_[i]);
-}
-
-inline void Clock::join(const Clock& other) {
-  if (&other == this) return;
-  join_numbers(other);
-  std::vector<std::shared_ptr<ValueWait>> open, all;
-  for (const auto& wait : other.waits_) {
-    if (wait->before) {
-      wait->before->settle();
-      join(*wait->before);
-    } else {
-      open.push_back(wait);
-    }
-  }
-  if (open.empty()) return;
-  std::set_union(waits_.begin(), waits_.end(), open.begin(), open.end(), std::back_inserter(all));
-  waits_ = std::move(all);
-}
-
-inline void Clock::settle() {
-  for (std::size_t i = 0; i < waits_.size();) {
-    if (!waits_[i]->before) {
-      ++i;
-      continue;
-    }
-    const std::shared_ptr<ValueWait> ended = waits_[i];
-    waits_.erase(waits_.begin() + static_cast<std::ptrdiff_t>(i));
-    ended->before->settle();
-    join(*ended->before);
-  }
-}
-
-/// What comes before two points of which either may be the one that counts. Where a wait is open it is not known: then the
-/// result has a wait that nothing ends.
+/// What comes before both of two points, of which only one counts, and it is not known which. If a wait is open in either,
+/// the result has a wait that never ends.
 inline Clock common(Clock a, Clock b) {
   a.settle();
   b.settle();
@@ -103,40 +125,6 @@ inline Clock common(Clock a, Clock b) {
   result.numbers_.resize(std::min(a.numbers_.size(), b.numbers_.size()));
   for (std::size_t i = 0; i < result.numbers_.size(); ++i) result.numbers_[i] = std::min(a.numbers_[i], b.numbers_[i]);
   if (open) result.add(std::make_shared<ValueWait>());
-  return result;
-}
-
-inline bool Clock::covers(const Point& point, bool& open) const {
-  if (point.number <= at(point.lane)) return true;
-  for (const auto& wait : waits_) {
-    if (!wait->before) {
-      open = true;
-      continue;
-    }
-    wait->before->settle();  // else the ways through streams that wait for each other in turn would multiply
-    if (wait->before->covers(point, open)) return true;
-  }
-  return false;
-}
-
-inline bool Clock::is_open() const {
-  return std::any_of(waits_.begin(), waits_.end(), [](const auto& wait) {
-    if (!wait->before) return true;
-    wait->before->settle();
-    return wait->before->is_open();
-  });
-}
-
-inline std::vector<std::shared_ptr<ValueWait>> Clock::open_waits() const {
-  std::vector<std::shared_ptr<ValueWait>> result;
-  for (const auto& wait : waits_) {
-    if (!wait->before) {
-      result.push_back(wait);
-    } else {
-      wait->before->settle();
-      for (auto& inner : wait->before->open_waits()) result.push_back(std::move(inner));
-    }
-  }
   return result;
 }
 

@@ -9,10 +9,10 @@
 namespace weir::race {
 namespace {
 
-/// Whether rows of `a` meet the piece [begin, end).
-bool rows_meet(const Region& a, std::uintptr_t begin, std::uintptr_t end) noexcept {
+/// Whether rows of `a` overlap [begin, end).
+bool rows_overlap(const Region& a, std::uintptr_t begin, std::uintptr_t end) noexcept {
   if (end <= a.begin || begin >= a.end()) return false;
-  if (a.is_one_piece()) return true;
+  if (a.is_contiguous()) return true;
   // The last row that begins before the end, unless it ends too early.
   const std::size_t row = std::min<std::size_t>((end - 1 - a.begin) / a.pitch, a.rows - 1);
   return a.begin + row * a.pitch + a.width > begin;
@@ -33,41 +33,22 @@ bool Region::overlaps(const Region& other) const noexcept {
   const Region& more = rows <= other.rows ? other : *this;
   for (std::size_t row = 0; row < fewer.rows; ++row) {
     const std::uintptr_t first = fewer.begin + row * fewer.pitch;
-    if (rows_meet(more, first, first + fewer.width)) return true;
+    if (rows_overlap(more, first, first + fewer.width)) return true;
   }
   return false;
 }
 
 bool Region::contains(const Region& other) const noexcept {
-  if (is_one_piece()) return begin <= other.begin && end() >= other.end();
+  if (is_contiguous()) return begin <= other.begin && end() >= other.end();
   return begin == other.begin && width >= other.width && pitch == other.pitch && rows >= other.rows;
-}
-
-Block& Memory::add(std::uintptr_t begin, std::size_t bytes, StepPtr made) {
-  const std::uintptr_t end = begin + bytes;
-  auto next = blocks_.lower_bound(begin);
-  if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
-  while (next != blocks_.end() && next->second.begin < end) next = blocks_.erase(next);
-  Block& block = blocks_[begin];
-  block = {begin, end, std::move(made), nullptr, {}, {}};
-  return block;
-}
-
-void Memory::remove(std::uintptr_t begin) { blocks_.erase(begin); }
-
-Block* Memory::find(std::uintptr_t address) {
-  auto next = blocks_.upper_bound(address);
-  if (next == blocks_.begin()) return nullptr;
-  Block& block = std::prev(next)->second;
-  return address < block.end ? &block : nullptr;
 }
 
 namespace {
 
-// Of what one place does in a loop, the first ones tell enough.
+// Of one place in a loop, the first few accesses are enough.
 constexpr int most_with_heirs = 4;
 
-/// A wait that is open for what `clock` comes before, and is not for `before`; or null.
+/// A wait that is open in `clock`, and not in the clock of `before`; or null.
 std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock) {
   auto now = clock.open_waits();
   if (now.empty()) return nullptr;
@@ -79,7 +60,7 @@ std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock
   return since.empty() ? nullptr : since.front();
 }
 
-/// Whether all that races with `before` from now on races with `access`, too.
+/// Whether whatever races with `before` from now on also races with `access`.
 bool stands_for(const Access& access, const Access& before, const Clock& clock) {
   bool open = false;
   return access.region.contains(before.region) && (access.writes || !before.writes) &&
@@ -93,7 +74,7 @@ bool add_access(Block& block, Access access, const Clock& clock, const Clock& ho
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> with_heirs;  // of each place and lane
   std::erase_if(block.accesses, [&](Access& before) {
     if (!before.heir && !stands_for(access, before, clock)) return false;
-    // Behind a wait that opened between the two, the later one may come after what the earlier one races with.
+    // If a wait opened between the two, the later access may be ordered behind what the earlier one races with.
     if (!before.heir || before.until->before) before.until = opened_since(before, before.heir ? *before.heir : clock);
     if (!before.until) return true;
     if (!before.heir) before.heir = access.clock;

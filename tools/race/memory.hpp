@@ -3,30 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tools/model/memory_map.hpp"
+#include "tools/model/step.hpp"
 #include "tools/race/clock.hpp"
-#include "tools/race/stack.hpp"
 #include "weir/access.hpp"
 
-/// Who touched which memory when.
+/// Blocks of memory, and the accesses to them.
 namespace weir::race {
 
-/// One operation of the program, for reports.
-struct Step {
-  std::uint64_t operation = 0;
-  std::string what;    ///< "kernel 'scale'", "Stream::copy"
-  std::string where;   ///< "host:0 stream 0x55…", or "the host"
-  std::string device;  ///< "host:0"
-  std::string tag;     ///< the `Range` that it is in
-  std::uint64_t thread = 0;
-  Stack stack;
-  std::uint32_t place = 0;  ///< the number of the stack: steps with equal stacks have the same
-};
-using StepPtr = std::shared_ptr<const Step>;
+using model::StepPtr;
 
 /// Rows of bytes.
 struct Region {
@@ -35,7 +24,7 @@ struct Region {
 
   explicit Region(const MemoryAccess& access) noexcept;
   std::uintptr_t end() const noexcept { return begin + (rows - 1) * pitch + width; }
-  bool is_one_piece() const noexcept { return rows == 1; }
+  bool is_contiguous() const noexcept { return rows == 1; }
   bool overlaps(const Region& other) const noexcept;
   /// Whether it contains all of `other`. May be false where it does.
   bool contains(const Region& other) const noexcept;
@@ -53,47 +42,42 @@ struct Access {
   bool reads = false, writes = false;
   Point point;
   StepPtr step;
-  std::shared_ptr<const Clock> clock = {};  ///< what comes before it; null if nothing is told later
-  StepPtr launch = {};                      ///< of a node of a graph: the launch
   Toucher by = Toucher::work;
-  /// What comes before a later access that stands for this one as soon as `until`, which opened between the two, is over.
+  std::shared_ptr<const Clock> clock = {};  ///< what happens before it; null if no later report needs it
+  StepPtr launch = {};                      ///< of a node of a graph: the launch
+  /// The clock of a later access that stands for this one once `until`, a wait that opened between the two, is over.
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
 
   const std::string& where() const noexcept { return launch ? launch->where : step->where; }
+  bool is_of(std::uint64_t operation) const noexcept {
+    return step->operation == operation || (launch && launch->operation == operation);
+  }
   bool conflicts_with(const Access& other) const noexcept {
     if (by == Toucher::value ? other.by != Toucher::work : other.by == Toucher::value && by != Toucher::work) return false;
     return (writes || other.writes) && !(point == other.point) && region.overlaps(other.region);
   }
 };
 
-/// An allocation, or host memory that was registered.
+inline Access make_access(const MemoryAccess& memory, const Point& point, StepPtr step, Toucher by = Toucher::work) {
+  return {Region(memory), memory.kind != AccessKind::write, memory.kind != AccessKind::read, point, std::move(step), by};
+}
+
+/// An allocation, host memory that was registered, or a variable of a module.
 struct Block {
   std::uintptr_t begin = 0, end = 0;
   StepPtr made;
-  StepPtr freed;  ///< in the order of a stream; null as long as it is there
-  Point freed_at;
-  std::vector<Access> accesses;
+  StepPtr freed = {};  ///< in the order of a stream; null as long as it is there
+  Point freed_at = {};
+  std::vector<Access> accesses = {};
 };
+using Memory = model::MemoryMap<Block>;
 
-class Memory {
- public:
-  /// Forgets what was there before.
-  Block& add(std::uintptr_t begin, std::size_t bytes, StepPtr made);
-  void remove(std::uintptr_t begin);
-  /// The block that has that byte, or null.
-  Block* find(std::uintptr_t address);
-
- private:
-  std::map<std::uintptr_t, Block> blocks_;
-};
-
-/// Adds an access of an operation that `clock` comes before, and forgets those that it stands for from now on; of a block
-/// with very many, also those that `host`, which comes before all that follows, has seen done. Returns false if one more was
-/// forgotten.
+/// Adds an access with its clock, and drops those that it stands for from now on. If a block has very many, drops also those
+/// that `host`, which happens before all that follows, has seen done. Returns false if another one had to be dropped.
 bool add_access(Block& block, Access access, const Clock& clock, const Clock& host);
 
-/// Of one block, so many accesses are known.
+/// Accesses that are kept for one block.
 inline constexpr std::size_t most_accesses = 4096;
 
 }  // namespace weir::race

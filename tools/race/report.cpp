@@ -5,34 +5,35 @@
 #include <fnmatch.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
-#include "tools/file_name.hpp"
-#include "weir/plugin/support.hpp"
+#include "tools/model/options.hpp"
 #include "weir/error.hpp"
 
 namespace weir::race {
 
 using Json = nlohmann::ordered_json;
+using model::Frame;
+using model::frames_of;
+using model::Step;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& value, const std::string& cause) {
-  throw Error(Errc::invalid_environment, fmt::format("reading WEIR_RACE='{}'", value), "", cause);
-}
-
-std::vector<std::string> read_suppressions(const std::string& value, const std::string& file) {
+std::vector<std::string> read_suppressions(const std::string& file) {
+  const auto cannot_be_read = [&](const std::string& why) {
+    throw Error(Errc::invalid_environment, "reading WEIR_RACE", "",
+                fmt::format("the file '{}' cannot be read{}", file, why));
+  };
   std::ifstream in(file);
-  if (!in) refuse(value, fmt::format("the file '{}' cannot be read: {}", file, std::generic_category().message(errno)));
+  if (!in) cannot_be_read(": " + std::generic_category().message(errno));
   std::vector<std::string> patterns;
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line[0] != '#') patterns.push_back(line);
   }
-  if (in.bad()) refuse(value, fmt::format("the file '{}' cannot be read", file));
+  if (in.bad()) cannot_be_read("");
   return patterns;
 }
 
@@ -97,28 +98,19 @@ std::string remedy_of(Fault fault, const Access& first, const Access& second) {
 
 Options read_options() {
   Options options;
-  const std::optional<std::string> value = support::environment("WEIR_RACE");
-  if (!value) return options;
-  for (std::size_t begin = 0; begin <= value->size();) {
-    const std::size_t end = std::min(value->find(',', begin), value->size());
-    const std::string word = value->substr(begin, end - begin);
-    const std::size_t equals = std::min(word.find('='), word.size());
-    const std::string key = word.substr(0, equals), rest = equals < word.size() ? word.substr(equals + 1) : "";
-    if (key == "json" && !rest.empty()) {
-      options.json = with_process(rest);
-    } else if (key == "suppressions" && !rest.empty()) {
-      options.suppressions = read_suppressions(*value, rest);
-    } else if (key == "status" &&
-               std::from_chars(rest.data(), rest.data() + rest.size(), options.status).ptr == rest.data() + rest.size() &&
-               options.status >= 0 && options.status < 256 && !rest.empty()) {
-    } else {
-      refuse(*value,
-             fmt::format("'{}' is none of json=FILE, suppressions=FILE and status=NUMBER (0 to 255); separate them by "
-                         "single commas",
-                         word));
-    }
-    begin = end + 1;
-  }
+  model::read_options("WEIR_RACE", "is none of json=FILE, suppressions=FILE and status=NUMBER (0 to 255)",
+                      [&](std::string_view key, std::string_view value) {
+                        if (key == "status") return model::read_status(value, options.status);
+                        if (value.empty()) return false;
+                        if (key == "json") {
+                          options.json = model::with_process(value);
+                        } else if (key == "suppressions") {
+                          options.suppressions = read_suppressions(std::string(value));
+                        } else {
+                          return false;
+                        }
+                        return true;
+                      });
   return options;
 }
 

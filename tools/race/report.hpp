@@ -10,7 +10,7 @@
 
 #include "tools/race/memory.hpp"
 
-/// What is told of races.
+/// Reports of races.
 namespace weir::race {
 
 struct Options {
@@ -24,7 +24,7 @@ Options read_options();
 
 enum class Fault : std::uint8_t { race, use_after_free };
 
-/// Tells each pair of places once, on standard error, and writes all to a file at the end. Not for several threads at once.
+/// Reports each pair of places once, on standard error, and writes all of them to a file at the end. Not thread-safe.
 class Report {
  public:
   explicit Report(Options options) : options_(std::move(options)) {}
@@ -40,7 +40,7 @@ class Report {
   int finish() noexcept;
 
  private:
-  bool is_suppressed(const std::vector<Frame>& frames) const;
+  bool is_suppressed(const std::vector<model::Frame>& frames) const;
 
   Options options_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps

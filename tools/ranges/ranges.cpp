@@ -60,7 +60,7 @@ class Ranges final : public Tool {
     try {
       push(std::string(name).c_str());
     } catch (const std::exception&) {
-      push("");  // no memory; its end comes all the same
+      push("");  // no memory; `end_range` follows in any case
     }
   }
   void end_range() noexcept override { pop(); }

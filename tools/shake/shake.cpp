@@ -14,7 +14,7 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
-/// Holds streams of GPUs back by lot, so that a wait that is missing shows. The host backend has schedules of its own.
+/// Delays streams of GPUs at random, so that a missing wait shows. The host backend has schedules of its own.
 namespace weir::shake {
 namespace {
 

@@ -13,7 +13,7 @@
 #include <exception>
 #include <iterator>
 
-#include "tools/file_name.hpp"
+#include "tools/model/options.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -25,15 +25,15 @@
 namespace weir::timeline {
 namespace {
 
-// So many more operations are under way before the finished ones are looked for.
+// Finished operations are collected when so many more are under way.
 constexpr std::size_t collect_after = 256;
-// So many operations may be under way; what is submitted beyond has no time.
+// Operations that may be under way; those beyond have no times.
 constexpr std::size_t most_pending = 16384;
-// So many nodes of graphs are kept until the launches that they are of are over.
+// Nodes of graphs that are kept until their launches are over.
 constexpr std::size_t most_nodes = 262144;
-// A question whether work is done that takes less is not shown: a program that polls asks a million times a second.
+// Shorter queries are not shown: a program that polls makes a million a second.
 constexpr std::uint64_t shortest_query = 10000;
-// Drivers tell times as `float`s from an event on, so that event may not be much older.
+// Drivers give times as `float`s since an event, so that event may not be much older.
 constexpr double origin_age_ms = 4000;
 
 std::uint64_t system_thread() noexcept { return static_cast<std::uint64_t>(::syscall(SYS_gettid)); }
@@ -83,8 +83,8 @@ Recorder::StreamState& Recorder::stream_of(const Operation& operation) {
 
 // --- Operations -------------------------------------------------------------------------------------------------------
 
-/// Whether the device's times can be told. Waits for the stream, once for each device; nothing waits under the lock, which
-/// host functions take.
+/// Whether the device's times can be measured. Waits for the stream, once for each device, outside the lock, which host
+/// functions take.
 bool Recorder::has_origin(const Operation& operation) {
   if (!operation.device->supports(Feature::event_timing)) return false;
   {
@@ -338,8 +338,8 @@ void Recorder::after_node(const NodeRun& run) noexcept try {
   support::log(support::LogLevel::debug, "timeline: ", error.what());
 }
 
-/// Makes slices of the nodes, behind that of their launch. A node goes on the track of what it is a node of, in it. Where
-/// another one still runs there, it goes on the first track below the stream's that is free.
+/// Adds slices for the nodes behind that of their launch. A node lies within its parent, on the parent's track. If another
+/// node still runs there, it goes to the first free track below the stream's.
 void Recorder::add_nodes(StreamState& stream, const Device& device, std::vector<Node> nodes, std::vector<Slice>& slices) {
   if (nodes.empty()) return;
   kept_nodes_ -= nodes.size();
@@ -484,7 +484,7 @@ weir::Tool* create() {
     throw weir::Error(weir::Errc::invalid_environment, "reading WEIR_TIMELINE=''", "",
                       "it is set and empty; unset it, or give the trace's file");
   }
-  return new weir::timeline::Recorder(weir::with_process(file));
+  return new weir::timeline::Recorder(weir::model::with_process(file));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "weir/plugin/tool.hpp"
 
 /// What happened when: on the threads of the host by its clock, on streams by events around each operation, and in graphs by
-/// what a backend that runs them itself tells of each node. All of it is written once it is known, and forgotten.
+/// what a backend that runs them itself reports of each node. Each is written as soon as it is known, and not kept.
 namespace weir::timeline {
 
 class Recorder final : public Tool {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// A trace in the format of Perfetto, https://perfetto.dev: messages of protobuf, of which a few are needed.
+/// A trace in the format of Perfetto, https://perfetto.dev: a few of its protobuf messages.
 namespace weir::timeline {
 
 /// One message that is being written.

@@ -43,7 +43,7 @@ class TraceFile {
 
   /// Adds a row, under which slices and values may follow.
   void add_track(std::uint64_t id, const Track& track);
-  /// A slice of which `end` is not known yet; it ends at the track's next `end_slice`.
+  /// A slice that ends at the track's next `end_slice`. Its `end` is not used.
   void begin_slice(const Slice& slice) { append(track_event(slice.begin, begin_event(slice)), slice.track); }
   void end_slice(std::uint64_t track, std::uint64_t time) { append(track_event(time, end_event(track)), track); }
   /// Slices that may lie in one another.

@@ -1,30 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/validate/validator.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "tools/validate/memory_map.hpp"
+#include "tools/model/graphs.hpp"
+#include "tools/model/memory_map.hpp"
+#include "tools/model/options.hpp"
+#include "tools/model/process_memory.hpp"
+#include "tools/model/step.hpp"
+#include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/plugin/support.hpp"
+#include "weir/plugin/tool.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
+/// The tool `validate`: looks at the memory that operations are given, before they are submitted. docs/tools.md
 namespace weir::validate {
 namespace {
 
-// Of freed memory, so many pieces are remembered.
+using model::number_of;
+using model::StepPtr;
+
+struct Options {
+  bool throws = false;  ///< no wrong operation is made: its caller gets `invalid_argument`
+  int status = 66;      ///< what the program exits with if there was a wrong one; 0: as it would
+};
+
+/// Memory that Weir knows: an allocation, registered memory, a variable of a module.
+struct Block {
+  std::uint64_t id = 0;  ///< never used again
+  std::uintptr_t begin = 0, end = 0;
+  const Device* device = nullptr;
+  bool is_of_device = false;   ///< only that device and its peers can address it
+  bool is_of_graph = false;    ///< made in a capture: it is there at each launch
+  bool is_registered = false;  ///< the program's own memory: what ends is its registration
+  StepPtr made, freed = {};
+};
+
+/// Reads WEIR_VALIDATE: "throw,status=NUMBER". Throws `invalid_environment`.
+Options read_options() {
+  Options options;
+  model::read_options("WEIR_VALIDATE", "is neither throw nor status=NUMBER (0 to 255)",
+                      [&](std::string_view key, std::string_view value) {
+                        if (key == "status") return model::read_status(value, options.status);
+                        options.throws = key == "throw";
+                        return options.throws && value.empty();
+                      });
+  return options;
+}
+
+// Freed blocks that are remembered.
 constexpr std::size_t most_freed = 4096;
 
-std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 std::size_t extent_of(const MemoryAccess& access) noexcept {
   return access.rows == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes;
 }
@@ -32,342 +75,281 @@ MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
   return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t)};
 }
 
-std::string what_of(const Operation& operation) {
-  return operation.kernel != nullptr ? fmt::format("kernel '{}'", operation.kernel->name()) : operation.name;
-}
-
 std::string object_of(const Operation& operation) {
   if (operation.stream == nullptr) return operation.device->describe();
   return fmt::format("{} stream {}", operation.device->describe(), operation.stream_key.handle);
 }
 
-std::string text_of(const Site& site) { return race::text_of(race::frames_of(site.stack)); }
+std::string stack_of(const model::Step& step) { return model::text_of(model::frames_of(step.stack)); }
+
+class Validator final : public Tool {
+ public:
+  explicit Validator(const Options& options) : options_(options) {}
+
+  void before(const Operation& operation) override {
+    const std::lock_guard lock(mutex_);
+    switch (operation.kind) {
+      case OperationKind::copy:
+      case OperationKind::host_copy:
+        // Copies take pageable memory, and that of any device.
+        for (const MemoryAccess& access : operation.accesses) check(operation, access, false);
+        break;
+      case OperationKind::launch_graph:
+        if (operation.capture == 0) check_launch(operation);
+        break;
+      case OperationKind::free:
+        // What a capture frees exists again at each launch.
+        if (operation.capture != 0) break;
+        for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
+        break;
+      case OperationKind::unregister_host:
+        for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
+        break;
+      default:
+        if (!traits_of(operation.kind).is_work) break;
+        for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
+        for (const MemoryOperation& each : operation.memory_operations) check(operation, memory_of(each), true);
+        break;
+    }
+    if (operation.kind == OperationKind::conditional) graphs_.begin_conditional(operation);
+  }
+
+  void after(const Operation& operation) noexcept override try {
+    const std::lock_guard lock(mutex_);
+    const auto finish = [](const auto&) {};
+    graphs_.note(operation, finish);
+    if (operation.kind == OperationKind::conditional) add_uses(operation, graphs_.end_conditional(operation, finish));
+    if (operation.has_failed) return;
+    if (operation.capture != 0) note_nodes(operation);
+    switch (operation.kind) {
+      case OperationKind::allocate:
+        for (const MemoryAccess& memory : operation.accesses) {
+          const Allocation* const allocation = operation.allocation;
+          add(operation, memory, allocation == nullptr || allocation->kind() == MemoryKind::device);
+        }
+        break;
+      case OperationKind::module_global:
+        for (const MemoryAccess& memory : operation.accesses) {
+          // The end of a module is no operation, and another module may lie there now.
+          const Block* const block = blocks_.find(number_of(memory.address));
+          const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
+                               block->end == block->begin + memory.bytes;
+          if (!is_same) add(operation, memory, true);
+        }
+        break;
+      case OperationKind::register_host:
+        for (const MemoryAccess& memory : operation.accesses) {
+          if (!is_known(memory.address)) add(operation, memory, false);
+        }
+        break;
+      case OperationKind::enable_peer_access: peers_.emplace(operation.device, operation.peer); break;
+      case OperationKind::disable_peer_access: peers_.erase({operation.device, operation.peer}); break;
+      default: break;
+    }
+  } catch (const std::exception& error) {
+    support::log(support::LogLevel::error, "validate: ", error.what());
+  }
+
+  int finish() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (count_ == 0) return 0;
+    std::fprintf(stderr, "weir validate: %zu mistake%s\n", count_, count_ == 1 ? "" : "s");
+    return options_.status;
+  }
+
+ private:
+  /// What is wrong, and what would mend it.
+  struct Mistake {
+    std::string cause, remedy;
+    const Block* block = nullptr;
+    /// The operation would touch memory that nobody owns, or somebody else. So it is never made.
+    bool is_wild = false;
+  };
+  /// Memory that a node of a graph uses.
+  struct Use {
+    std::uint64_t block;
+    std::uintptr_t address;
+    std::size_t bytes;
+    StepPtr captured;
+  };
+  struct Open {};  // of a capture nothing else is kept
+
+  void check(const Operation& operation, const MemoryAccess& access, bool is_device_work) {
+    const std::size_t bytes = extent_of(access);
+    if (access.address == nullptr || bytes == 0) return;
+    const std::uintptr_t begin = number_of(access.address);
+    if (const auto mistake = mistake_in(operation, begin, begin + bytes, is_device_work))
+      report(operation, begin, bytes, *mistake, nullptr);
+  }
+
+  std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
+                                    bool is_device_work) const {
+    if (const Block* const block = blocks_.find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
+    // A copy may use pageable memory that the heap has placed where Weir's memory was.
+    const bool may_be_pageable = !is_device_work && model::is_readable(reinterpret_cast<const void*>(begin));
+    if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
+      return use_of_freed(*block);
+    }
+    const Block* const next = blocks_.first_behind(begin);
+    if (next != nullptr && next->begin < end && (is_device_work || !next->is_of_graph)) {
+      return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->begin - begin,
+                                 next->end - next->begin),
+                     "give an address within the allocation", next, !next->is_registered};
+    }
+    // The end of a range may be given, as to an algorithm that takes iterators.
+    if (const Block* const last = blocks_.last_before(begin); last != nullptr && last->end == begin) return {};
+    if (!is_device_work || !model::is_readable(reinterpret_cast<const void*>(begin))) return {};
+    const bool is_on_cpu = operation.device->backend().name() == "host";
+    if (!is_on_cpu && !model::is_own_memory(reinterpret_cast<const void*>(begin))) return {};
+    return Mistake{"this is host memory that no device may address: it was neither allocated nor registered by Weir",
+                   "allocate it by Device::allocate, of MemoryKind::pinned or managed if the host uses it, too; or register "
+                   "it by Device::register_host",
+                   nullptr};
+  }
+
+  /// Of a range that begins in `block`.
+  std::optional<Mistake> mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin, std::uintptr_t end,
+                                    bool is_device_work) const {
+    if (block.is_of_graph && !is_device_work) return {};  // the graph may be gone, and the heap have its memory
+    if (end > block.end) {
+      return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
+                                 end - block.end, begin - block.begin, block.end - block.begin),
+                     "make the range shorter, or the allocation larger", &block, !block.is_registered};
+    }
+    if (!is_device_work || !block.is_of_device || block.device == operation.device) return {};
+    if (&block.device->backend() != &operation.device->backend()) {
+      return Mistake{fmt::format("the memory is of {}, another backend's device", block.device->describe()),
+                     fmt::format("copy it to memory of {}", operation.device->describe()), &block};
+    }
+    if (peers_.contains({operation.device, block.device})) return {};
+    const std::string own = operation.device->describe(), other = block.device->describe();
+    return Mistake{
+        fmt::format("the memory is of {}, and {} may not address it", other, own),
+        fmt::format("call enable_peer_access of {} with {} before, or copy the memory by Stream::copy_peer", own, other),
+        &block};
+  }
+
+  /// Each launch uses the memory that was there when the graph was captured.
+  void check_launch(const Operation& operation) {
+    const std::vector<Use>* const uses = graphs_.nodes_of(operation);
+    if (uses == nullptr) return;
+    for (const Use& use : *uses) {
+      const Block* const now = blocks_.find(use.address);
+      if (now != nullptr && now->id == use.block) continue;
+      const auto freed =
+          std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
+      const Block* const block = freed != freed_.end() ? &*freed : nullptr;
+      const bool is_registered = block != nullptr && block->is_registered;
+      std::string cause = is_registered
+                              ? "the registration of host memory that the graph uses has ended since it was captured"
+                              : "memory that the graph uses was freed since it was captured";
+      if (now != nullptr) cause += ", and other memory lies there now";
+      report(operation, use.address, use.bytes,
+             {std::move(cause),
+              fmt::format("keep {} as long as the graph is launched",
+                          is_registered ? "the HostRegistration" : "an owner of it, a Buffer or an AllocationPtr,"),
+              block, !is_registered},
+             use.captured);
+    }
+  }
+
+  static Mistake use_of_freed(const Block& block) {
+    if (block.is_registered) {
+      return {"the registration of this host memory has ended",
+              "keep the HostRegistration until the work that uses it is done", &block};
+    }
+    return {"the memory was freed", "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued",
+            &block, true};
+  }
+
+  void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
+              const StepPtr& captured) {
+    const StepPtr step = steps_.make(operation);
+    if (told_.emplace(step->place, captured ? captured->place : step->place).second) {
+      ++count_;
+      std::string text = fmt::format("weir validate: {} on {}: {} bytes at {:#x}: {}; {}\n", step->what,
+                                     object_of(operation), bytes, address, mistake.cause, mistake.remedy) +
+                         stack_of(*step);
+      if (captured) text += fmt::format("  captured as: {}\n", captured->what) + stack_of(*captured);
+      if (const Block* const block = mistake.block) {
+        text +=
+            fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
+            stack_of(*block->made);
+        if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + stack_of(*block->freed);
+      }
+      std::fputs(text.c_str(), stderr);
+    }
+    if (options_.throws || mistake.is_wild) {
+      throw Error(Errc::invalid_argument, operation.name, object_of(operation),
+                  fmt::format("{} bytes at {:#x}: {}; {}", bytes, address, mistake.cause, mistake.remedy));
+    }
+  }
+
+  void note_nodes(const Operation& operation) {
+    if (!traits_of(operation.kind).is_work) return;
+    std::vector<Use> uses;
+    StepPtr step;
+    const auto add_use = [&](const MemoryAccess& access) {
+      const std::size_t bytes = extent_of(access);
+      const Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
+      if (block == nullptr || block->is_of_graph || bytes == 0) return;
+      if (!step) step = steps_.make(operation);
+      uses.push_back({block->id, number_of(access.address), bytes, step});
+    };
+    for (const MemoryAccess& access : operation.accesses) add_use(access);
+    for (const MemoryOperation& each : operation.memory_operations) add_use(memory_of(each));
+    add_uses(operation, uses);
+    if (const std::vector<Use>* const inner = graphs_.nodes_of(operation)) add_uses(operation, *inner);
+  }
+
+  void add_uses(const Operation& operation, const std::vector<Use>& uses) {
+    std::vector<Use>& nodes = graphs_.capture_of(operation).nodes;
+    nodes.insert(nodes.end(), uses.begin(), uses.end());
+  }
+
+  void add(const Operation& operation, const MemoryAccess& memory, bool is_of_device) {
+    if (memory.address == nullptr || memory.bytes == 0) return;
+    const std::uintptr_t begin = number_of(memory.address), end = begin + memory.bytes;
+    std::erase_if(freed_, [&](const Block& block) { return block.begin < end && begin < block.end; });
+    blocks_.add({++last_block_, begin, end, operation.device, is_of_device, operation.capture != 0,
+                 operation.kind == OperationKind::register_host, steps_.make(operation)});
+  }
+
+  void remove(const Operation& operation, const MemoryAccess& memory) {
+    std::optional<Block> block = blocks_.remove(number_of(memory.address));
+    if (!block) return;
+    block->freed = steps_.make(operation);
+    freed_.push_back(std::move(*block));
+    if (freed_.size() > most_freed) freed_.pop_front();
+  }
+
+  /// Whether memory at that address surely exists. A graph's may have gone with the graph, whose end is no operation.
+  bool is_known(const void* address) const {
+    const Block* const block = blocks_.find(number_of(address));
+    return block != nullptr && !block->is_of_graph;
+  }
+
+  const Block* find_freed(std::uintptr_t address) const {
+    const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
+                                    [&](const Block& block) { return block.begin <= address && address < block.end; });
+    return found != freed_.rend() ? &*found : nullptr;
+  }
+
+  const Options options_;
+  std::mutex mutex_;
+  std::uint64_t last_block_ = 0;
+  std::size_t count_ = 0;
+  model::Steps steps_;
+  model::MemoryMap<Block> blocks_;
+  std::deque<Block> freed_;                                  // the newest last
+  std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
+  model::Graphs<Use, Open> graphs_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places: of the step, and of the capture that it launches
+};
+
+Tool* create() { return new Validator(read_options()); }
 
 }  // namespace
-
-Options read_options() {
-  Options options;
-  const std::optional<std::string> value = support::environment("WEIR_VALIDATE");
-  if (!value) return options;
-  for (std::size_t begin = 0; begin <= value->size();) {
-    const std::size_t end = std::min(value->find(',', begin), value->size());
-    const std::string_view word = std::string_view(*value).substr(begin, end - begin);
-    constexpr std::string_view status = "status=";
-    if (word == "throw") {
-      options.throws = true;
-    } else if (const char* const last = word.data() + word.size();
-               !word.starts_with(status) || word.size() == status.size() ||
-               std::from_chars(word.data() + status.size(), last, options.status).ptr != last || options.status < 0 ||
-               options.status > 255) {
-      throw Error(Errc::invalid_environment, fmt::format("reading WEIR_VALIDATE='{}'", *value), "",
-                  fmt::format("'{}' is neither throw nor status=NUMBER (0 to 255); separate them by single commas", word));
-    }
-    begin = end + 1;
-  }
-  return options;
-}
-
-SitePtr Validator::site_of(const Operation& operation) {
-  return std::make_shared<const Site>(Site{what_of(operation), race::take_stack()});
-}
-
-Validator::CaptureId Validator::capture_id(const Operation& operation) {
-  return {&operation.device->backend(), operation.capture};
-}
-
-// --- What is known of memory ------------------------------------------------------------------------------------------
-
-void Validator::add(const Operation& operation, const MemoryAccess& memory, bool is_of_device) {
-  if (memory.address == nullptr || memory.bytes == 0) return;
-  const std::uintptr_t begin = number_of(memory.address), end = begin + memory.bytes;
-  std::erase_if(freed_, [&](const Block& block) { return block.begin < end && begin < block.end; });
-  // What Weir was not told of has made room for it.
-  auto next = blocks_.lower_bound(begin);
-  if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
-  while (next != blocks_.end() && next->first < end) next = blocks_.erase(next);
-  blocks_[begin] = {++last_block_,
-                    begin,
-                    end,
-                    operation.device,
-                    is_of_device,
-                    operation.capture != 0,
-                    operation.kind == OperationKind::register_host,
-                    site_of(operation),
-                    nullptr};
-}
-
-void Validator::remove(const Operation& operation, const MemoryAccess& memory) {
-  const auto found = blocks_.find(number_of(memory.address));
-  if (found == blocks_.end()) return;
-  found->second.freed = site_of(operation);
-  freed_.push_back(std::move(found->second));
-  blocks_.erase(found);
-  if (freed_.size() > most_freed) freed_.pop_front();
-}
-
-const Block* Validator::find(std::uintptr_t address) const {
-  auto after = blocks_.upper_bound(address);
-  if (after == blocks_.begin()) return nullptr;
-  const Block& block = std::prev(after)->second;
-  return address < block.end ? &block : nullptr;
-}
-
-/// Whether memory that is there for sure has that address. A graph's may be gone with the graph, which no tool is told.
-bool Validator::is_known(const void* address) const {
-  const Block* const block = find(number_of(address));
-  return block != nullptr && !block->is_of_graph;
-}
-
-const Block* Validator::find_freed(std::uintptr_t address) const {
-  const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
-                                  [&](const Block& block) { return block.begin <= address && address < block.end; });
-  return found != freed_.rend() ? &*found : nullptr;
-}
-
-// --- What the program does --------------------------------------------------------------------------------------------
-
-void Validator::before(const Operation& operation) {
-  const std::lock_guard lock(mutex_);
-  switch (operation.kind) {
-    case OperationKind::copy:
-    case OperationKind::host_copy:
-      // They take pageable memory, and that of any device.
-      for (const MemoryAccess& access : operation.accesses) check(operation, access, false);
-      break;
-    case OperationKind::launch_graph:
-      if (operation.capture == 0) check_launch(operation);
-      break;
-    case OperationKind::free:
-      // What a capture frees is the graph's: there at each launch.
-      if (operation.capture != 0) break;
-      for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
-      break;
-    case OperationKind::unregister_host:
-      for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
-      break;
-    default:
-      if (!traits_of(operation.kind).is_work) break;
-      for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
-      for (const MemoryOperation& each : operation.memory_operations) check(operation, memory_of(each), true);
-      break;
-  }
-  if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(capture_id(operation));
-}
-
-void Validator::after(const Operation& operation) noexcept try {
-  const std::lock_guard lock(mutex_);
-  if (operation.kind == OperationKind::conditional) {
-    std::vector<CaptureId>& open = conditionals_[operation.thread];
-    if (!open.empty()) open.pop_back();
-  }
-  if (operation.kind == OperationKind::end_capture) {
-    auto uses = captures_.extract(capture_id(operation));
-    if (operation.new_graph != nullptr && !operation.has_failed)
-      graphs_[operation.new_graph] = uses.empty() ? nullptr : std::make_shared<const Uses>(std::move(uses.mapped()));
-    return;
-  }
-  if (operation.has_failed) return;
-  if (operation.capture != 0) note_nodes(operation);
-  switch (operation.kind) {
-    case OperationKind::allocate:
-      for (const MemoryAccess& memory : operation.accesses) {
-        const Allocation* const allocation = operation.allocation;
-        add(operation, memory, allocation == nullptr || allocation->kind() == MemoryKind::device);
-      }
-      break;
-    case OperationKind::module_global:
-      for (const MemoryAccess& memory : operation.accesses) {
-        // No tool is told that a module is gone, in whose place another one may lie.
-        const Block* const block = find(number_of(memory.address));
-        const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
-                             block->end == block->begin + memory.bytes;
-        if (!is_same) add(operation, memory, true);
-      }
-      break;
-    case OperationKind::register_host:
-      for (const MemoryAccess& memory : operation.accesses) {
-        if (!is_known(memory.address)) add(operation, memory, false);
-      }
-      break;
-    case OperationKind::enable_peer_access: peers_.emplace(operation.device, operation.peer); break;
-    case OperationKind::disable_peer_access: peers_.erase({operation.device, operation.peer}); break;
-    case OperationKind::begin_capture:
-      if (const auto found = graphs_.find(operation.graph); found != graphs_.end() && found->second)
-        captures_[capture_id(operation)] = *found->second;  // it continues that graph
-      break;
-    case OperationKind::clone_graph:
-      if (operation.new_graph != nullptr) {
-        const auto found = graphs_.find(operation.graph);
-        const UsesPtr uses = found != graphs_.end() ? found->second : nullptr;
-        graphs_[operation.new_graph] = uses;  // where another graph may have been before
-      }
-      break;
-    case OperationKind::instantiate:
-    case OperationKind::update_graph:
-      if (const auto found = graphs_.find(operation.graph); operation.exec != nullptr)
-        executables_[operation.exec] = found != graphs_.end() ? found->second : nullptr;
-      break;
-    default: break;
-  }
-} catch (const std::exception& error) {
-  support::log(support::LogLevel::error, "validate: ", error.what());
-}
-
-int Validator::finish() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (count_ == 0) return 0;
-  std::fprintf(stderr, "weir validate: %zu mistake%s\n", count_, count_ == 1 ? "" : "s");
-  return options_.status;
-}
-
-// --- Mistakes ---------------------------------------------------------------------------------------------------------
-
-void Validator::check(const Operation& operation, const MemoryAccess& access, bool is_device_work) {
-  const std::size_t bytes = extent_of(access);
-  if (access.address == nullptr || bytes == 0) return;
-  const std::uintptr_t begin = number_of(access.address);
-  if (const auto mistake = mistake_in(operation, begin, begin + bytes, is_device_work))
-    report(operation, begin, bytes, *mistake, nullptr);
-}
-
-std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
-                                                        bool is_device_work) const {
-  if (const Block* const block = find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
-  // A copy may be of pageable memory, which the heap has made where Weir's memory was.
-  const bool may_be_pageable = !is_device_work && is_readable(reinterpret_cast<const void*>(begin));
-  if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
-    return use_of_freed(*block);
-  }
-  const auto next = blocks_.upper_bound(begin);
-  if (next != blocks_.end() && next->first < end && (is_device_work || !next->second.is_of_graph)) {
-    return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->first - begin,
-                               next->second.end - next->second.begin),
-                   "give an address within the allocation", &next->second, !next->second.is_registered};
-  }
-  // The end of a range may be given, as to an algorithm that takes iterators.
-  if (next != blocks_.begin() && std::prev(next)->second.end == begin) return {};
-  if (!is_device_work || !is_readable(reinterpret_cast<const void*>(begin))) return {};
-  const bool is_on_cpu = operation.device->backend().name() == "host";
-  if (!is_on_cpu && !is_own_memory(reinterpret_cast<const void*>(begin))) return {};
-  return Mistake{"this is host memory that no device may address: it was neither allocated nor registered by Weir",
-                 "allocate it by Device::allocate, of MemoryKind::pinned or managed if the host uses it, too; or register "
-                 "it by Device::register_host",
-                 nullptr};
-}
-
-Validator::Mistake Validator::use_of_freed(const Block& block) {
-  if (block.is_registered) {
-    return {"the registration of this host memory has ended",
-            "keep the HostRegistration until the work that uses it is done", &block};
-  }
-  return {"the memory was freed", "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued",
-          &block, true};
-}
-
-/// Of a range that begins in `block`.
-std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin,
-                                                        std::uintptr_t end, bool is_device_work) const {
-  if (block.is_of_graph && !is_device_work) return {};  // the graph may be gone, and the heap have its memory
-  if (end > block.end) {
-    return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
-                               end - block.end, begin - block.begin, block.end - block.begin),
-                   "make the range shorter, or the allocation larger", &block, !block.is_registered};
-  }
-  if (!is_device_work || !block.is_of_device || block.device == operation.device) return {};
-  if (&block.device->backend() != &operation.device->backend()) {
-    return Mistake{fmt::format("the memory is of {}, another backend's device", block.device->describe()),
-                   fmt::format("copy it to memory of {}", operation.device->describe()), &block};
-  }
-  if (peers_.contains({operation.device, block.device})) return {};
-  const std::string own = operation.device->describe(), other = block.device->describe();
-  return Mistake{
-      fmt::format("the memory is of {}, and {} may not address it", other, own),
-      fmt::format("call enable_peer_access of {} with {} before, or copy the memory by Stream::copy_peer", own, other),
-      &block};
-}
-
-void Validator::report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
-                       const SitePtr& captured) {
-  const SitePtr site = site_of(operation);
-  race::Stack place = site->stack;
-  if (captured) place.insert(place.end(), captured->stack.begin(), captured->stack.end());
-  if (told_.insert(std::move(place)).second) {
-    ++count_;
-    std::string text = fmt::format("weir validate: {} on {}: {} bytes at {:#x}: {}; {}\n", site->what, object_of(operation),
-                                   bytes, address, mistake.cause, mistake.remedy) +
-                       text_of(*site);
-    if (captured) text += fmt::format("  captured as: {}\n", captured->what) + text_of(*captured);
-    if (const Block* const block = mistake.block) {
-      text +=
-          fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
-          text_of(*block->made);
-      if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + text_of(*block->freed);
-    }
-    std::fputs(text.c_str(), stderr);
-  }
-  if (options_.throws || mistake.is_wild) {
-    throw Error(Errc::invalid_argument, operation.name, object_of(operation),
-                fmt::format("{} bytes at {:#x}: {}; {}", bytes, address, mistake.cause, mistake.remedy));
-  }
-}
-
-// --- Graphs -----------------------------------------------------------------------------------------------------------
-
-/// Those of the outermost capture: the body of a conditional node is captured on its own, and is a part of the node's graph.
-Validator::Uses& Validator::uses_of_capture(const Operation& operation) {
-  const std::vector<CaptureId>& open = conditionals_[operation.thread];
-  return captures_[open.empty() ? capture_id(operation) : open.front()];
-}
-
-void Validator::note_nodes(const Operation& operation) {
-  const auto add_all = [&](const UsesPtr& uses) {
-    if (!uses) return;
-    Uses& all = uses_of_capture(operation);
-    all.insert(all.end(), uses->begin(), uses->end());
-  };
-  SitePtr site;
-  const auto add_one = [&](const MemoryAccess& access) {
-    const std::size_t bytes = extent_of(access);
-    const Block* const block = access.address != nullptr ? find(number_of(access.address)) : nullptr;
-    if (block == nullptr || block->is_of_graph || bytes == 0) return;
-    if (!site) site = site_of(operation);
-    uses_of_capture(operation).push_back({block->id, number_of(access.address), bytes, site});
-  };
-  if (!traits_of(operation.kind).is_work) return;
-  for (const MemoryAccess& access : operation.accesses) add_one(access);
-  for (const MemoryOperation& each : operation.memory_operations) add_one(memory_of(each));
-  if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) add_all(found->second);
-  if (const auto found = executables_.find(operation.exec); found != executables_.end()) add_all(found->second);
-}
-
-/// Each launch uses the memory that was there when the graph was captured.
-void Validator::check_launch(const Operation& operation) {
-  const auto found = executables_.find(operation.exec);
-  if (found == executables_.end() || !found->second) return;
-  for (const Use& use : *found->second) {
-    const Block* const now = find(use.address);
-    if (now != nullptr && now->id == use.block) continue;
-    const auto freed = std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
-    const Block* const block = freed != freed_.end() ? &*freed : nullptr;
-    const bool is_registered = block != nullptr && block->is_registered;
-    std::string cause = is_registered ? "the registration of host memory that the graph uses has ended since it was captured"
-                                      : "memory that the graph uses was freed since it was captured";
-    if (now != nullptr) cause += ", and other memory lies there now";
-    report(operation, use.address, use.bytes,
-           {std::move(cause),
-            fmt::format("keep {} as long as the graph is launched",
-                        is_registered ? "the HostRegistration" : "an owner of it, a Buffer or an AllocationPtr,"),
-            block, !is_registered},
-           use.site);
-  }
-}
-
 }  // namespace weir::validate
 
-namespace {
-
-weir::Tool* create() { return new weir::validate::Validator(weir::validate::read_options()); }
-
-}  // namespace
-
-WEIR_TOOL("validate", WEIR_VERSION_STRING, create)
+WEIR_TOOL("validate", WEIR_VERSION_STRING, weir::validate::create)

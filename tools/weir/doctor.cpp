@@ -326,7 +326,8 @@ bool is_healthy(const std::vector<Diagnosis>& all, const Json& report) {
   return wanted != nullptr && wanted->usable && report["default"].contains("device") && bad_variables(report).empty();
 }
 
-std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& report, const Machine& machine, int width) {
+std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& report, const Machine& machine, int width,
+                             bool colour) {
   constexpr int column = 12;
   std::string out;
   const auto field = [&](int indent, std::string_view label, const std::string& text) {
@@ -370,7 +371,7 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
     std::string state = d.state;
     std::replace(state.begin(), state.end(), '_', ' ');
     out += '\n';
-    field(0, d.backend, state);
+    append_state(out, d.backend, column, state, d.usable, colour);
     fields("searched", d.searched);
     fields("found", d.found);
     if (!d.cause.empty()) field(2, "cause", d.cause);

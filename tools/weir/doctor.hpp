@@ -31,6 +31,7 @@ const Diagnosis* best(const std::vector<Diagnosis>& all, const Json& report);
 bool is_healthy(const std::vector<Diagnosis>& all, const Json& report);
 
 /// Diagnoses, for people, in lines of at most `width` columns.
-std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& report, const Machine& machine, int width);
+std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& report, const Machine& machine, int width,
+                             bool colour);
 
 }  // namespace weir::tool

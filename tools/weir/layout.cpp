@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace weir::tool {
 
@@ -50,6 +51,19 @@ void append_field(std::string& out, int indent, std::string_view label, int colu
     at = end;
   }
   end_line();
+}
+
+bool wants_colour() {
+  const char* const refused = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return (refused == nullptr || *refused == '\0') && terminal != nullptr && std::string_view(terminal) != "dumb" &&
+         ::isatty(STDOUT_FILENO) != 0;
+}
+
+void append_state(std::string& out, std::string_view name, int column, std::string_view state, bool good, bool colour) {
+  const auto gap = std::max<std::size_t>(static_cast<std::size_t>(column), name.size() + 2) - name.size();
+  out += colour ? fmt::format("\033[1m{}\033[0m{:{}}\033[{}m{}\033[0m\n", name, "", gap, good ? 32 : 33, state)
+                : fmt::format("{}{:{}}{}\n", name, "", gap, state);
 }
 
 std::string format_bytes(std::uint64_t bytes) {

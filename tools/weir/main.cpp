@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command `weir`: what Weir finds on this machine, and why not more; what kernels a program has; other programs, with
-// Weir's variables set or of Weir's own.
+// The command `weir`: what Weir finds on this machine, and why not more; what kernels a program has, and which are kept;
+// other programs, with Weir's variables set or of Weir's own; a new one.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,15 +10,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cache.hpp"
+#include "commit.hpp"
 #include "doctor.hpp"
 #include "kernels.hpp"
 #include "layout.hpp"
 #include "mistake.hpp"
+#include "new_program.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "shake.hpp"
@@ -57,7 +61,7 @@ int info(const InfoOptions& options) {
   const Json report = make_report(options.backends);
   // What a driver says may be no UTF-8; it is printed all the same.
   const std::string text = options.json ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                                        : format_report(report, output_width(), options.verbose);
+                                        : format_report(report, output_width(), options.verbose, wants_colour());
   if (const int failed = print(text); failed != success) return failed;
   if (const std::vector<std::string> errors = bad_variables(report); !errors.empty()) {
     for (const std::string& error : errors) std::fprintf(stderr, "weir: bad variable: %s\n", error.c_str());
@@ -72,8 +76,26 @@ int doctor() {
   const Machine machine = look_at_machine();
   std::vector<Diagnosis> all;
   for (const Json& backend : report["backends"]) all.push_back(diagnose(report, backend, machine));
-  if (const int failed = print(format_diagnoses(all, report, machine, output_width())); failed != success) return failed;
+  if (const int failed = print(format_diagnoses(all, report, machine, output_width(), wants_colour())); failed != success)
+    return failed;
   return is_healthy(all, report) ? success : not_usable;
+}
+
+struct CacheOptions {
+  bool list = false, clear = false;
+  std::optional<unsigned> days;
+};
+
+int cache(const CacheOptions& options) {
+  using namespace weir::tool;
+  const Cache all = look_at_cache();
+  std::vector<std::string> failures;
+  const std::string text = options.clear  ? clear_cache(all, options.days, failures)
+                           : options.list ? format_entries(all)
+                                          : format_sizes(all);
+  for (const std::string& failure : failures) std::fprintf(stderr, "weir cache: cannot remove %s\n", failure.c_str());
+  if (const int failed = print(text); failed != success) return failed;
+  return failures.empty() ? success : not_usable;
 }
 
 struct BenchOptions {
@@ -97,7 +119,9 @@ int bench(const BenchOptions& options, const std::vector<std::string>& others) {
 int main(int argc, char** argv) {
   CLI::App app("What Weir finds on this machine, why what is missing is missing, and programs to try and measure it.",
                "weir");
-  app.set_version_flag("--version", std::string("weir ") + weir::version());
+  const std::string commit = WEIR_COMMIT;
+  app.set_version_flag("--version",
+                       std::string("weir ") + weir::version() + (commit.empty() ? "" : " (commit " + commit + ")"));
   app.require_subcommand(1);
   app.footer(exit_codes);
 
@@ -105,14 +129,15 @@ int main(int argc, char** argv) {
       [](std::string& text) { return std::string(text.empty() ? "it is empty; leave the option out for the default" : ""); },
       "");
   InfoOptions options;
-  CLI::App* const info_command = app.add_subcommand(
-      "info", "List every known backend with its state, or the reason and all that was tried; devices; features");
+  CLI::App* const info_command =
+      app.add_subcommand("info", "Whether each backend is usable, or why not; its devices, and the features that they lack");
   info_command->add_option("--backend", options.backends, "Only this backend; may be given several times")
       ->type_name("NAME")
       ->check(not_empty)
       ->allow_extra_args(false);
   info_command->add_flag("--json", options.json, "Print all there is as JSON");
-  info_command->add_flag("-v,--verbose", options.verbose, "Every property, and what was tried for usable backends, too");
+  info_command->add_flag("-v,--verbose", options.verbose,
+                         "Every property, every feature with the reason for its absence, and all that was tried");
   info_command->footer(exit_codes);
 
   CLI::App* const doctor_command = app.add_subcommand(
@@ -128,14 +153,44 @@ int main(int argc, char** argv) {
   CLI::App* const kernels_command =
       app.add_subcommand("kernels", "Kernels that were compiled ahead of time: weir kernels inspect FILE");
   kernels_command->require_subcommand(1);
-  std::string inspected;
-  kernels_command->add_subcommand("inspect", "List what a bundle, or a program that has bundles in it, carries")
-      ->add_option("FILE", inspected, "A program, a shared library, an archive, or a bundle")
-      ->required();
   kernels_command->footer(
       "Exit status:\n"
       "  0  there are kernels, and the output lists them\n"
       "  1  there are none, or the file is damaged or cannot be read\n"
+      "  2  the command line does not parse\n"
+      "  3  the output could not be written\n");
+  std::string inspected;
+  kernels_command->add_subcommand("inspect", "List what a bundle, or a program that has bundles in it, carries")
+      ->add_option("FILE", inspected, "A program, a shared library, an archive, or a bundle")
+      ->required();
+
+  CLI::App* const cache_command =
+      app.add_subcommand("cache", "Compiled kernels that are kept for the next process: weir cache size");
+  cache_command->require_subcommand(1);
+  cache_command->footer(
+      "Exit status:\n"
+      "  0  done\n"
+      "  1  an entry cannot be removed\n"
+      "  2  the command line, or WEIR_CACHE_DIR, is wrong\n"
+      "  3  the output could not be written\n");
+  CacheOptions cache_options;
+  CLI::App* const list_command =
+      cache_command->add_subcommand("list", "Each entry: its backend, when a program last used it, its size and name");
+  cache_command->add_subcommand("size", "The folder, and how much of each backend's is in it");
+  CLI::App* const clear_command = cache_command->add_subcommand("clear", "Remove the entries, and nothing else");
+  clear_command->add_option("--older-than", cache_options.days, "Only those that no program has used for so many days")
+      ->type_name("DAYS")
+      ->check(CLI::Range(0, 100000));
+
+  CLI::App* const new_command =
+      app.add_subcommand("new", "Make a folder with a program, a kernel and a CMakeLists.txt: weir new FOLDER");
+  std::string new_folder;
+  new_command->add_option("FOLDER", new_folder, "The folder, which is not there or is empty; the program has its name")
+      ->required();
+  new_command->footer(
+      "Exit status:\n"
+      "  0  done; the output is how to build and run it\n"
+      "  1  there is something already, or it cannot be made\n"
       "  2  the command line does not parse\n"
       "  3  the output could not be written\n");
 
@@ -284,6 +339,12 @@ int main(int argc, char** argv) {
                                     "Weir was built without tests (-DWEIR_BUILD_TESTS=ON)");
     }
     if (*kernels_command) return print(weir::tool::inspect_kernels(inspected));
+    if (*cache_command) {
+      cache_options.list = list_command->parsed();
+      cache_options.clear = clear_command->parsed();
+      return cache(cache_options);
+    }
+    if (*new_command) return print(weir::tool::make_program(new_folder));
     return *doctor_command ? doctor() : info(options);
   } catch (const weir::Error& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());

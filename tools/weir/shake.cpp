@@ -15,6 +15,8 @@
 #include <optional>
 #include <thread>
 
+#include "../progress_line.hpp"
+
 namespace weir::tool {
 namespace {
 
@@ -86,12 +88,16 @@ int shake_program(const ShakeOptions& options) {
   std::string failed, first_failed;
   const char* again = "fails";
   unsigned failures = 0;
+  ProgressLine progress;
   for (unsigned i = 0; i < options.seeds; ++i) {
     std::string seed = std::to_string(options.first + i);
     if (options.schedule == "pct") seed.insert(0, "pct:");
     if (options.depth != 0) seed += ":" + std::to_string(options.depth);
     ::setenv("WEIR_SCHEDULE", seed.c_str(), 1);
+    progress.show("[" + std::to_string(i + 1) + "/" + std::to_string(options.seeds) + ", " + std::to_string(failures) +
+                  " failed]");
     if (const int error = start(argv.data()); error != 0) {
+      progress.clear();
       std::fprintf(stderr, "weir: cannot run '%s': %s\n", argv[0], std::strerror(error));
       return error == ENOENT ? 127 : 126;
     }
@@ -101,12 +107,14 @@ int shake_program(const ShakeOptions& options) {
     failed += " " + seed;
     if (!status) {
       failed += " (hung)";
+      progress.clear();
       std::fprintf(stderr, "weir shake: schedule %s hung: the run was killed after %u s\n", seed.c_str(), options.timeout);
     }
     if (!first_failed.empty()) continue;
     first_failed = seed;
     if (!status) again = "hangs";
   }
+  progress.clear();
   std::fprintf(stderr, "weir shake: %u of %u schedules failed%s%s\n", failures, options.seeds, failures != 0 ? ":" : "",
                failed.c_str());
   if (failures == 0) return 0;

@@ -2,10 +2,12 @@
 #include "text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "layout.hpp"
 
@@ -29,15 +31,17 @@ std::string attempt_text(const Json& attempt) {
 
 class Writer {
  public:
-  Writer(int width, bool verbose) : width_(width), verbose_(verbose) {}
+  Writer(int width, bool verbose, bool colour) : width_(width), verbose_(verbose), colour_(colour) {}
 
   std::string take() { return std::move(out_); }
 
   void head(const Json& report) {
     field(0, fmt::format("weir {}", text_of(report, "version")), column,
           fmt::format(" interface revision {}", report["interface_revision"].get<int>()));
-    field(0, "library", column, text_of(report, "library"));
-    if (verbose_) field(0, "built with", column, text_of(report, "abi"));
+    if (verbose_) {
+      field(0, "library", column, text_of(report, "library"));
+      field(0, "built with", column, text_of(report, "abi"));
+    }
     for (const auto& [name, value] : report["environment"].items()) {
       field(0, "set", column, fmt::format("{}={}", name, value.get<std::string>()));
     }
@@ -58,8 +62,49 @@ class Writer {
     const bool usable = state == "usable";
     std::replace(state.begin(), state.end(), '_', ' ');
     out_ += '\n';
-    field(0, text_of(backend, "name"), column, state);
+    append_state(out_, text_of(backend, "name"), column, state, usable, colour_);
     optional(2, "reason", column, text_of(backend, "reason"));
+    if (verbose_) {
+      all_of(backend);
+    } else if (usable) {
+      most_of(backend);
+    }
+  }
+
+  /// What the short report ends with.
+  void more(const Json& report) {
+    if (verbose_) return;
+    const Json& backends = report["backends"];
+    const bool all_usable =
+        std::all_of(backends.begin(), backends.end(), [](const Json& b) { return b["state"] == "usable"; });
+    out_ += '\n';
+    field(0, "more", column,
+          std::string("weir info -v: all properties, and why features are absent") +
+              (all_usable ? "" : "; weir doctor: what to do"));
+  }
+
+ private:
+  void most_of(const Json& backend) {
+    const Json& versions = backend["versions"];
+    optional(2, "driver", column, text_of(versions, "driver"));
+    optional(2, "compiler", column, text_of(versions, "compiler"));
+    for (const Json& device : backend["devices"]) {
+      const std::string memory = memory_of(device);
+      field(2, text_of(device, "name"), column,
+            text_of(device["properties"], "name") + (memory.empty() ? "" : "; memory " + memory));
+    }
+    for (const auto& [names, table] : feature_tables(backend["devices"])) {
+      std::vector<std::string> absent;
+      for (const auto& [name, state] : table->items()) {
+        if (text_of(state, "support") == "absent") absent.push_back(name);
+      }
+      if (absent.empty()) continue;
+      field(2, "absent", column,
+            fmt::format("{} of {} features on {}: {}", absent.size(), table->size(), names, fmt::join(absent, ", ")));
+    }
+  }
+
+  void all_of(const Json& backend) {
     const Json& plugin = backend["plugin"];
     if (!text_of(plugin, "path").empty()) {
       field(2, "plugin", column, fmt::format("{} (version {})", text_of(plugin, "path"), text_of(plugin, "version")));
@@ -71,16 +116,13 @@ class Writer {
       optional(2, "library", column, text_of(versions, "library_path"));
       optional(2, "compiler", column, text_of(versions, "compiler"));
     }
-    if (!usable || verbose_) {
-      const char* label = "tried";
-      for (const Json& attempt : backend["attempts"]) field(2, std::exchange(label, ""), column, attempt_text(attempt));
-    }
+    const char* label = "tried";
+    for (const Json& attempt : backend["attempts"]) field(2, std::exchange(label, ""), column, attempt_text(attempt));
     devices(backend["devices"]);
     if (backend.contains("features"))
       features("a device of " + text_of(backend, "name") + ", if there were one", backend["features"]);
   }
 
- private:
   void field(int indent, std::string_view label, int text_column, std::string_view text) {
     append_field(out_, indent, label, text_column, text, width_);
   }
@@ -93,9 +135,13 @@ class Writer {
       field(2, text_of(device, "name"), column, text_of(device["properties"], "name"));
       properties(device);
     }
-    // Devices of one kind have the same features: one table does for them.
+    for (const auto& [names, table] : feature_tables(all)) features(names, *table);
+  }
+
+  /// Devices of one kind have the same features: one table does for them.
+  static std::vector<std::pair<std::string, const Json*>> feature_tables(const Json& devices) {
     std::vector<std::pair<std::string, const Json*>> tables;
-    for (const Json& device : all) {
+    for (const Json& device : devices) {
       const auto same =
           std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return *t.second == device["features"]; });
       if (same != tables.end()) {
@@ -104,7 +150,7 @@ class Writer {
         tables.emplace_back(text_of(device, "name"), &device["features"]);
       }
     }
-    for (const auto& [names, table] : tables) features(names, *table);
+    return tables;
   }
 
   void properties(const Json& device) {
@@ -132,42 +178,37 @@ class Writer {
     }
     show("uuid", text_of(p, "uuid"));
     show("pci bus", text_of(p, "pci_bus_id"));
-    memory(device);
+    show("memory", memory_of(device));
     count("multiprocessors", "multiprocessor_count");
     count("warp size", "warp_size");
     count("threads per block", "max_threads_per_block");
-    if (verbose_) {
-      count("threads per processor", "max_threads_per_multiprocessor");
-      shape("largest block", "max_block");
-      shape("largest grid", "max_grid");
-      bytes("shared memory, block", "shared_memory_per_block");
-      bytes("  opt-in", "shared_memory_per_block_optin");
-      bytes("  processor", "shared_memory_per_multiprocessor");
-      count("registers per block", "registers_per_block");
-      bytes("L2 cache", "l2_cache_size");
-      megahertz("clock", "clock_rate_khz");
-      megahertz("memory clock", "memory_clock_rate_khz");
-      show("memory bus", number("memory_bus_width_bits") ? fmt::format("{} bits", number("memory_bus_width_bits")) : "");
-      count("copy engines", "async_engine_count");
-      show("integrated", p["integrated"].get<bool>() ? "yes" : "no");
-      show("ECC", p["ecc_enabled"].get<bool>() ? "yes" : "no");
-      show("unified addressing", p["unified_addressing"].get<bool>() ? "yes" : "no");
-    }
+    count("threads per processor", "max_threads_per_multiprocessor");
+    shape("largest block", "max_block");
+    shape("largest grid", "max_grid");
+    bytes("shared memory, block", "shared_memory_per_block");
+    bytes("  opt-in", "shared_memory_per_block_optin");
+    bytes("  processor", "shared_memory_per_multiprocessor");
+    count("registers per block", "registers_per_block");
+    bytes("L2 cache", "l2_cache_size");
+    megahertz("clock", "clock_rate_khz");
+    megahertz("memory clock", "memory_clock_rate_khz");
+    show("memory bus", number("memory_bus_width_bits") ? fmt::format("{} bits", number("memory_bus_width_bits")) : "");
+    count("copy engines", "async_engine_count");
+    show("integrated", p["integrated"].get<bool>() ? "yes" : "no");
+    show("ECC", p["ecc_enabled"].get<bool>() ? "yes" : "no");
+    show("unified addressing", p["unified_addressing"].get<bool>() ? "yes" : "no");
     const Json& range = device["priority_range"];
     show("stream priorities", range.contains("error") ? text_of(range, "error")
                                                       : fmt::format("{} (least urgent) to {}", range["least"].get<int>(),
                                                                     range["greatest"].get<int>()));
   }
 
-  void memory(const Json& device) {
+  static std::string memory_of(const Json& device) {
     const Json& memory = device["memory"];
-    std::string text;
-    if (memory.contains("error")) {
-      text = text_of(memory, "error");
-    } else if (const auto total = memory["total"].get<std::uint64_t>(); total != 0) {
-      text = fmt::format("{}, {} free", format_bytes(total), format_bytes(memory["free"].get<std::uint64_t>()));
-    }
-    optional(4, "memory", device_column, text);
+    if (memory.contains("error")) return text_of(memory, "error");
+    const auto total = memory["total"].get<std::uint64_t>();
+    return total == 0 ? ""
+                      : fmt::format("{}, {} free", format_bytes(total), format_bytes(memory["free"].get<std::uint64_t>()));
   }
 
   void features(const std::string& devices, const Json& table) {
@@ -191,16 +232,17 @@ class Writer {
   }
 
   int width_;
-  bool verbose_;
+  bool verbose_, colour_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string format_report(const Json& report, int width, bool verbose) {
-  Writer writer(width, verbose);
+std::string format_report(const Json& report, int width, bool verbose, bool colour) {
+  Writer writer(width, verbose, colour);
   writer.head(report);
   for (const Json& backend : report["backends"]) writer.backend(backend);
+  writer.more(report);
   return writer.take();
 }
 

@@ -7,8 +7,8 @@
 
 namespace weir::tool {
 
-/// The report for people, in lines of at most `width` columns. `verbose`: all that was tried also for what is usable, and
-/// every property.
-std::string format_report(const Json& report, int width, bool verbose);
+/// The report for people, in lines of at most `width` columns: on one screen whether each backend is usable and why not, its
+/// devices, and the features that they lack. `verbose`: all that the report has.
+std::string format_report(const Json& report, int width, bool verbose, bool colour);
 
 }  // namespace weir::tool

@@ -13,7 +13,7 @@ namespace weir::host {
 
 class Program::Node final : public Runnable, public Continuation {
  public:
-  void run(Lane lane) noexcept override { program->run_from(this, lane); }
+  void execute(Lane lane) noexcept override { program->run_from(this, lane); }
   void resume(Lane lane) noexcept override {
     if (Node* const next = program->after(*this, lane)) program->run_from(next, program->is_shaken_ ? Lane::none : lane);
   }

@@ -5,32 +5,30 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <utility>
 
-#include "core/spin_lock.hpp"
+#include "core/free_list.hpp"
 
 namespace weir::host {
 namespace {
 
 using Clock = Pace::Clock;
 
-/// A part of a loop's pieces.
+/// One thread's share of a loop's pieces.
 struct alignas(64) Share {
   std::atomic<std::uint64_t> next{0};
   std::uint64_t end = 0;
 };
 
-/// One loop. Its pieces are divided into shares, one for each thread. The thread that starts the loop begins with the first
-/// share, and each helper with one that is the same for loops one after the other: so they find the memory that they share
-/// in the caches of the same processors. A helper whose share was short leaves, since to look at the other shares takes as
-/// long; the starter goes on with what is left, and calls all workers if the loop takes longer than expected. Helpers may
-/// start late, after the loop is over and its work is gone: they own the loop, too, and take a piece before they touch the
-/// work.
+/// One loop. Its pieces are divided into shares, one for each thread. The starting thread begins with the first share. Each
+/// helper begins with the same share in consecutive loops, so that its data is still in its processor's cache. A helper
+/// whose share was short leaves, since reading the other shares takes as long; the starter finishes the rest, and wakes all
+/// workers if the loop takes longer than expected. Helpers may start after the loop is over and its work is gone. So they
+/// own the loop, too, and take a piece before they touch the work.
 ///
-/// A small kernel takes as long as a few cache lines need from one processor to another. So the thread that starts a loop
-/// writes all of it before it calls the first helper, what a helper reads lies together, and it leaves by one operation.
+/// A small kernel takes as long as a few cache lines take from one processor to another. So the starter writes the whole
+/// loop before it wakes the first helper, what a helper reads lies together, and a helper leaves with one atomic operation.
 class alignas(64) Loop final : public Runnable {
  public:
   /// Null if there is no memory. `threads`: how many share it, the caller included. `at_once`: how many pieces each takes
@@ -58,9 +56,9 @@ class alignas(64) Loop final : public Runnable {
     return loop;
   }
 
-  /// `helpers`: how many threads are called at once. `all`: how many are if the loop takes longer than expected.
+  /// `helpers`: how many threads are woken at once. `all`: how many if the loop takes longer than expected.
   bool start(Pace* pace, std::uint32_t helpers, std::uint32_t all) noexcept {
-    const bool needs_pool = call_lookers(helpers) != helpers;
+    const bool needs_pool = wake_idle_workers(helpers) != helpers;
     if (needs_pool) call_from_pool(all);
     const Clock::time_point begin = Clock::now();
     // Four times as long as a loop takes that is worth just so many threads.
@@ -68,7 +66,7 @@ class alignas(64) Loop final : public Runnable {
     const auto call_all_if_late = [&](Clock::time_point now) {
       if (is_late() || now < expected_end || !has_pieces()) return;
       is_late_.store(true, std::memory_order_relaxed);
-      const std::uint32_t called = call_lookers(all);
+      const std::uint32_t called = wake_idle_workers(all);
       if (!needs_pool && called < all) call_from_pool(all - called);
     };
     Taker taker{begin, at_once_};
@@ -76,7 +74,7 @@ class alignas(64) Loop final : public Runnable {
     if (pace != nullptr && own != 0) pace->learn(taker.now - begin, own * piece_, is_late());
     // In order, so that blocks may wait for blocks with lower numbers, as a scan with look-back does.
     for (std::uint32_t i = 1; i < share_count_; ++i) own += work_on(shares_[i], taker, call_all_if_late);
-    // The last pieces of others take as long as one of this thread's. Going on here is cheaper than there.
+    // The last pieces of others take about as long as one of this thread's, and continuing here is cheaper than there.
     const std::uint64_t finished = own + 1;
     wait_a_moment([&] { return unfinished(state_.load(std::memory_order_acquire)) == finished; });
     if (state_.load(std::memory_order_acquire) == finished + one_owner) {  // no other thread knows the loop
@@ -86,7 +84,7 @@ class alignas(64) Loop final : public Runnable {
     return leave(finished);
   }
 
-  void run(Lane) noexcept override {
+  void execute(Lane) noexcept override {
     if (helpers_left_ != 0 && has_pieces()) call_from_pool(helpers_left_);
     const auto workers = static_cast<std::uint32_t>(Scheduler::instance().threads());
     work_and_leave((Scheduler::instance().worker() + workers - starter_) % workers, true);
@@ -94,7 +92,7 @@ class alignas(64) Loop final : public Runnable {
   void help(std::uint32_t number) noexcept override { work_and_leave(number, false); }
 
  private:
-  /// What a thread that takes pieces knows.
+  /// State of one thread that takes pieces.
   struct Taker {
     Clock::time_point now;  // after its last pieces
     std::uint64_t at_once;
@@ -146,16 +144,16 @@ class alignas(64) Loop final : public Runnable {
   /// Waits a few microseconds at most, and only while no other work waits for a worker.
   template <class Condition>
   static void wait_a_moment(Condition&& condition) noexcept {
-    constexpr int looks = 400;
+    constexpr int most_spins = 400;
     const Scheduler& scheduler = Scheduler::instance();
-    for (int i = 0; i < looks && !condition() && !scheduler.others_wait(Level::low); ++i) spin_pause();
+    for (int i = 0; i < most_spins && !condition() && !scheduler.others_wait(Level::low); ++i) spin_pause();
   }
 
-  /// Calls up to `most` workers that look for such work, and returns how many came.
-  std::uint32_t call_lookers(std::uint32_t most) noexcept {
+  /// Wakes up to `most` spinning workers, and returns how many came.
+  std::uint32_t wake_idle_workers(std::uint32_t most) noexcept {
     if (most == 0) return 0;
     state_.fetch_add(most * one_owner, std::memory_order_relaxed);
-    const std::uint32_t called = Scheduler::instance().call_lookers(this, most);
+    const std::uint32_t called = Scheduler::instance().wake_idle_workers(this, most);
     if (called != most) state_.fetch_sub((most - called) * one_owner, std::memory_order_relaxed);
     return called;
   }
@@ -188,29 +186,16 @@ class alignas(64) Loop final : public Runnable {
   static std::uint64_t unfinished(std::uint64_t state) noexcept { return state % one_owner; }
 
   // Loops are reused, so that launches do not allocate.
-  static SpinLock& free_lock() noexcept {
-    static SpinLock lock;
-    return lock;
-  }
-  static Loop*& free_list() noexcept {
-    static Loop* list = nullptr;
-    return list;
+  friend class FreeList<Loop>;
+  static FreeList<Loop>& spent_loops() noexcept {
+    static constinit FreeList<Loop> loops;
+    return loops;
   }
   static Loop* take() {
-    {
-      std::lock_guard lock(free_lock());
-      if (Loop* const loop = free_list()) {
-        free_list() = loop->next_free_;
-        return loop;
-      }
-    }
-    return new (std::nothrow) Loop;
+    Loop* const loop = spent_loops().take();
+    return loop != nullptr ? loop : new (std::nothrow) Loop;
   }
-  void put_back() noexcept {
-    std::lock_guard lock(free_lock());
-    next_free_ = free_list();
-    free_list() = this;
-  }
+  void put_back() noexcept { spent_loops().give_back(this); }
 
   // What helpers read, with the base class in one cache line.
   Divisible* work_ = nullptr;
@@ -225,7 +210,7 @@ class alignas(64) Loop final : public Runnable {
 
   std::uint32_t starter_ = 0;
   std::uint32_t helpers_left_ = 0;  // to be called from the pool, each by the one before
-  Loop* next_free_ = nullptr;
+  Loop* next_spent = nullptr;
   // Pieces that are not finished, and owners above them.
   static constexpr std::uint64_t one_owner = std::uint64_t{1} << 48;
   alignas(64) std::atomic<std::uint64_t> state_{0};

@@ -105,7 +105,7 @@ void Queue::order_against_default_stream() {
     const auto wanted = [this](const Queue& queue) {
       return &queue.device_ == &device_ && (queue.role_ == Role::blocking || queue.role_ == Role::per_thread);
     };
-    for (Ptr<Queue>& other : BusyQueues::instance().list(wanted)) {
+    for (Ptr<Queue>& other : BusyQueues::instance().matching(wanted)) {
       const std::uint64_t point = other->submitted();
       if (point == other->default_stream_waits_) continue;
       push(Work(SignalWait{other, point}));
@@ -161,7 +161,7 @@ void Queue::finish_first() noexcept {
   advance();
 }
 
-void Queue::run(Lane lane) noexcept {
+void Queue::execute(Lane lane) noexcept {
   Turn turn(level());
   for (unsigned done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
@@ -193,7 +193,7 @@ void Queue::run(Lane lane) noexcept {
 
 void Queue::resume(Lane lane) noexcept {
   finish_first();
-  run(Scheduler::instance().is_shaken() ? Lane::none : lane);
+  execute(Scheduler::instance().is_shaken() ? Lane::none : lane);
 }
 
 // --- Busy queues ------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ using Kind = PendingWork::Kind;
 
 PendingWork described(const Launch& launch) { return {.kind = Kind::kernel, .subject = launch.kernel->name()}; }
 PendingWork described(const Copy& copy) {
-  return {.kind = Kind::memory, .subject = fmt::format("Stream::copy of {} bytes", copy.width * copy.height)};
+  return {.kind = Kind::memory, .subject = fmt::format("Stream::copy of {} bytes", copy.width * copy.rows())};
 }
 PendingWork described(const Fill& fill) {
   return {.kind = Kind::memory,
@@ -260,7 +260,7 @@ PendingWork described(const Other&) {
 
 PendingWork Queue::pending() {
   struct Open {
-    Passage& passage;
+    AsymmetricLock& passage;
     ~Open() { passage.open(); }
   };
   (void)point();  // what the queue waits for by the rules of the default stream is an operation, too

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/host/engine/backlog.hpp"
-#include "backends/host/engine/passage.hpp"
+#include "backends/host/engine/asymmetric_lock.hpp"
 #include "backends/host/engine/scheduler.hpp"
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/work.hpp"
@@ -79,14 +79,14 @@ class Queue final : public Signal, private Runnable, private Continuation {
   void hand_to(Lane lane) noexcept;
   bool take_more() noexcept;
   void finish_first() noexcept;
-  void run(Lane lane) noexcept override;
+  void execute(Lane lane) noexcept override;
   void resume(Lane lane) noexcept override;
 
   static constexpr std::uint64_t magic = 0x7765697251756575;
   std::uint64_t magic_ = magic;
 
   WorkRun work_run_;  // only for the thread that runs the queue
-  Passage departure_;   // in which the first operation leaves the backlog; closed while `pending` looks at it
+  AsymmetricLock departure_;  // held while the first operation leaves the backlog, and while `pending` reads it
   Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
   // For enqueuing threads and the running thread.
@@ -126,7 +126,7 @@ class BusyQueues {
   void remove(Queue& queue) noexcept;
   /// Those for which `wanted(queue)`.
   template <class Wanted>
-  std::vector<Ptr<Queue>> list(Wanted&& wanted) const {
+  std::vector<Ptr<Queue>> matching(Wanted&& wanted) const {
     std::vector<Ptr<Queue>> result;
     std::lock_guard lock(mutex_);
     for (Queue* queue = first_; queue != nullptr; queue = queue->busy_next_) {

@@ -113,9 +113,9 @@ struct Scheduler::Shaken {
 /// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
 /// that goes from one processor to another.
 struct alignas(64) Scheduler::Seat {
-  /// Null; `&looking` while the worker looks; or the address of the item that it is to help with, plus its number there.
+  /// Null; `&spinning` while the worker spins; or the address of the item that it is to help with, plus its number there.
   std::atomic<std::byte*> state{nullptr};
-  static inline std::byte looking{};
+  static inline std::byte spinning{};
   static constexpr std::uintptr_t numbers = 64;
 
   bool change(std::byte* from, std::byte* to) noexcept {
@@ -210,7 +210,7 @@ bool Scheduler::run_most_urgent() noexcept {
     std::lock_guard lock(lock_);
     item = take_most_urgent();
   }
-  if (item != nullptr) item->run(Lane::worker);
+  if (item != nullptr) item->execute(Lane::worker);
   return item != nullptr;
 }
 
@@ -218,14 +218,14 @@ std::uint32_t Scheduler::worker() const noexcept {
   return static_cast<std::uint32_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
 }
 
-std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexcept {
+std::uint32_t Scheduler::wake_idle_workers(Runnable* item, std::uint32_t most) noexcept {
   const auto threads = static_cast<std::uint32_t>(threads_);
   auto* const address = reinterpret_cast<std::byte*>(item);
   const std::uint32_t first = worker();
   const auto call = [&](std::uint32_t i, std::uint32_t number) {
-    return seats_[(first + i) % threads].change(&Seat::looking, address + number);
+    return seats_[(first + i) % threads].change(&Seat::spinning, address + number);
   };
-  most = std::min({most, most_called, threads - 1});
+  most = std::min({most, most_woken, threads - 1});
   std::uint32_t missing = 0;  // a bit for each number
   for (std::uint32_t i = 1; i <= most; ++i) missing |= call(i, i) ? 0U : 1U << i;
   for (std::uint32_t i = most + 1; missing != 0 && i < threads; ++i) {
@@ -237,21 +237,21 @@ std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexce
 bool Scheduler::help_again() noexcept {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
-  constexpr auto a_while = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
-  constexpr int looks_at_once = 16;
+  constexpr auto spin_time = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
+  constexpr int spins_between_clock_reads = 16;
   Seat& seat = seats_[worker()];
-  seat.state.store(&Seat::looking, std::memory_order_relaxed);
-  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != &Seat::looking; };
-  const Clock::time_point end = Clock::now() + a_while;
-  for (int i = 0; !is_called() && (i % looks_at_once != 0 || Clock::now() < end); ++i) {
+  seat.state.store(&Seat::spinning, std::memory_order_relaxed);
+  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != &Seat::spinning; };
+  const Clock::time_point end = Clock::now() + spin_time;
+  for (int i = 0; !is_called() && (i % spins_between_clock_reads != 0 || Clock::now() < end); ++i) {
     if (others_wait(Level::low)) {
-      if (!seat.change(&Seat::looking, nullptr)) break;
+      if (!seat.change(&Seat::spinning, nullptr)) break;
       if (run_most_urgent()) return true;
-      seat.state.store(&Seat::looking, std::memory_order_relaxed);
+      seat.state.store(&Seat::spinning, std::memory_order_relaxed);
     }
     spin_pause();
   }
-  if (seat.change(&Seat::looking, nullptr)) return false;
+  if (seat.change(&Seat::spinning, nullptr)) return false;
   std::byte* const call = seat.state.exchange(nullptr, std::memory_order_acquire);
   const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(call) % Seat::numbers;
   reinterpret_cast<Runnable*>(call - number)->help(static_cast<std::uint32_t>(number));
@@ -280,7 +280,7 @@ void Scheduler::run_by_schedule() noexcept {
         ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
       }
     }
-    if (item != nullptr) arena_->arena.execute([item] { item->run(Lane::worker); });
+    if (item != nullptr) arena_->arena.execute([item] { item->execute(Lane::worker); });
   }
 }
 
@@ -341,7 +341,7 @@ void HostThread::loop() noexcept {
       item = ready_.pop();
       waiting_.fetch_sub(1, std::memory_order_relaxed);
     }
-    item->run(Lane::host_functions);
+    item->execute(Lane::host_functions);
     looks = 0;
   }
 }

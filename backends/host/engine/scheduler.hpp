@@ -44,9 +44,9 @@ class OnDemandThread {
 /// An item that runs once each time it is submitted. It may be in one list at a time.
 class Runnable {
  public:
-  virtual void run(Lane lane) noexcept = 0;
-  /// Runs it on a worker that `Scheduler::call_lookers` has called with this number. Several may do so at once, while it is
-  /// in a list, too.
+  virtual void execute(Lane lane) noexcept = 0;
+  /// Runs it on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several may do so at once, while it
+  /// is in a list, too.
   virtual void help(std::uint32_t /*number*/) noexcept {}
 
  protected:
@@ -98,12 +98,12 @@ class Scheduler {
   void submit(Runnable* item, Level level) { submit(item, level, false); }
   /// Work of a microsecond or so, after which its worker looks for more such work for a while.
   void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
-  /// Has up to `most` workers that look for such work call `item->help(number)`, whatever its level; the numbers are from 1
-  /// to `most`, each at most once. Returns how many do. A worker gets the same number each time if it can: the n-th behind
-  /// this worker has n, and those further behind stand in for the ones that do not look. Calls at most `most_called`. `item`
-  /// is aligned to 64 bytes.
-  std::uint32_t call_lookers(Runnable* item, std::uint32_t most) noexcept;
-  static constexpr std::uint32_t most_called = 31;
+  /// Wakes up to `most` spinning workers, each of which calls `item->help(number)`, whatever the item's level. Numbers are
+  /// from 1 to `most`, each at most once. Returns how many were woken, at most `most_woken`. A worker gets the same number
+  /// each time if it can: the n-th behind this worker gets n, and workers further behind stand in for busy ones. `item` is
+  /// aligned to 64 bytes.
+  std::uint32_t wake_idle_workers(Runnable* item, std::uint32_t most) noexcept;
+  static constexpr std::uint32_t most_woken = 31;
   /// This worker's number, below `threads()`. Any number on other threads.
   std::uint32_t worker() const noexcept;
   /// Whether work that is at least as urgent as `level` waits for a worker.

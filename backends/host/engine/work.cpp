@@ -71,11 +71,10 @@ bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
 }
 
 void* offset(void* base, std::size_t bytes) noexcept { return static_cast<std::byte*>(base) + bytes; }
-const void* offset(const void* base, std::size_t bytes) noexcept { return static_cast<const std::byte*>(base) + bytes; }
 
 void copy_rows(const Copy& copy, std::size_t first, std::size_t last) noexcept {
   for (std::size_t row = first; row < last; ++row) {
-    std::memmove(offset(copy.to, row * copy.to_pitch), offset(copy.from, row * copy.from_pitch), copy.width);
+    std::memmove(copy.destination.row(row, copy.height), copy.source.row(row, copy.height), copy.width);
   }
 }
 
@@ -207,16 +206,17 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
 }
 
 Progress WorkRun::run_copy(const Copy& copy) {
-  if (copy.height == 1 && copy_word(copy.to, copy.from, copy.width)) return Progress::done;
-  if (copy.height == 1 && copy.width >= shared_copy) {
+  const std::size_t rows = copy.rows();
+  if (rows == 1 && copy_word(copy.destination.data, copy.source.data, copy.width)) return Progress::done;
+  if (rows == 1 && copy.width >= shared_copy) {
     return run_parallel(*this, copy.width, copy_piece, queue_->level(), *continuation_) ? Progress::done : Progress::pending;
   }
-  if (copy.height > 1 && copy.width * copy.height >= shared_copy) {
+  if (rows > 1 && copy.width * rows >= shared_copy) {
     const bool done =
-        run_parallel(*this, copy.height, std::max<std::size_t>(copy_piece / copy.width, 1), queue_->level(), *continuation_);
+        run_parallel(*this, rows, std::max<std::size_t>(copy_piece / copy.width, 1), queue_->level(), *continuation_);
     return done ? Progress::done : Progress::pending;
   }
-  copy_rows(copy, 0, copy.height);
+  copy_rows(copy, 0, rows);
   return Progress::done;
 }
 
@@ -396,8 +396,8 @@ void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
       }
     }
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
-    if (copy->height > 1) return copy_rows(*copy, first, last);
-    std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);
+    if (copy->rows() > 1) return copy_rows(*copy, first, last);
+    std::memcpy(copy->destination.data + first, copy->source.data + first, last - first);
   } else if (const auto* const fill = std::get_if<Fill>(work_)) {
     if (fill->height > 1) return fill_rows(*fill, first, last);
     fill_row(offset(fill->to, first * fill->element_size), fill->value, fill->element_size, last - first);
@@ -445,7 +445,7 @@ void WorkRun::come_back() noexcept {
   Scheduler::instance().submit(this, queue_->level());
 }
 
-void WorkRun::run(Lane lane) noexcept {
+void WorkRun::execute(Lane lane) noexcept {
   if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {
     if (run_memory_operations(*operations) == Progress::pending) return;
   } else if (const auto* const conditional = std::get_if<Conditional>(work_)) {

@@ -16,6 +16,7 @@
 #include "backends/host/run/grid_barrier.hpp"
 #include "backends/host/run/kernel.hpp"
 #include "weir/graph.hpp"
+#include "weir/plugin/pitched_copy.hpp"
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
@@ -41,13 +42,8 @@ class Arguments {
 };
 
 struct Nothing {};  // an allocation or a free in a graph: the memory is the graph's for as long as the graph lives
-struct Copy {
-  void* to;
-  std::size_t to_pitch;
-  const void* from;
-  std::size_t from_pitch;
-  std::size_t width;
-  std::size_t height;
+struct Copy : PitchedCopy {
+  std::size_t rows() const noexcept { return height * depth; }
 };
 struct Fill {
   void* to;
@@ -160,7 +156,7 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   void met() noexcept override { come_back(); }
   void come_back() noexcept;
   void take_next_turn() noexcept;
-  void run(Lane lane) noexcept override;
+  void execute(Lane lane) noexcept override;
   void resume(Lane lane) noexcept override;
 
   const Work* work_ = nullptr;

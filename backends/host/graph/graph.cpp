@@ -72,7 +72,7 @@ std::string HostGraph::do_debug_dot() const {
     if (const auto* const launch = std::get_if<Launch>(&node.work)) {
       label += "\\n" + launch->kernel->name() + " " + to_string(launch->grid) + " x " + to_string(launch->block);
     } else if (const auto* const copy = std::get_if<Copy>(&node.work)) {
-      label += "\\n" + std::to_string(copy->width * copy->height) + " bytes";
+      label += "\\n" + std::to_string(copy->width * copy->rows()) + " bytes";
     } else if (const auto* const fill = std::get_if<Fill>(&node.work)) {
       label += "\\n" + std::to_string(fill->width * fill->height * fill->element_size) + " bytes";
     }

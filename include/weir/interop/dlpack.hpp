@@ -6,8 +6,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,17 +26,35 @@
 /// A tensor says nothing of streams: whoever hands it over orders the work, as `__dlpack__(stream=…)` does in Python.
 namespace weir::dlpack {
 
-/// How DLPack names an element of type `T`: `bool` and other integers, `float`, `double`, and 16-bit floats by a trait of
-/// the program's own: `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
+/// How DLPack names an element of type `T`: `bool`, integers, `float`, `double`, and 16-bit floats by a trait of the
+/// program's own: `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
 template <class T>
 inline constexpr DLDataType data_type = {};
-/// Of integers.
+/// Of integers, and of truth values: kDLBool, 6, which headers before DLPack 0.8 lack.
 template <std::integral T>
-inline constexpr DLDataType data_type<T> = {std::is_signed_v<T> ? std::uint8_t{kDLInt} : std::uint8_t{kDLUInt},
-                                            8 * sizeof(T), 1};
-/// Of floating-point numbers.
+inline constexpr DLDataType data_type<T> = {
+    std::uint8_t{std::is_same_v<std::remove_const_t<T>, bool> ? 6U : (std::is_signed_v<T> ? kDLInt : kDLUInt)},
+    8 * sizeof(T), 1};
+/// Of floating-point numbers, but `long double`.
 template <std::floating_point T>
-inline constexpr DLDataType data_type<T> = {kDLFloat, 8 * sizeof(T), 1};
+requires(sizeof(T) <= sizeof(double)) inline constexpr DLDataType data_type<T> = {kDLFloat, 8 * sizeof(T), 1};
+
+namespace detail {
+
+/// How many elements a shape has; nothing for a negative extent and for more than any memory has.
+inline std::optional<std::size_t> element_count(std::span<const std::int64_t> shape) noexcept {
+  std::size_t count = 1;
+  bool overflows = false, is_empty = false;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) return std::nullopt;
+    is_empty |= extent == 0;
+    overflows |= __builtin_mul_overflow(count, static_cast<std::size_t>(extent), &count);
+  }
+  if (is_empty) return 0;
+  return overflows || count > weir::detail::most_bytes ? std::nullopt : std::optional(count);
+}
+
+}  // namespace detail
 
 /// Where DLPack says that memory of that kind lies. Throws `unsupported` for backends that DLPack has no number for.
 WEIR_IN_CALLER DLDevice device_of(const Device& device, MemoryKind kind) {
@@ -63,14 +81,10 @@ DLManagedTensor* to_tensor(const Buffer<T>& buffer, std::span<const std::int64_t
     std::vector<std::int64_t> shape;
     DLManagedTensor tensor;
   };
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements))
-      elements = std::numeric_limits<std::int64_t>::max();
-  }
-  if (static_cast<std::uint64_t>(elements) != buffer.size()) {
+  if (const std::optional<std::size_t> elements = detail::element_count(shape); elements != buffer.size()) {
     throw Error(Errc::length_mismatch, "dlpack::to_tensor", "",
-                "the shape has " + std::to_string(elements) + " elements, and the buffer " + std::to_string(buffer.size()));
+                "the shape has " + (elements ? std::to_string(*elements) : "no possible number of") +
+                    " elements, and the buffer " + std::to_string(buffer.size()));
   }
   auto owner = std::make_unique<Owner>(Owner{buffer.allocation(), {shape.begin(), shape.end()}, {}});
   DLTensor& tensor = owner->tensor.dl_tensor;
@@ -88,7 +102,8 @@ DLManagedTensor* to_tensor(const Buffer<T>& buffer, std::span<const std::int64_t
 }
 
 /// The elements of a tensor, whose owner must keep it until the work is done. Throws `invalid_argument` unless the elements
-/// are of type `T` and contiguous in row-major order.
+/// are of type `T`, aligned for it, and contiguous in row-major order. Where they lie is not looked at: see
+/// `DLTensor::device`.
 template <class T>
 Span<T> span_of(const DLTensor& tensor) {
   using E = std::remove_const_t<T>;
@@ -99,16 +114,21 @@ Span<T> span_of(const DLTensor& tensor) {
            std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
            " lanes, which is another type");
   }
-  std::int64_t elements = 1;
+  const auto elements = detail::element_count({tensor.shape, static_cast<std::size_t>(tensor.ndim)});
+  if (!elements) refuse("the tensor's shape has a negative extent, or more elements than any memory");
+  if (*elements == 0) return {};
+  std::int64_t row_major = 1;
   for (int i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.strides != nullptr && tensor.shape[i] != 1 && tensor.strides[i] != elements && elements != 0) {
+    if (tensor.strides != nullptr && tensor.shape[i] != 1 && tensor.strides[i] != row_major) {
       refuse("the tensor is not contiguous: stride " + std::to_string(i) + " is " + std::to_string(tensor.strides[i]) +
-             " instead of " + std::to_string(elements));
+             " instead of " + std::to_string(row_major));
     }
-    elements *= tensor.shape[i];
+    row_major *= tensor.shape[i];
   }
-  return {reinterpret_cast<T*>(static_cast<std::byte*>(tensor.data) + tensor.byte_offset),
-          static_cast<std::size_t>(elements)};
+  std::byte* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0)
+    refuse("the elements begin at an address that is no multiple of " + std::to_string(alignof(T)));
+  return {reinterpret_cast<T*>(data), *elements};
 }
 
 }  // namespace weir::dlpack

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "weir/plugin/capture.hpp"
+#include "weir/plugin/pitched_copy.hpp"
 #include "weir/stream.hpp"
 
 namespace weir {
@@ -69,8 +70,9 @@ class WEIR_API StreamImpl : public Stream {
                                       UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);
 
   virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
-  virtual void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                          std::size_t width_bytes, std::size_t height) = 0;
+  virtual void do_copy_pitched(const PitchedCopy& copy) = 0;
+  /// Unless overridden, one `do_copy` each. Copies of no bytes are among them.
+  virtual void do_copy_batch(std::span<const BatchCopy> copies, SourceAccess access, const CaptureState& capture);
   virtual void do_copy_peer(void* destination, const Device& destination_device, const void* source,
                             const Device& source_device, std::size_t bytes);
   virtual void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) = 0;

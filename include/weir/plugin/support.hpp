@@ -12,6 +12,7 @@
 #include "weir/error.hpp"
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+#include "weir/log.hpp"
 #include "weir/unique_function.hpp"
 
 namespace weir {
@@ -31,12 +32,11 @@ WEIR_API long environment_number(const char* name, long fallback, long least, lo
 /// An absolute path; nothing if the variable is not set. Throws `invalid_environment` for an empty or relative path.
 WEIR_API std::optional<std::string> environment_path(const char* name);
 
-/// How much a line of the log matters; see WEIR_LOG.
-enum class LogLevel { error, warn, info, debug };
-/// Whether WEIR_LOG asks for lines of this level.
+using weir::LogLevel;
+/// Whether lines of this level are asked for, of any part.
 WEIR_API bool log_enabled(LogLevel) noexcept;
-/// One line on standard error, "weir warn: …", made of `line` and `rest`, if the level is asked for. Never throws. Any
-/// thread.
+/// One line of the log, made of `line` and `rest`, if its level is asked for of the part of Weir that calls: see
+/// weir/log.hpp. Never throws. Any thread.
 WEIR_API void log(LogLevel, std::string_view line, std::string_view rest = {}) noexcept;
 
 /// A backend holds this while it calls a host function or callback of the user. Calls of Weir from within are refused, and

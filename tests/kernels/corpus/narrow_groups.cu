@@ -48,3 +48,22 @@ extern "C" __global__ void labels(const int* label, const float* value, float* s
   float total = cg::reduce(same, value[i], cg::plus<float>());
   if (same.thread_rank() == 0) atomicAdd(&sums[label[i]], total);
 }
+#ifndef __HIPCC__
+// which part of its parent a group is, and a barrier in two steps
+extern "C" __global__ void parts(const int* label, int* out) {
+  __shared__ int next[64];
+  auto block = cg::this_thread_block();
+  const int i = threadIdx.x;
+  auto all = cg::coalesced_threads();
+  auto same = cg::labeled_partition(all, label[i]);
+  auto half = cg::binary_partition(all, label[i] > 0);
+  auto four = cg::tiled_partition(all, 4);
+  out[i] = same.meta_group_rank() + 100 * same.meta_group_size();
+  out[64 + i] = half.meta_group_rank() + 100 * half.meta_group_size();
+  out[128 + i] = four.meta_group_rank() + 100 * four.meta_group_size() + 10000 * all.meta_group_size();
+  next[(i + 1) % 64] = label[i];
+  auto token = block.barrier_arrive();
+  block.barrier_wait(static_cast<decltype(token)&&>(token));
+  out[192 + i] = next[i];
+}
+#endif

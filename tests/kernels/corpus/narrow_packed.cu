@@ -1,3 +1,4 @@
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>
 #ifndef __HIPCC__
@@ -88,6 +89,32 @@ extern "C" __global__ void directed_doubles(const double* a, const double* b, co
   o[10] = __ll2double_rd(whole[i]);
   o[11] = __ull2double_ru((unsigned long long)whole[i]);
   o[12] = __ll2float_rz(whole[i]);
+}
+// Rounded once, whatever comes: out[16 * i + …] are a number's 16 bits.
+extern "C" __global__ void narrow_conversions(const float* f, const double* d, const int* s, const long long* l,
+                                              unsigned short* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned short* o = out + 16 * i;
+  o[0] = __bfloat16_as_ushort(__float2bfloat16_rz(f[i]));
+  o[1] = __bfloat16_as_ushort(__float2bfloat16_rd(f[i]));
+  o[2] = __bfloat16_as_ushort(__float2bfloat16_ru(f[i]));
+  o[3] = __bfloat16_as_ushort(__double2bfloat16(d[i]));
+  o[4] = __bfloat16_as_ushort(__int2bfloat16_rn(s[i]));
+  o[5] = __bfloat16_as_ushort(__int2bfloat16_ru(s[i]));
+  o[6] = __bfloat16_as_ushort(__ll2bfloat16_rn(l[i]));
+  o[7] = __bfloat16_as_ushort(__ll2bfloat16_rz(l[i]));
+  o[8] = __half_as_ushort(__ll2half_rd(l[i] >> 46));
+  o[9] = __half_as_ushort(__int2half_rz(s[i] >> 15));
+  const __nv_bfloat16 a = __float2bfloat16(f[i]), b = __double2bfloat16(d[i]), c = __int2bfloat16_rn(s[i]);
+  o[10] = __bfloat16_as_ushort(__hfma(a, b, c));
+  o[11] = __bfloat16_as_ushort(__hmul_sat(a, b));
+  o[12] = (unsigned short)__bfloat162short_rd(a);
+  o[13] = (unsigned short)__bfloat162int_ru(a);
+  const __half nan = __ushort_as_half(0x7fff), one = __float2half(1.f);
+  o[14] = __hne(nan, one) + 2 * (nan != one) + 4 * __hneu(nan, one) + 8 * __hequ(one, nan) + 16 * __hltu(one, one);
+  const __half2 both = __halves2half2(one, nan);
+  o[15] = (unsigned short)(__heq2_mask(both, both) + (__hgtu2_mask(both, both) >> 31));
 }
 #endif
 

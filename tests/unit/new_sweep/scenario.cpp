@@ -130,8 +130,9 @@ void memory(Device& device) {
   if (has_managed && device.supports(Feature::managed_attach)) stream->attach_memory(managed, AttachMode::single);
   if (has_managed && device.supports(Feature::managed_prefetch)) stream->prefetch(managed);
   stream->fill(managed, 4U);
-  stream->fill_2d(plain.data(), 64, 5, 4, 8, 4);
-  stream->copy_2d(pinned.data(), 64, plain.data(), 64, 32, 4);
+  const PitchedSpan<std::uint32_t> rows{.data = plain.data(), .extent = {8, 4}, .row_pitch = 64};
+  stream->fill(rows, 5);
+  stream->copy(PitchedSpan<std::uint32_t>{pinned.data(), rows.extent, 64, 0}, rows);
   stream->copy_peer(managed.data(), device, plain.data(), device, 64);
   stream->zero(plain.subspan(0, 8));
   check(stream->read(plain)[8] == 3);

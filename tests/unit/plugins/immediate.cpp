@@ -88,12 +88,10 @@ class ImmediateStream final : public weir::StreamImpl {
     const std::lock_guard lock(queue_.running);
     std::memmove(destination, source, bytes);
   }
-  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                  std::size_t width_bytes, std::size_t height) override {
+  void do_copy_pitched(const weir::PitchedCopy& copy) override {
     const std::lock_guard lock(queue_.running);
-    for (std::size_t row = 0; row < height; ++row) {
-      std::memmove(static_cast<std::byte*>(destination) + row * destination_pitch,
-                   static_cast<const std::byte*>(source) + row * source_pitch, width_bytes);
+    for (std::size_t row = 0; row < copy.height * copy.depth; ++row) {
+      std::memmove(copy.destination.row(row, copy.height), copy.source.row(row, copy.height), copy.width);
     }
   }
   void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "weir/c/stream.h"
+#include "weir/stream.hpp"
+
+namespace weir::c {
+
+StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::int32_t number);
+
+/// An operation in the words of C.
+weir_memory_operation operation_of(const MemoryOperation& operation) noexcept;
+
+}  // namespace weir::c

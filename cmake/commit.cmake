@@ -1,0 +1,8 @@
+# cmake -DSOURCE=FOLDER -DGIT=PROGRAM -DOUTPUT=FILE -P commit.cmake: a header with the commit that is checked out, for
+# `weir --version`; empty where git does not tell.
+set(commit "")
+if(EXISTS "${SOURCE}/.git" AND GIT)
+  execute_process(COMMAND "${GIT}" rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE}"
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT "#define WEIR_COMMIT \"${commit}\"\n")

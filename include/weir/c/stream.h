@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef WEIR_C_STREAM_H
+#define WEIR_C_STREAM_H
+
+#include "weir/c/base.h"
+#include "weir/c/stream_memory.h"
+
+/// @file
+/// The C interface: streams, their order, host functions and attributes. Work of one stream runs in order; work of two in
+/// any order, unless events or waits order it. Functions that enqueue work return before it is done.
+
+WEIR_C_BEGIN
+
+// --- Making -------------------------------------------------------------------------------------------------------------
+
+/// Levels of priority, mapped onto those of the device.
+typedef enum weir_priority WEIR_C_ENUM {
+  WEIR_PRIORITY_NORMAL = 0,
+  WEIR_PRIORITY_LOW = 1,
+  WEIR_PRIORITY_HIGH = 2,
+  WEIR_PRIORITY_NUMBER = 3,  ///< `weir_stream_options::priority_number`
+} weir_priority;
+
+/// How a stream is made.
+typedef struct weir_stream_options {
+  size_t struct_size;  ///< `sizeof(weir_stream_options)`
+  uint32_t flags;      ///< of `weir_stream_flags`
+  weir_priority priority;
+  int32_t priority_number;  ///< in the device's range, for `WEIR_PRIORITY_NUMBER`: a lower number is more urgent
+  uint32_t reserved;        ///< 0
+} weir_stream_options;
+
+/// The bits of `weir_stream_options::flags`.
+typedef enum weir_stream_flags WEIR_C_ENUM {
+  WEIR_STREAM_NON_BLOCKING = 0,
+  WEIR_STREAM_BLOCKING = 1,  ///< the stream and the legacy default stream wait for each other's work
+} weir_stream_flags;
+
+/// Where a stream came from.
+typedef enum weir_stream_kind WEIR_C_ENUM {
+  WEIR_STREAM_OWNED = 0,
+  WEIR_STREAM_BORROWED = 1,
+  WEIR_STREAM_ADOPTED = 2,
+  WEIR_STREAM_LEGACY_DEFAULT = 3,
+  WEIR_STREAM_PER_THREAD_DEFAULT = 4,
+} weir_stream_kind;
+
+/// Who owns a native handle that a stream wraps.
+typedef enum weir_ownership WEIR_C_ENUM {
+  WEIR_OWNERSHIP_BORROW = 0,  ///< other code: Weir never destroys it
+  WEIR_OWNERSHIP_ADOPT = 1,   ///< Weir: it is destroyed with the stream's last owner
+} weir_ownership;
+
+/// Makes a stream. `options` may be null. `stream` gets a reference. Fails with `WEIR_ERROR_INVALID_ARGUMENT`, naming the
+/// range, for a numeric priority that the device does not have. (cudaStreamCreateWithPriority)
+WEIR_C_API weir_result weir_stream_create(weir_device* device, const weir_stream_options* options, weir_stream** stream);
+/// The device's legacy default stream: it waits for blocking streams, and they for it. `stream` gets a reference.
+/// (cudaStreamLegacy)
+WEIR_C_API weir_result weir_stream_get_default(weir_device* device, weir_stream** stream);
+/// The calling thread's default stream on this device; no other thread may use it. `stream` gets a reference. Feature
+/// `per_thread_default_stream`. (cudaStreamPerThread)
+WEIR_C_API weir_result weir_stream_get_per_thread(weir_device* device, weir_stream** stream);
+/// Wraps a vendor's stream (cudaStream_t, hipStream_t) of this device, on CUDA of its primary context. Null and the vendor's
+/// tokens for default streams give those; they can only be borrowed. `destroy`, which may be null, is called with
+/// `user_data` once the wrapper is closed and its stream-ordered memory is freed, or if this call fails; a borrowed handle
+/// must live until then. `stream` gets a reference. Adopt a handle once. Fails with `WEIR_ERROR_WRONG_DEVICE` or
+/// `WEIR_ERROR_INVALID_ARGUMENT` where the mistake shows.
+WEIR_C_API weir_result weir_stream_wrap(weir_device* device, void* handle, weir_ownership ownership,
+                                        void (*destroy)(void* user_data), void* user_data, weir_stream** stream);
+/// Adds an owner, and returns the stream.
+WEIR_C_API weir_stream* weir_stream_retain(weir_stream* stream);
+/// Gives a reference back. The last one closes the stream; work on it still runs. (cudaStreamDestroy)
+WEIR_C_API void weir_stream_release(weir_stream* stream);
+/// Ends the use of the stream, whoever else owns it. A capture that it began is dropped. Does not wait. May be called again.
+/// No other thread may use the stream meanwhile. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a default stream.
+WEIR_C_API weir_result weir_stream_close(weir_stream* stream);
+/// The same, but the caller takes over the native handle and must destroy it. Fails with `WEIR_ERROR_INVALID_ARGUMENT`
+/// unless the stream is owned or adopted.
+WEIR_C_API weir_result weir_stream_release_handle(weir_stream* stream, void** handle);
+/// The priorities of the device's streams, as its vendor numbers them: a lower number is more urgent. Either pointer may be
+/// null. (cudaDeviceGetStreamPriorityRange)
+WEIR_C_API weir_result weir_device_priority_range(const weir_device* device, int32_t* least, int32_t* greatest);
+
+// --- Identity -----------------------------------------------------------------------------------------------------------
+
+/// The device that the work runs on. (cudaStreamGetDevice)
+WEIR_C_API weir_device* weir_stream_device(const weir_stream* stream);
+/// Where the stream came from.
+WEIR_C_API weir_stream_kind weir_stream_get_kind(const weir_stream* stream);
+/// The vendor's stream, to compare and to log. The stream still owns it.
+WEIR_C_API void* weir_stream_native_handle(const weir_stream* stream);
+/// The same, to hand to other code, which may capture it from now on: each later call asks the driver whether it does.
+WEIR_C_API weir_result weir_stream_share_native_handle(weir_stream* stream, void** handle);
+/// The vendor's context (CUcontext). Feature `native_context`. (cuStreamGetCtx)
+WEIR_C_API weir_result weir_stream_native_context(const weir_stream* stream, void** context);
+/// A number that is unique for the life of the process. (cudaStreamGetId)
+WEIR_C_API weir_result weir_stream_id(const weir_stream* stream, uint64_t* id);
+/// Whether the stream and the legacy default stream ignore each other. (cudaStreamGetFlags)
+WEIR_C_API weir_result weir_stream_is_non_blocking(const weir_stream* stream, bool* non_blocking);
+/// The priority as the vendor numbers it. (cudaStreamGetPriority)
+WEIR_C_API weir_result weir_stream_get_priority(const weir_stream* stream, int32_t* priority);
+/// Whether `weir_stream_close` or `weir_stream_release_handle` was called.
+WEIR_C_API bool weir_stream_is_closed(const weir_stream* stream);
+/// "cuda:0 stream 0x55…, capturing", for the caller to free by `weir_free`. Good for a closed stream, too.
+WEIR_C_API weir_result weir_stream_describe(const weir_stream* stream, char** text);
+/// Negative, 0 or positive: an order by backend, device and native handle. All wrappers of one stream are equal; a closed
+/// stream equals only itself. Null comes first. For sorting and for keys.
+WEIR_C_API int32_t weir_stream_compare(const weir_stream* a, const weir_stream* b);
+/// A hash that goes with `weir_stream_compare`.
+WEIR_C_API size_t weir_stream_hash(const weir_stream* stream);
+
+// --- Order --------------------------------------------------------------------------------------------------------------
+
+/// Blocks the calling thread until all work enqueued so far is done. Returns the error if work failed, and
+/// `WEIR_ERROR_UNKNOWN` for an exception that a host function written in C++ threw. Fails with
+/// `WEIR_ERROR_CAPTURE_UNSUPPORTED` if this stream captures, or an open capture forbids the wait. (cudaStreamSynchronize)
+WEIR_C_API weir_result weir_stream_synchronize(weir_stream* stream);
+/// Likewise, but gives up after `timeout_ns` nanoseconds: `complete` gets false then, and that is no failure. Zero or less:
+/// asks once.
+WEIR_C_API weir_result weir_stream_synchronize_for(weir_stream* stream, int64_t timeout_ns, bool* complete);
+/// Whether all work enqueued so far is done. Fails as `weir_stream_synchronize`. (cudaStreamQuery, but "not ready" is no
+/// error)
+WEIR_C_API weir_result weir_stream_query(const weir_stream* stream, bool* complete);
+/// Makes an event as `weir_event_create` does, records it after all work enqueued so far, and gives a reference to it.
+WEIR_C_API weir_result weir_stream_record(weir_stream* stream, uint32_t event_flags, weir_event** event);
+/// Later work of `stream` waits for `event`, which may be of another device of the backend. Does not block the host. Fails
+/// with `WEIR_ERROR_CAPTURE_ISOLATION` or `WEIR_ERROR_CAPTURE_MERGE` if that would break a capture, which goes on.
+/// (cudaStreamWaitEvent)
+WEIR_C_API weir_result weir_stream_wait_event(weir_stream* stream, const weir_event* event);
+/// Waits for `event` as a node of the graph being captured. Fails with `WEIR_ERROR_NOT_CAPTURING`. Feature
+/// `external_events`. (cudaStreamWaitEvent, cudaEventWaitExternal)
+WEIR_C_API weir_result weir_stream_wait_event_external(weir_stream* stream, const weir_event* event);
+/// Later work of `stream` waits for all work enqueued so far on `other`. Does nothing if both are the same stream. Fails as
+/// `weir_stream_wait_event`.
+WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream* other);
+
+// --- Host work ----------------------------------------------------------------------------------------------------------
+
+/// Calls `function(user_data)` on a thread of the driver, in stream order; later work waits until it has returned. It must
+/// not call Weir or wait for work of this device. Not called if the stream has failed. A captured function belongs to the
+/// graph and runs at every launch. `destroy(user_data)`, if not null, is called exactly once: after the function has
+/// returned for the last time or can no longer be called, and if this call fails. It may run on any thread. Feature
+/// `host_functions`; while capturing `host_functions_in_capture`. (cudaLaunchHostFunc)
+WEIR_C_API weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),
+                                                        void (*destroy)(void* user_data), void* user_data);
+/// Likewise, but also called if the stream has failed: `callback(stream, status, user_data)`, where `status` is the error.
+/// Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `stream_callbacks`. (cudaStreamAddCallback)
+WEIR_C_API weir_result weir_stream_add_callback(weir_stream* stream,
+                                                void (*callback)(weir_stream* stream, weir_result status, void* user_data),
+                                                void (*destroy)(void* user_data), void* user_data);
+
+// --- What a stream waits for --------------------------------------------------------------------------------------------
+
+/// The kinds of work that a stream waits for.
+typedef enum weir_pending_kind WEIR_C_ENUM {
+  WEIR_PENDING_NOTHING = 0,  ///< all work is done
+  WEIR_PENDING_UNKNOWN = 1,  ///< there is work, and it is not known which: docs/health.md
+  WEIR_PENDING_KERNEL = 2,
+  WEIR_PENDING_MEMORY = 3,  ///< a copy, a fill, a written value, a free
+  WEIR_PENDING_HOST_FUNCTION = 4,
+  WEIR_PENDING_STREAM = 5,  ///< a wait for another stream, or for an event recorded there
+  WEIR_PENDING_VALUE = 6,   ///< a wait for a value in memory: `weir_pending_work::wait`
+  WEIR_PENDING_GRAPH = 7,
+  WEIR_PENDING_OTHER = 8,
+} weir_pending_kind;
+
+/// The first operation of a stream that is not done.
+typedef struct weir_pending_work {
+  size_t struct_size;  ///< `sizeof(weir_pending_work)`
+  weir_pending_kind kind;
+  uint32_t reserved;           ///< 0
+  uint64_t behind;             ///< how many operations follow it, as far as that is known
+  weir_memory_operation wait;  ///< for `WEIR_PENDING_VALUE`
+} weir_pending_work;
+
+/// What `weir_stream_synchronize` waits for. `work`, its `struct_size` set, and `description`, a text for the caller to free
+/// ("kernel 'scale', and 3 operations behind it"), may each be null. Exact on the host backend; on GPUs the operations are
+/// known with WEIR_JOURNAL. Fails as `weir_stream_query`.
+WEIR_C_API weir_result weir_stream_pending(const weir_stream* stream, weir_pending_work* work, char** description);
+
+// --- Attributes ---------------------------------------------------------------------------------------------------------
+
+/// How a host thread waits in `weir_stream_synchronize` (cudaSynchronizationPolicy).
+typedef enum weir_synchronization_policy WEIR_C_ENUM {
+  WEIR_SYNCHRONIZATION_AUTOMATIC = 0,
+  WEIR_SYNCHRONIZATION_SPIN = 1,
+  WEIR_SYNCHRONIZATION_YIELD = 2,
+  WEIR_SYNCHRONIZATION_BLOCK = 3,
+} weir_synchronization_policy;
+
+/// What the L2 cache does with a line (cudaAccessProperty).
+typedef enum weir_access_property WEIR_C_ENUM {
+  WEIR_ACCESS_NORMAL = 0,
+  WEIR_ACCESS_STREAMING = 1,
+  WEIR_ACCESS_PERSISTING = 2,
+} weir_access_property;
+
+/// A window of memory and how the L2 cache should treat it (cudaAccessPolicyWindow).
+typedef struct weir_access_policy_window {
+  size_t struct_size;  ///< `sizeof(weir_access_policy_window)`
+  void* base;
+  uint64_t size_bytes;
+  float hit_ratio;  ///< the share of accesses, 0 to 1, that get `hit`; the others get `miss`
+  weir_access_property hit;
+  weir_access_property miss;
+  uint32_t reserved;  ///< 0
+} weir_access_policy_window;
+
+/// How a host thread waits for the stream. Feature `synchronization_policy`. (cudaStreamGetAttribute)
+WEIR_C_API weir_result weir_stream_get_synchronization_policy(const weir_stream* stream,
+                                                              weir_synchronization_policy* policy);
+/// Changes it. Feature `synchronization_policy`. (cudaStreamSetAttribute)
+WEIR_C_API weir_result weir_stream_set_synchronization_policy(weir_stream* stream, weir_synchronization_policy policy);
+/// The window that the L2 cache keeps for this stream. `window`: its `struct_size` is set. Feature `access_policy_window`.
+WEIR_C_API weir_result weir_stream_get_access_policy_window(const weir_stream* stream, weir_access_policy_window* window);
+/// Changes it. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a ratio that is not between 0 and 1.
+WEIR_C_API weir_result weir_stream_set_access_policy_window(weir_stream* stream, const weir_access_policy_window* window);
+/// Copies the attributes that can be set from `other`, a stream of the same device. (cudaStreamCopyAttributes)
+WEIR_C_API weir_result weir_stream_copy_attributes(weir_stream* stream, const weir_stream* other);
+
+WEIR_C_END
+
+#endif

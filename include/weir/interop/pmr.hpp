@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/memory.hpp"
+
+/// Weir's memory as a std::pmr::memory_resource, and memory of one as Weir's.
+namespace weir::pmr {
+
+/// Memory that the host can use, of a device: for containers of pinned or managed memory. Allocates as
+/// `Device::allocate_bytes` does, with an alignment of up to 256 bytes; put a std::pmr::synchronized_pool_resource on top
+/// for small blocks. Any thread. All memory must be deallocated before the resource is destroyed.
+class MemoryResource final : public std::pmr::memory_resource {
+ public:
+  /// Throws `invalid_argument` for memory that the host cannot use.
+  explicit MemoryResource(Device& device, MemoryKind kind = MemoryKind::pinned) : device_(device), kind_(kind) {
+    if (kind == MemoryKind::device) {
+      throw Error(Errc::invalid_argument, "pmr::MemoryResource", device.describe(),
+                  "containers write to their memory, and the host cannot use device memory; give pinned or managed");
+    }
+  }
+  MemoryResource(const MemoryResource&) = delete;
+  MemoryResource& operator=(const MemoryResource&) = delete;
+
+  /// The device whose memory it is.
+  Device& device() const noexcept { return device_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    if (alignment > 256) throw std::bad_alloc();
+    AllocationPtr allocation = device_.allocate_bytes(bytes == 0 ? 1 : bytes, kind_);
+    void* const data = allocation->data();
+    const std::lock_guard lock(mutex_);
+    allocations_.emplace(data, std::move(allocation));
+    return data;
+  }
+  void do_deallocate(void* data, std::size_t, std::size_t) override {
+    AllocationPtr last;  // goes when the lock is gone
+    const std::lock_guard lock(mutex_);
+    if (const auto found = allocations_.find(data); found != allocations_.end()) {
+      last = std::move(found->second);
+      allocations_.erase(found);
+    }
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+  Device& device_;
+  MemoryKind kind_;
+  std::mutex mutex_;
+  std::unordered_map<void*, AllocationPtr> allocations_;
+};
+
+/// Memory of `resource`, which must outlive it, as an `Allocation` of `device`; `kind` says what it is. See
+/// `Device::adopt_memory`.
+inline AllocationPtr allocate_bytes(std::pmr::memory_resource& resource, Device& device, std::size_t bytes, MemoryKind kind,
+                                    std::size_t alignment = 256) {
+  void* const data = resource.allocate(bytes, alignment);
+  try {
+    return device.adopt_memory(data, bytes, kind, [&resource, bytes, alignment](void* memory) {
+      resource.deallocate(memory, bytes, alignment);
+    });
+  } catch (...) {
+    resource.deallocate(data, bytes, alignment);
+    throw;
+  }
+}
+
+}  // namespace weir::pmr

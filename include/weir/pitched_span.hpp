@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "weir/export.hpp"
+#include "weir/span.hpp"
+
+/// Rows at a pitch: images, volumes, and boxes within them.
+namespace weir {
+
+/// How many elements a row has, how many rows a slice has, and how many slices there are; after cudaExtent.
+struct Extent {
+  std::size_t width = 0;   ///< elements
+  std::size_t height = 1;  ///< rows
+  std::size_t depth = 1;   ///< slices
+
+  /// Whether there are no elements.
+  constexpr bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+/// An element of a `PitchedSpan`, counted from 0; after cudaPos.
+struct Position {
+  std::size_t x = 0;  ///< element of its row
+  std::size_t y = 0;  ///< row of its slice
+  std::size_t z = 0;  ///< slice
+};
+
+namespace detail {
+
+/// A `PitchedSpan` of bytes, without their type.
+struct PitchedBytes {
+  void* data = nullptr;
+  std::size_t width = 0;        ///< bytes
+  std::size_t height = 1;       ///< rows
+  std::size_t depth = 1;        ///< slices
+  std::size_t row_pitch = 0;    ///< bytes
+  std::size_t slice_pitch = 0;  ///< bytes
+};
+
+/// Throws `length_mismatch` if the elements are too few for the extent.
+WEIR_API void check_extent(std::size_t elements, const Extent& extent);
+/// Throws `invalid_argument` if the box is not within `extent`.
+WEIR_API void check_box(const Extent& extent, const Position& origin, const Extent& box);
+
+}  // namespace detail
+
+/// Elements in rows and slices, in any memory: what cudaPitchedPtr and cudaExtent describe together. Owns nothing, and has
+/// no element access, like `Span`. `PitchedSpan<float>{.data = p, .extent = {640, 480}, .row_pitch = 2560}`.
+template <class T>
+struct PitchedSpan {
+  /// What it holds.
+  using element_type = T;
+
+  T* data = nullptr;            ///< the first element
+  Extent extent;                ///< elements, rows, slices
+  std::size_t row_pitch = 0;    ///< bytes from one row to the next; 0: rows are dense
+  std::size_t slice_pitch = 0;  ///< bytes from one slice to the next, a multiple of `row_pitch`; 0: slices are dense
+
+  /// The bytes from one row to the next.
+  constexpr std::size_t row_bytes() const noexcept { return row_pitch != 0 ? row_pitch : extent.width * sizeof(T); }
+  /// The bytes from one slice to the next.
+  constexpr std::size_t slice_bytes() const noexcept { return slice_pitch != 0 ? slice_pitch : row_bytes() * extent.height; }
+  /// The elements of a box within this one. Throws `invalid_argument` if some are outside.
+  PitchedSpan box(const Position& origin, const Extent& size) const {
+    detail::check_box(extent, origin, size);
+    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    auto* const first = reinterpret_cast<Byte*>(data) + origin.z * slice_bytes() + origin.y * row_bytes();
+    return {reinterpret_cast<T*>(first) + origin.x, size, row_bytes(), slice_bytes()};
+  }
+  /// The same elements, to read only.
+  constexpr operator PitchedSpan<const T>() const noexcept requires(!std::is_const_v<T>) {
+    return {data, extent, row_pitch, slice_pitch};
+  }
+};
+
+/// The first elements of `range`, in dense rows and slices of that extent. Throws `length_mismatch` if they are too few.
+template <ElementRange R>
+auto pitched(R&& range, const Extent& extent) {
+  const Span elements = detail::lasting_span(std::forward<R>(range));
+  detail::check_extent(elements.size(), extent);
+  using T = typename std::remove_const_t<decltype(elements)>::element_type;
+  return PitchedSpan<T>{elements.data(), extent, 0, 0};
+}
+
+namespace detail {
+
+template <class T>
+PitchedBytes bytes_of(const char* operation, const PitchedSpan<T>& span) {
+  return {const_cast<std::remove_const_t<T>*>(span.data),
+          byte_count(operation, span.extent.width, sizeof(T)),
+          span.extent.height,
+          span.extent.depth,
+          span.row_bytes(),
+          span.slice_bytes()};
+}
+
+}  // namespace detail
+}  // namespace weir

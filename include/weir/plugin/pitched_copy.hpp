@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+/// Copies of boxes, as backends get them.
+namespace weir {
+
+/// A box of bytes to copy: rows of `width` bytes at a pitch, `height` of them in each of `depth` slices. The slices of a
+/// side start `rows` rows apart.
+struct PitchedCopy {
+  /// Where the box lies in one memory.
+  struct Side {
+    std::byte* data = nullptr;
+    std::size_t pitch = 0;  ///< bytes from one row to the next, at least `width`
+    std::size_t rows = 0;   ///< from one slice to the next, at least `height`
+
+    /// A row of the box, counted through all slices.
+    std::byte* row(std::size_t number, std::size_t height) const noexcept {
+      return data + (number / height * rows + number % height) * pitch;
+    }
+  };
+  Side destination;
+  Side source;
+  std::size_t width = 0;
+  std::size_t height = 0;
+  std::size_t depth = 0;
+};
+
+}  // namespace weir

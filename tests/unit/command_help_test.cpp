@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "subprocess.hpp"
+#include "weir/version.hpp"
+
+// The manual pages and the completions of the commands.
+
+using weir::test::Outcome;
+using weir::test::run;
+using weir::test::weir_command;
+
+namespace {
+
+// The options --name in a text.
+std::set<std::string> options_in(std::string text) {
+  std::erase(text, '\\');  // a manual page writes \-
+  static const std::regex option("--[a-z][a-z-]*");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) names.insert(at->str());
+  return names;
+}
+
+// The options of a command, or of the command line without one. Its list ends ahead of the exit status.
+std::set<std::string> options_of(const std::string& command) {
+  const std::string help =
+      weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")})
+          .output;
+  const std::size_t begin = command == "conformance" ? 0 : help.find("Options:");
+  // What other programs' options follow is theirs.
+  return options_in(help.substr(
+      begin, std::min({help.find("Exit status"), help.find("Other options"), help.find("Options of doctest")}) - begin));
+}
+
+const std::vector<std::string> commands = {"",    "info",     "doctor", "kernels", "cache",      "new",
+                                           "run", "timeline", "shake",  "bench",   "conformance"};
+
+std::string source(const std::string& file) {
+  std::ifstream in(WEIR_TEST_SOURCE "/" + file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A manual page, without its examples, where other programs' options stand.
+std::string manual(const std::string& name) {
+  std::ifstream in(WEIR_TEST_MANUAL "/" + name + ".1");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  return text.substr(0, text.find(".SH EXAMPLES"));
+}
+
+// What bash offers for the last of these words.
+std::string offers(const std::string& words, const std::string& program = "weir") {
+  const Outcome outcome = run("/bin/bash", {"-c",
+                                            "source \"$0\"; COMP_WORDS=(" + program + " " + words +
+                                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
+                                            WEIR_TEST_SOURCE "/tools/completion/weir.bash"});
+  CHECK(outcome.errors == "");
+  return outcome.output;
+}
+
+}  // namespace
+
+TEST_CASE("command: the manual pages and the completions know its commands and options, and no others") {
+  std::set<std::string> all;
+  for (const std::string& command : commands) {
+    CAPTURE(command);
+    std::set<std::string> options = options_of(command);
+    if (command == "cache") options.merge(options_in(weir_command({"cache", "clear", "--help"}).output));
+    CHECK(options.contains("--help"));
+    all.insert(options.begin(), options.end());
+    if (std::ifstream("/bin/bash"))
+      CHECK(options_in(offers((command == "cache" ? "cache clear" : command) + " --")) == options);
+  }
+  const std::set<std::string> of_suite = options_of("conformance");
+  const std::set<std::string> of_kernels = options_in(run(WEIR_TEST_KERNEL_TOOL, {"--help"}).output);
+  CHECK(options_in(manual("weir-conformance")) == of_suite);
+  CHECK(options_in(manual("weir-kernels")) == of_kernels);
+  std::set<std::string> of_weir;
+  std::set_difference(all.begin(), all.end(), of_suite.begin(), of_suite.end(), std::inserter(of_weir, of_weir.end()));
+  for (const std::string& name : options_in(manual("weir"))) CHECK_MESSAGE(all.contains(name), name);
+  for (const std::string& name : of_weir) CHECK_MESSAGE(options_in(manual("weir")).contains(name), name);
+  for (const std::string& command : commands) CHECK(manual("weir").find(".SS weir " + command) != std::string::npos);
+  all.insert(of_kernels.begin(), of_kernels.end());
+  for (const char* const file : {"tools/completion/_weir", "tools/completion/weir.bash", "tools/completion/weir.fish"}) {
+    CAPTURE(file);
+    std::string text = source(file);
+    // fish writes the names without dashes.
+    text = std::regex_replace(text, std::regex("complete(.*) -l ([a-z-]+) "), "complete$1 --$2 ");
+    CHECK(options_in(text) == all);
+    for (const std::string& command : commands) CHECK(text.find(command) != std::string::npos);
+  }
+  const std::string listing = weir_command({"--help"}).output;
+  CHECK(weir::test::count("\n  ", listing.substr(listing.find("Subcommands:"),
+                                                 listing.find("Exit status") - listing.find("Subcommands:"))) ==
+        static_cast<int>(commands.size()) - 1);
+  // Every variable that the reference lists.
+  const std::string page = manual("weir"), reference = source("docs/environment.md");
+  static const std::regex variable("\\| `(WEIR_[A-Z_]+)` \\|");
+  int count = 0;
+  for (std::sregex_iterator at(reference.begin(), reference.end(), variable), end; at != end; ++at, ++count) {
+    CHECK_MESSAGE(page.find((*at)[1].str()) != std::string::npos, "not in the manual: " << (*at)[1].str());
+  }
+  CHECK(count > 10);
+}
+
+TEST_CASE("command: a manual page has a date and the version") {
+  const std::regex title(R"(\.TH \S+ 1 "20\d\d-\d\d-\d\d" "Weir )" + std::string(weir::version()) + "\"");
+  for (const char* const name : {"weir", "weir-conformance", "weir-kernels"}) {
+    CAPTURE(name);
+    CHECK(std::regex_search(manual(name), title));
+  }
+}
+
+TEST_CASE("command: completion in bash offers values, programs and files") {
+  if (!std::ifstream("/bin/bash")) {
+    MESSAGE("there is no /bin/bash: skipped");
+    return;
+  }
+  CHECK(offers("''") == "--help --version info doctor kernels cache new run timeline shake bench conformance\n");
+  CHECK(offers("bench --backend = c") == "cuda\n");
+  CHECK(offers("conformance --require h") == "hip host\n");
+  CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);
+  CHECK(offers("kernels i") == "inspect\n");
+  CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
+  CHECK(offers("cache ''") == "--help list size clear\n");
+  CHECK(offers("new /us") == "/usr\n");
+  CHECK(offers("''", "weir-conformance").find("--junit") != std::string::npos);
+  CHECK(offers("--standard =", "weir-kernels") == "14 17 20\n");
+  CHECK(offers("d") == "doctor\n");
+  CHECK(offers("info --backend h") == "hip host\n");
+  CHECK(offers("run --backend = c") == "cuda\n");
+  CHECK(offers("run --log =") == "error warn info debug\n");
+  CHECK(offers("run -- bash").find("bash") != std::string::npos);
+  CHECK(offers("run -- cat /bin/bas").find("/bin/bash") != std::string::npos);
+}
+
+TEST_CASE("command: fish and zsh read their completions") {
+  const auto reads = [](const char* shell, const std::vector<std::string>& arguments) {
+    const Outcome outcome = run("/usr/bin/env", [&] {
+      std::vector<std::string> words = arguments;
+      words.insert(words.begin(), shell);
+      return words;
+    }());
+    if (outcome.status == 127) MESSAGE("there is no " << shell << ": skipped");
+    CHECK((outcome.status == 0 || outcome.status == 127));
+    CHECK((outcome.status == 127 || outcome.errors == ""));
+    return outcome;
+  };
+  (void)reads("zsh", {"-n", WEIR_TEST_SOURCE "/tools/completion/_weir"});
+  const std::string file = WEIR_TEST_SOURCE "/tools/completion/weir.fish";
+  const Outcome fish = reads("fish", {"--no-config", "-c",
+                                      "source " + file +
+                                          "; complete -C 'weir cache clear --o'; complete -C 'weir-kernels --no'; "
+                                          "complete -C 'weir run -- /bin/bas'"});
+  if (fish.status == 127) return;
+  CHECK(fish.says("--older-than"));
+  CHECK(fish.says("--no-source"));
+  CHECK(fish.says("/bin/bash"));
+}

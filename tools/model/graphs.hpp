@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weir/device.hpp"
+#include "weir/plugin/operation.hpp"
+
+namespace weir::model {
+
+/// Tells captures apart: each backend counts its own.
+using CaptureId = std::pair<const Backend*, std::uint64_t>;
+inline CaptureId capture_id(const Operation& operation) { return {&operation.device->backend(), operation.capture}; }
+
+/// The captures of a program, the graphs that they become, and the executables made of those. `Node` is what a tool keeps of
+/// a node, `Open` what it keeps of a capture until that ends.
+template <class Node, class Open>
+class Graphs {
+ public:
+  using Nodes = std::vector<Node>;
+  struct Capture : Open {
+    Nodes nodes;
+    std::uint64_t conditional = 0;  ///< the operation of the conditional node whose body this is, or 0
+  };
+
+  Capture& capture_of(const Operation& operation) {
+    const auto [there, is_new] = captures_.try_emplace(capture_id(operation));
+    if (is_new) {
+      const std::vector<std::uint64_t>& conditionals = conditionals_[operation.thread];
+      if (!conditionals.empty()) there->second.conditional = conditionals.back();
+    }
+    return there->second;
+  }
+  Capture* find(const CaptureId& id) {
+    const auto found = captures_.find(id);
+    return found != captures_.end() ? &found->second : nullptr;
+  }
+  std::map<CaptureId, Capture>& captures() { return captures_; }
+
+  /// What the operation launches, or adds as a child graph; null if that is not known.
+  const Nodes* nodes_of(const Operation& operation) const {
+    return operation.exec != nullptr ? find_nodes(executables_, operation.exec) : find_nodes(graphs_, operation.graph);
+  }
+
+  /// A `conditional` begins: captures that its thread begins before `end_conditional` are its bodies.
+  void begin_conditional(const Operation& operation) { conditionals_[operation.thread].push_back(operation.id); }
+  /// The nodes of its bodies. `finish(capture)` is called for each capture that was not seen to end.
+  template <class Finish>
+  Nodes end_conditional(const Operation& operation, Finish&& finish) {
+    std::erase(conditionals_[operation.thread], operation.id);
+    for (auto next = captures_.begin(); next != captures_.end();) {
+      const auto capture = next++;
+      if (capture->second.conditional != operation.id) continue;
+      add_body(capture->second, finish);
+      captures_.erase(capture);
+    }
+    const auto nodes = bodies_.extract(operation.id);
+    return nodes.empty() ? Nodes() : std::move(nodes.mapped());
+  }
+
+  /// Notes what captures, clones, instantiations and updates make. `finish(capture)` is called before a capture becomes a
+  /// graph. Belongs in a tool's `after`.
+  template <class Finish>
+  void note(const Operation& operation, Finish&& finish) {
+    switch (operation.kind) {
+      case OperationKind::begin_capture:
+        if (operation.has_failed) break;
+        if (const Nodes* const continued = find_nodes(graphs_, operation.graph)) capture_of(operation).nodes = *continued;
+        break;
+      case OperationKind::end_capture: {
+        auto capture = captures_.extract(capture_id(operation));
+        if (operation.new_graph == nullptr || operation.has_failed) break;
+        if (capture.empty()) {
+          graphs_.erase(operation.new_graph);  // another graph may have been there
+        } else if (capture.mapped().conditional != 0) {
+          add_body(capture.mapped(), finish);
+        } else {
+          finish(capture.mapped());
+          graphs_[operation.new_graph] = std::make_shared<const Nodes>(std::move(capture.mapped().nodes));
+        }
+        break;
+      }
+      case OperationKind::clone_graph:
+        if (operation.new_graph != nullptr) graphs_[operation.new_graph] = shared(operation.graph);
+        break;
+      case OperationKind::instantiate:
+      case OperationKind::update_graph:
+        if (operation.exec != nullptr && !operation.has_failed) executables_[operation.exec] = shared(operation.graph);
+        break;
+      default: break;
+    }
+  }
+
+ private:
+  using NodesPtr = std::shared_ptr<const Nodes>;
+
+  template <class Map, class Key>
+  static const Nodes* find_nodes(const Map& map, const Key* key) {
+    const auto found = map.find(key);
+    return found != map.end() ? found->second.get() : nullptr;
+  }
+  NodesPtr shared(const Graph* graph) const {
+    const auto found = graphs_.find(graph);
+    return found != graphs_.end() ? found->second : nullptr;
+  }
+  template <class Finish>
+  void add_body(Capture& body, Finish&& finish) {
+    finish(body);
+    Nodes& nodes = bodies_[body.conditional];
+    std::move(body.nodes.begin(), body.nodes.end(), std::back_inserter(nodes));
+  }
+
+  std::map<CaptureId, Capture> captures_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // by threads: those that it is in the middle of
+  std::map<std::uint64_t, Nodes> bodies_;                             // by conditionals
+  std::map<const Graph*, NodesPtr> graphs_;
+  std::map<const GraphExec*, NodesPtr> executables_;
+};
+
+}  // namespace weir::model

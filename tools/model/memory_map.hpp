@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace weir::model {
+
+inline std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+
+/// Memory that Weir knows: blocks with a `begin` and an `end`, none of which overlap.
+template <class Block>
+class MemoryMap {
+ public:
+  /// Drops the blocks that it overlaps: they have ended unseen.
+  Block& add(Block block) {
+    auto next = blocks_.lower_bound(block.begin);
+    if (next != blocks_.begin() && std::prev(next)->second.end > block.begin) --next;
+    while (next != blocks_.end() && next->first < block.end) next = blocks_.erase(next);
+    return blocks_[block.begin] = std::move(block);
+  }
+  /// Takes out the block that begins there.
+  std::optional<Block> remove(std::uintptr_t begin) {
+    auto taken = blocks_.extract(begin);
+    return taken.empty() ? std::nullopt : std::optional<Block>(std::move(taken.mapped()));
+  }
+  /// The block that has that byte, or null.
+  const Block* find(std::uintptr_t address) const {
+    const Block* const before = last_before(address);
+    return before != nullptr && address < before->end ? before : nullptr;
+  }
+  Block* find(std::uintptr_t address) { return const_cast<Block*>(std::as_const(*this).find(address)); }
+  /// The last block that begins there or before, or null.
+  const Block* last_before(std::uintptr_t address) const {
+    const auto next = blocks_.upper_bound(address);
+    return next != blocks_.begin() ? &std::prev(next)->second : nullptr;
+  }
+  /// The first block that begins behind, or null.
+  const Block* first_behind(std::uintptr_t address) const {
+    const auto next = blocks_.upper_bound(address);
+    return next != blocks_.end() ? &next->second : nullptr;
+  }
+
+ private:
+  std::map<std::uintptr_t, Block> blocks_;
+};
+
+}  // namespace weir::model

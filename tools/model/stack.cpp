@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/model/stack.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#if WEIR_HAS_BACKTRACE
+#include <backtrace.h>
+#endif
+
+namespace weir::model {
+namespace {
+
+constexpr int most_frames = 48, most_told = 16;
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_of_weir(void* address) {
+  Dl_info info;
+  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
+  const std::string_view name = file_name(info.dli_fname);
+  return name.starts_with("libweir.so") || name.starts_with("libweir_");
+}
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? text.get() : symbol;
+}
+
+Frame plain_frame(void* address) {
+  Dl_info info{};
+  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {"?", fmt::format("{}", address)};
+  const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  return {info.dli_sname != nullptr ? demangled(info.dli_sname) : "?",
+          fmt::format("{}+{:#x}", file_name(info.dli_fname), offset)};
+}
+
+#if WEIR_HAS_BACKTRACE
+void ignore_error(void*, const char*, int) {}
+
+int add_frame(void* frames, std::uintptr_t, const char* file, int line, const char* function) {
+  if (file == nullptr) return 0;
+  static_cast<std::vector<Frame>*>(frames)->push_back(
+      {function != nullptr ? demangled(function) : "?", fmt::format("{}:{}", file, line)});
+  return 0;
+}
+
+void name_frame(void* frame, std::uintptr_t, const char* symbol, std::uintptr_t, std::uintptr_t) {
+  if (symbol != nullptr) static_cast<Frame*>(frame)->function = demangled(symbol);
+}
+
+void add_frames(void* address, std::vector<Frame>& frames) {
+  static backtrace_state* const state = ::backtrace_create_state(nullptr, 1, ignore_error, nullptr);
+  const std::size_t before = frames.size();
+  if (state != nullptr)
+    ::backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(address), add_frame, ignore_error, &frames);
+  if (frames.size() != before) return;
+  frames.push_back(plain_frame(address));
+  if (state != nullptr)
+    ::backtrace_syminfo(state, reinterpret_cast<std::uintptr_t>(address), name_frame, ignore_error, &frames.back());
+}
+#else
+void add_frames(void* address, std::vector<Frame>& frames) { frames.push_back(plain_frame(address)); }
+#endif
+
+}  // namespace
+
+Stack take_stack() {
+  void* addresses[most_frames];
+  const int count = ::backtrace(addresses, most_frames);
+  return Stack(addresses, addresses + count);
+}
+
+std::string text_of(const std::vector<Frame>& frames) {
+  constexpr std::size_t most_letters = 160;  // of a function: names of templates can be longer than all else
+  const auto is_own = [](const Frame& frame) {
+    if (frame.place.find(':') != std::string::npos) {  // a line of a source
+      return frame.place.find("include/c++/") == std::string::npos && frame.place.find("include/weir/") == std::string::npos;
+    }
+    const std::string_view name = std::string_view(frame.function).substr(0, frame.function.find_first_of("(<"));
+    return !name.substr(name.rfind(' ') + 1).starts_with("weir::");  // behind the result's type
+  };
+  const bool has_own = std::any_of(frames.begin(), frames.end(), is_own);
+  std::string text;
+  std::size_t number = 0;
+  for (const Frame& frame : frames) {
+    if (has_own && !is_own(frame)) continue;
+    const bool is_long = frame.function.size() > most_letters;
+    text += fmt::format("      #{} {}{} {}\n", number++, frame.function.substr(0, most_letters), is_long ? "…" : "",
+                        frame.place);
+  }
+  return text;
+}
+
+std::vector<Frame> frames_of(const Stack& stack) {
+  std::size_t first = 0;
+  // A return address is behind the call.
+  const auto call = [&](std::size_t i) { return static_cast<void*>(static_cast<char*>(stack[i]) - 1); };
+  while (first < stack.size() && is_of_weir(call(first))) ++first;
+  std::vector<Frame> frames;
+  for (std::size_t i = first; i < stack.size() && frames.size() < most_told; ++i) {
+    add_frames(call(i), frames);
+    if (frames.back().function == "main") break;
+  }
+  return frames;
+}
+
+}  // namespace weir::model

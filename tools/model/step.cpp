@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/model/step.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "weir/device.hpp"
+#include "weir/module.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::model {
+
+std::string what_of(const Operation& operation) {
+  if (operation.kernel != nullptr) return fmt::format("kernel '{}'", operation.kernel->name());
+  return operation.kind == OperationKind::free ? "the free" : operation.name;
+}
+
+std::string place_of(const Operation& operation) {
+  if (operation.stream == nullptr) return "the host";
+  const std::string device = operation.device->describe();
+  switch (operation.stream->kind()) {
+    case StreamKind::legacy_default: return device + " default stream";
+    case StreamKind::per_thread_default:
+      return fmt::format("{} per-thread default stream of thread {}", device, operation.stream_key.thread);
+    default: return fmt::format("{} stream {}", device, operation.stream_key.handle);
+  }
+}
+
+StepPtr Steps::make(const Operation& operation, std::string what, std::string where) {
+  Stack stack = take_stack();
+  const auto place = places_.emplace(stack, static_cast<std::uint32_t>(places_.size())).first->second;
+  return std::make_shared<const Step>(Step{operation.id, std::move(what), std::move(where), operation.device->describe(),
+                                           std::string(operation.tag), operation.thread, std::move(stack), place});
+}
+
+}  // namespace weir::model

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tools/model/stack.hpp"
+#include "weir/plugin/operation.hpp"
+
+namespace weir::model {
+
+/// "kernel 'scale'", "Stream::copy", "the free"
+std::string what_of(const Operation& operation);
+/// "host:0 stream 0x55…", "host:0 default stream"; "the host" for what belongs to no stream
+std::string place_of(const Operation& operation);
+
+/// One operation of the program, for reports.
+struct Step {
+  std::uint64_t operation = 0;
+  std::string what;    ///< `what_of`
+  std::string where;   ///< `place_of`
+  std::string device;  ///< "host:0"
+  std::string tag;     ///< the `Range` that it is in
+  std::uint64_t thread = 0;
+  Stack stack;
+  std::uint32_t place = 0;  ///< the number of the stack: steps with equal stacks have the same
+};
+using StepPtr = std::shared_ptr<const Step>;
+
+/// Makes steps, with the stack of the calling thread.
+class Steps {
+ public:
+  StepPtr make(const Operation& operation) { return make(operation, what_of(operation), place_of(operation)); }
+  StepPtr make(const Operation& operation, std::string what, std::string where);
+
+ private:
+  std::map<Stack, std::uint32_t> places_;
+};
+
+}  // namespace weir::model

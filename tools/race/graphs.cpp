@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/race/graphs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::race {
+
+Graphs::Lane& Graphs::lane_of(Capture& capture, const StreamKey& stream) {
+  const auto [there, is_new] = capture.lanes.try_emplace(stream);
+  if (is_new) there->second.number = ++capture.last_lane;  // from 1, as 0 is the host
+  return there->second;
+}
+
+bool Graphs::join(const Operation& operation) {
+  if (operation.kind == OperationKind::wait_event) {
+    const Recorded& recorded = events_.at(operation.event);
+    if (!recorded.is_captured()) return false;
+    if (Capture* const capture = graphs_.find(recorded.capture))
+      lane_of(*capture, operation.stream_key).clock.join(recorded.clock);
+    return true;
+  }
+  for (auto& [id, capture] : graphs_.captures()) {
+    const auto other = capture.lanes.find(operation.awaited);
+    if (other == capture.lanes.end()) continue;
+    const Clock clock = other->second.clock;
+    lane_of(capture, operation.stream_key).clock.join(clock);
+    return true;
+  }
+  return false;
+}
+
+void Graphs::leave(const StreamKey& stream) {
+  for (auto& [id, capture] : graphs_.captures()) capture.lanes.erase(stream);
+}
+
+void Graphs::add(const Operation& operation) {
+  const model::CaptureId id = model::capture_id(operation);
+  Capture& capture = graphs_.capture_of(operation);
+  Lane& lane = lane_of(capture, operation.stream_key);
+  Clock& clock = lane.clock;
+  if (operation.kind == OperationKind::record && !operation.in_graph) {
+    events_[operation.event] = {clock, 0, id};
+    return;
+  }
+  if (operation.kind == OperationKind::wait_event && !operation.in_graph) {
+    const auto found = events_.find(operation.event);
+    if (found != events_.end() && found->second.capture == id) clock.join(found->second.clock);
+    return;
+  }
+  if (operation.kind == OperationKind::wait_stream) {
+    if (const auto other = capture.lanes.find(operation.awaited); other != capture.lanes.end())
+      clock.join(other->second.clock);
+    return;
+  }
+  Node node;
+  const Point point = node.point = clock.advance(lane.number);
+  node.operation = operation.id;
+  const StepPtr step = steps_.make(operation);
+  const Toucher by = operation.kind == OperationKind::conditional ? Toucher::watcher : Toucher::work;
+  for (const MemoryAccess& memory : operation.accesses) {
+    if (memory.bytes == 0) continue;
+    const Access& access = node.accesses.emplace_back(make_access(memory, point, step, by));
+    check_freed(capture, operation.kind, access, clock);
+    if (access.writes) capture.values.forget(access.region);
+  }
+  for (const MemoryOperation& each : operation.memory_operations) {
+    if (each.is_write()) node.accesses.push_back(make_access(memory_of(each), point, step, Toucher::value));
+  }
+  if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
+  if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);
+  if (operation.kind == OperationKind::wait_event) node.awaited.push_back(operation.event);
+  if (const std::vector<Node>* const inner = graphs_.nodes_of(operation)) add_nodes(node, *inner);
+  node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
+                                operation.memory_operations.end());
+  // What the graph itself ends no launch waits for.
+  std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
+    return capture.values.operate(each, point, clock, report_) && !each.is_write();
+  });
+  node.clock = clock;
+  capture.nodes.push_back(std::move(node));
+  if (operation.kind == OperationKind::conditional) graphs_.begin_conditional(operation);
+}
+
+void Graphs::add_allocation(const Operation& operation, StepPtr step) {
+  Node* const node = node_of(operation);
+  if (node == nullptr) return;
+  const Access& access = node->accesses.emplace_back(make_access(operation.accesses.front(), node->point, std::move(step)));
+  check_freed(graphs_.capture_of(operation), operation.kind, access, node->clock);
+}
+
+/// A graph within a graph: one node that does what all of its nodes do.
+void Graphs::add_nodes(Node& node, const std::vector<Node>& nodes) {
+  const auto append = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
+  for (const Node& inner : nodes) {
+    append(node.accesses, inner.accesses);
+    append(node.memory_operations, inner.memory_operations);
+    append(node.host_functions, inner.host_functions);
+    append(node.recorded, inner.recorded);
+    append(node.awaited, inner.awaited);
+  }
+  for (Access& access : node.accesses) access.point = node.point;
+}
+
+/// The node that the operation has become, or null.
+Node* Graphs::node_of(const Operation& operation) {
+  Capture* const capture = graphs_.find(model::capture_id(operation));
+  if (capture == nullptr) return nullptr;
+  const auto found = std::find_if(capture->nodes.rbegin(), capture->nodes.rend(),
+                                  [&](const Node& node) { return node.operation == operation.id; });
+  return found != capture->nodes.rend() ? &*found : nullptr;
+}
+
+/// What a node uses may have been freed by a node before it. Where no order is between the two, that is a race.
+void Graphs::check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock) {
+  if (kind == OperationKind::allocate) {
+    std::erase_if(capture.freed, [&](const Access& freed) { return freed.region.overlaps(access.region); });
+    return;
+  }
+  bool open = false;
+  for (const Access& freed : capture.freed) {
+    if (!freed.region.overlaps(access.region) || !clock.covers(freed.point, open)) continue;
+    if (const Block* const block = memory_.find(access.region.begin))
+      report_.add(Fault::use_after_free, freed, access, *block, "");
+  }
+  if (kind == OperationKind::free) capture.freed.push_back(access);
+}
+
+void Graphs::withdraw(const Operation& operation) {
+  Capture* const capture = graphs_.find(model::capture_id(operation));
+  if (capture == nullptr) return;
+  std::erase_if(capture->nodes, [&](const Node& node) { return node.operation == operation.id; });
+  std::erase_if(capture->freed, [&](const Access& freed) { return freed.is_of(operation.id); });
+}
+
+void Graphs::note(const Operation& operation) {
+  const auto finish_capture = [this](Capture& capture) { finish(capture); };
+  if (operation.kind == OperationKind::conditional) {
+    const std::vector<Node> bodies = graphs_.end_conditional(operation, finish_capture);
+    if (Node* const node = node_of(operation)) add_nodes(*node, bodies);
+    return;
+  }
+  graphs_.note(operation, finish_capture);
+  if (operation.kind != OperationKind::begin_capture || operation.has_failed) return;
+  // If it continues a graph, it is behind all of that one's work.
+  Capture& capture = graphs_.capture_of(operation);
+  Clock all;
+  for (const Node& node : capture.nodes) {
+    all.join(node.clock);
+    capture.last_lane = std::max(capture.last_lane, node.point.lane);
+  }
+  lane_of(capture, operation.stream_key).clock.join(all);
+}
+
+/// Drops the waits that a later write of the capture ends, and reports nodes that may run at once and touch the same memory.
+void Graphs::finish(Capture& capture) {
+  struct Entry {
+    const Access* access;
+    const Node* node;
+  };
+  std::vector<Entry> entries;
+  for (Node& node : capture.nodes) {
+    std::erase_if(node.memory_operations,
+                  [&](const MemoryOperation& each) { return each.is_wait() && !capture.values.is_open(each); });
+    for (const Access& access : node.accesses) entries.push_back({&access, &node});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.access->region.begin < b.access->region.begin; });
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    for (std::size_t j = i + 1; j < entries.size() && entries[j].access->region.begin < entries[i].access->region.end();
+         ++j) {
+      const bool in_order = entries[i].node <= entries[j].node;  // that of the capture
+      const Entry& first = in_order ? entries[i] : entries[j];
+      const Entry& second = in_order ? entries[j] : entries[i];
+      bool open = false;
+      if (first.node == second.node || !first.access->conflicts_with(*second.access)) continue;
+      if (second.node->clock.covers(first.access->point, open) || first.node->clock.covers(second.access->point, open))
+        continue;
+      if (const Block* const block = memory_.find(std::max(first.access->region.begin, second.access->region.begin)))
+        report_.add(Fault::race, *first.access, *second.access, *block, "");
+    }
+  }
+}
+
+}  // namespace weir::race

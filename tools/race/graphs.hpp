@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "tools/model/graphs.hpp"
+#include "tools/model/step.hpp"
+#include "tools/race/memory.hpp"
+#include "tools/race/report.hpp"
+#include "tools/race/streams.hpp"
+#include "tools/race/values.hpp"
+#include "weir/plugin/operation.hpp"
+
+namespace weir::race {
+
+/// Work of a graph. Points and clocks are of the capture's own lanes.
+struct Node {
+  std::uint64_t operation = 0;
+  Point point;
+  Clock clock;
+  std::vector<Access> accesses;
+  std::vector<MemoryOperation> memory_operations;
+  std::vector<std::uint64_t> host_functions;
+  std::vector<const Event*> recorded, awaited;  ///< by `record_external`, `wait_external`
+};
+
+/// Captured work. Each graph is checked once, by its capture's own clocks.
+class Graphs {
+ public:
+  Graphs(Report& report, model::Steps& steps, Memory& memory, Events& events)
+      : report_(report), steps_(steps), memory_(memory), events_(events) {}
+
+  /// Work, or an order, that a stream captures; not the memory of an allocation, which comes later.
+  void add(const Operation& operation);
+  void add_allocation(const Operation& operation, StepPtr step);
+  /// A stream outside captures waits. If it waits for captured work, it joins that capture, and the result is true.
+  bool join(const Operation& operation);
+  /// The stream works by itself, so it is in no capture any more.
+  void leave(const StreamKey& stream);
+  /// Takes back an operation that was not made.
+  void withdraw(const Operation& operation);
+  /// Follows what captures, clones, instantiations, updates and conditionals make. Belongs in `after`.
+  void note(const Operation& operation);
+  /// The nodes of the graph that the operation launches, or null.
+  const std::vector<Node>* nodes_of(const Operation& operation) const { return graphs_.nodes_of(operation); }
+
+ private:
+  struct Lane {
+    std::uint32_t number = 0;
+    Clock clock;
+  };
+  struct Open {
+    Values values;
+    std::map<StreamKey, Lane> lanes;
+    std::uint32_t last_lane = 0;
+    std::vector<Access> freed;  // memory that its nodes have freed
+  };
+  using Model = model::Graphs<Node, Open>;
+  using Capture = Model::Capture;
+
+  static Lane& lane_of(Capture& capture, const StreamKey& stream);
+  static void add_nodes(Node& node, const std::vector<Node>& nodes);
+  Node* node_of(const Operation& operation);
+  void check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock);
+  void finish(Capture& capture);
+
+  Report& report_;
+  model::Steps& steps_;
+  Memory& memory_;
+  Events& events_;
+  Model graphs_;
+};
+
+}  // namespace weir::race

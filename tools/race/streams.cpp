@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/race/streams.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "weir/device.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::race {
+
+void Streams::add(const Operation& operation, bool is_blocking) {
+  StreamState& state = streams_[operation.stream_key];
+  if (state.lane != 0) retired_.push_back(state.now());  // a handle of the driver's may have been another stream's before
+  const std::uint32_t lane = new_lane();
+  state = {lane, host_, operation.device, false, is_blocking, true};
+}
+
+StreamState& Streams::of(const StreamKey& key) {
+  const auto [there, is_new] = streams_.try_emplace(key);
+  if (is_new) {
+    there->second.lane = new_lane();
+    there->second.device = key.device;
+  }
+  return there->second;
+}
+
+StreamState& Streams::of(const Operation& operation) {
+  StreamState& state = of(operation.stream_key);
+  if (state.is_known || operation.capture != 0) return state;  // drivers do not say it of a stream that captures
+  state.is_legacy = operation.stream->kind() == StreamKind::legacy_default;
+  try {
+    state.is_blocking = !operation.stream->is_non_blocking();
+  } catch (const std::exception&) {
+    // It counts as ordered.
+  }
+  state.is_known = true;
+  return state;
+}
+
+StreamState& Streams::submit(const Operation& operation) {
+  StreamState& state = of(operation);
+  state.clock.settle();
+  state.clock.join(host_);
+  order_against_default_stream(state);
+  return state;
+}
+
+/// A lane whose stream is gone and all of whose work the host knows to be done, or else a new one: clocks grow with lanes.
+/// Its numbers go on.
+std::uint32_t Streams::new_lane() {
+  const auto over =
+      std::find_if(retired_.begin(), retired_.end(), [&](const Point& last) { return host_.at(last.lane) >= last.number; });
+  if (over == retired_.end()) return ++last_lane_;
+  const std::uint32_t lane = over->lane;
+  retired_.erase(over);
+  return lane;
+}
+
+void Streams::order_against_default_stream(StreamState& state) {
+  if (!state.is_legacy && !state.is_blocking) return;
+  for (const auto& [key, other] : streams_) {
+    if (other.device == state.device && (state.is_legacy ? other.is_blocking : other.is_legacy))
+      state.clock.join(other.clock);
+  }
+}
+
+Clock Streams::all_of(const Device& device) const {
+  Clock clock;
+  for (const auto& [key, state] : streams_) {
+    if (state.device == &device) clock.join(state.clock);
+  }
+  return clock;
+}
+
+Clock Streams::everything() const {
+  Clock clock;
+  clock.join_numbers(host_);
+  for (const auto& [key, state] : streams_) clock.join_numbers(state.clock);
+  return clock;
+}
+
+void Streams::host_learns(const Clock& clock) {
+  // Something that is not seen here ended these: the host's own store, or a kernel's.
+  for (const auto& wait : clock.open_waits()) {
+    if (!wait->before) wait->before = std::make_unique<Clock>(everything());
+  }
+  host_.join(clock);
+}
+
+std::string Streams::early_wait(const Access& first, const Access& second) const {
+  for (const auto& [key, state] : streams_) {
+    if (state.lane != second.point.lane) continue;
+    const auto waited = state.waited.find(first.point.lane);
+    if (waited == state.waited.end() || waited->second >= first.point.number) continue;
+    return fmt::format("{} has waited for {}, but for {}: the event was recorded, or the wait made, too early",
+                       second.where(), first.where(),
+                       waited->second == 0 ? "a point before its first operation" : "a point before the first of the two");
+  }
+  return "";
+}
+
+}  // namespace weir::race

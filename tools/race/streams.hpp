@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/model/graphs.hpp"
+#include "tools/race/clock.hpp"
+#include "tools/race/memory.hpp"
+#include "weir/plugin/operation.hpp"
+
+namespace weir::race {
+
+/// A stream, as a lane of vector clocks.
+struct StreamState {
+  std::uint32_t lane = 0;
+  Clock clock;
+  const Device* device = nullptr;
+  bool is_legacy = false;
+  bool is_blocking = true;  ///< ordered against the legacy default stream, or not known
+  bool is_known = false;
+  /// For each other lane, how far the newest wait for it reached.
+  std::map<std::uint32_t, std::uint64_t> waited = {};
+
+  Point now() const { return {lane, clock.at(lane)}; }
+  void wait_for(const Clock& other, std::uint32_t other_lane) {
+    clock.join(other);
+    waited[other_lane] = other.at(other_lane);
+  }
+};
+
+/// The streams that run, and the host, which is lane 0. What one thread of the host has waited for counts as done for all of
+/// them, since tools do not see how threads synchronize.
+class Streams {
+ public:
+  void add(const Operation& operation, bool is_blocking);
+  StreamState& of(const Operation& operation);
+  StreamState& of(const StreamKey& key);
+  /// The stream to which an operation is submitted now, joined with the host and with what default streams order.
+  StreamState& submit(const Operation& operation);
+  void order_against_default_stream(StreamState& state);
+
+  /// The join of the device's streams.
+  Clock all_of(const Device& device) const;
+  Clock everything() const;
+  const Clock& host() const noexcept { return host_; }
+  Point advance_host() { return host_.advance(0); }
+  void host_learns(const Clock& clock);
+
+  /// Describes a wait between the two that was made too early; empty if there was none.
+  std::string early_wait(const Access& first, const Access& second) const;
+
+ private:
+  std::uint32_t new_lane();
+
+  std::uint32_t last_lane_ = 0;
+  std::vector<Point> retired_;  // the last points of lanes whose streams are gone
+  Clock host_;
+  std::map<StreamKey, StreamState> streams_;
+};
+
+/// Where events were recorded last. An event is a copy of a clock.
+struct Recorded {
+  Clock clock;
+  std::uint32_t lane = 0;
+  model::CaptureId capture = {};  ///< of that capture's lanes if its number is not 0
+  bool is_captured() const noexcept { return capture.second != 0; }
+};
+using Events = std::map<const Event*, Recorded>;
+
+}  // namespace weir::race

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/race/values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::race {
+namespace {
+
+// Writes kept for one value, and waits for it that no write is known to end. Clocks refer to all of those.
+constexpr std::size_t most_writes = 4096, most_waiters = 1024;
+
+bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
+  const std::uint64_t mask = wait.is_64() ? ~std::uint64_t{0} : 0xFFFFFFFFU;
+  switch (wait.condition) {
+    case WaitCondition::geq:
+      return wait.is_64() ? static_cast<std::int64_t>(now - wait.value) >= 0
+                          : static_cast<std::int32_t>(static_cast<std::uint32_t>(now - wait.value)) >= 0;
+    case WaitCondition::eq: return ((now ^ wait.value) & mask) == 0;
+    case WaitCondition::bit_and: return (now & wait.value & mask) != 0;
+    case WaitCondition::bit_nor: return (~(now | wait.value) & mask) != 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
+  return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t), AccessKind::write};
+}
+
+bool Values::operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report) {
+  if (operation.is_wait()) return wait(operation, point, clock, report);
+  if (operation.is_write()) write(operation, point, clock, report);
+  return true;
+}
+
+void Values::write(const MemoryOperation& operation, const Point& point, const Clock& clock, Report& report) {
+  Value& value = values_[operation.address];
+  Writes& writes = value.writes[point.lane];
+  if (writes.list.size() >= most_writes) {
+    writes.list.pop_front();
+    writes.has_forgotten = true;
+  }
+  writes.list.push_back({operation.value, point, clock});
+  if (value.endless && !value.endless->before) {
+    report.add_limit(fmt::format("more than {} waits for the value at {} were open, and it is not looked for what ends more",
+                                 most_waiters, operation.address));
+  }
+  const auto own = clock.open_waits();
+  std::erase_if(value.waiters, [&](Waiter& waiter) {
+    std::unique_ptr<Clock>& before = waiter.result->before;
+    bool open = false;
+    if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;  // by the host; or long ago
+    if (!meets(operation.value, waiter.wait)) return false;
+    if (!before) {
+      if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes behind that wait
+      before = std::make_unique<Clock>(clock);
+      waiter.ended_by = point;
+    } else if (!clock.covers(waiter.ended_by, open)) {  // either may have ended it
+      before = std::make_unique<Clock>(common(*before, clock));
+    }
+    return false;
+  });
+}
+
+/// The writes that may have ended the wait, at most one for each lane. `clock`: what comes before the wait.
+std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operation, Value& value, const Clock& clock,
+                                                  Report& report) {
+  const auto first_behind = [](std::deque<Write>& list, std::uint64_t number) {
+    return std::upper_bound(list.begin(), list.end(), number,
+                            [](std::uint64_t last, const Write& write) { return last < write.point.number; });
+  };
+  // For each lane, the last write that surely comes before the wait: it has overwritten those before it.
+  std::vector<Write*> known;
+  for (auto& [lane, writes] : value.writes) {
+    const auto behind = first_behind(writes.list, clock.at(lane));
+    if (behind == writes.list.begin()) continue;
+    known.push_back(&*std::prev(behind));
+    known.back()->clock.settle();
+  }
+  // For each lane, the first write that may end the wait. What comes before it also comes before the later ones.
+  std::vector<const Write*> ends;
+  for (auto& [lane, writes] : value.writes) {
+    auto write = writes.list.begin();
+    bool is_first_known = !writes.has_forgotten;
+    for (Write* const last : known) {
+      const auto from = last->point.lane == lane ? std::prev(first_behind(writes.list, last->point.number))
+                                                 : first_behind(writes.list, last->clock.at(lane));
+      if (from < write) continue;
+      write = from;
+      is_first_known = is_first_known || last->point.lane == lane || from != writes.list.begin();
+    }
+    write = std::find_if(write, writes.list.end(), [&](const Write& each) { return meets(each.value, operation); });
+    if (write == writes.list.end()) continue;
+    if (!is_first_known && write == writes.list.begin()) {
+      report.add_limit(
+          fmt::format("of one stream's writes of the value at {} the last {} are known, and a wait is for an earlier one",
+                      operation.address, most_writes));
+    }
+    ends.push_back(&*write);
+  }
+  for (auto write = ends.begin(); write != ends.end();) {  // likewise of two lanes whose writes are in order
+    const bool is_later = std::any_of(ends.begin(), ends.end(), [&](const Write* other) {
+      bool open = false;
+      return other != *write && (*write)->clock.covers(other->point, open);
+    });
+    write = is_later ? ends.erase(write) : std::next(write);
+  }
+  return ends;
+}
+
+bool Values::wait(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report) {
+  Value& value = values_[operation.address];
+  clock.settle();
+  if (const std::vector<const Write*> ends = ends_of(operation, value, clock, report); !ends.empty()) {
+    Clock before = ends.front()->clock;
+    for (std::size_t i = 1; i < ends.size(); ++i) before = common(std::move(before), ends[i]->clock);
+    clock.join(before);
+    return true;
+  }
+  auto result = std::make_shared<ValueWait>();
+  std::vector<Waiter>& waiters = value.waiters;
+  if (waiters.size() >= most_waiters)
+    std::erase_if(waiters, [](const Waiter& each) { return each.result->before != nullptr; });
+  if (waiters.size() < most_waiters) {
+    waiters.push_back({operation, point, result});
+  } else {  // probably the host or a kernel ends them
+    if (!value.endless || value.endless->before) value.endless = std::move(result);
+    result = value.endless;
+  }
+  clock.add(std::move(result));
+  return false;
+}
+
+void Values::forget(const Region& region) {
+  constexpr std::uintptr_t widest = sizeof(std::uint64_t);
+  auto next = values_.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
+  while (next != values_.end() && model::number_of(next->first) < region.end()) {
+    Value& value = next->second;
+    value.writes.clear();
+    next = value.waiters.empty() && !value.endless ? values_.erase(next) : std::next(next);
+  }
+}
+
+bool Values::is_open(const MemoryOperation& wait) const {
+  const auto value = values_.find(wait.address);
+  return value != values_.end() &&
+         std::any_of(value->second.waiters.begin(), value->second.waiters.end(), [&](const Waiter& waiter) {
+           return !waiter.result->before && waiter.wait.value == wait.value && waiter.wait.condition == wait.condition;
+         });
+}
+
+}  // namespace weir::race

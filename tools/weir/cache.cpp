@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "backends/cache/file_descriptor.hpp"
+#include "backends/cache/kernel_cache.hpp"
+#include "layout.hpp"
+
+namespace weir::tool {
+namespace {
+
+using cache::FileDescriptor;
+
+constexpr const char* backends[] = {"cuda", "hip", "host"};
+
+// As the cache opens it: no link, and this user's.
+FileDescriptor open_folder(const std::string& folder, const char* backend) {
+  FileDescriptor opened(::open((folder + "/" + backend).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!opened || ::fstat(opened.number(), &status) != 0 || status.st_uid != ::geteuid()) opened.close();
+  return opened;
+}
+
+// A file of this user's that has an entry's name and begins like an entry. Nothing else is ever removed.
+bool find_entry(const FileDescriptor& folder, const char* name, CacheFile& entry) {
+  if (!cache::is_entry_name(name)) return false;
+  const FileDescriptor file(::openat(folder.number(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
+    return false;
+  std::array<std::byte, 8> begin{};
+  if (!file.read(begin.data(), begin.size()) || !cache::is_cache_entry(begin)) return false;
+  entry.name = name;
+  entry.size = static_cast<std::uint64_t>(status.st_size);
+  entry.used = status.st_mtime;
+  return true;
+}
+
+std::string count_of(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "entry" : "entries"); }
+
+}  // namespace
+
+Cache look_at_cache() {
+  Cache all;
+  all.folder = cache::default_cache_folder();
+  for (const char* const backend : backends) {
+    if (!all.folder) break;
+    const FileDescriptor folder = open_folder(*all.folder, backend);
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(folder ? ::fdopendir(::dup(folder.number())) : nullptr, ::closedir);
+    while (const dirent* const item = listing ? ::readdir(listing.get()) : nullptr) {
+      CacheFile entry{backend, {}};
+      if (find_entry(folder, item->d_name, entry)) {
+        all.entries.push_back(std::move(entry));
+      } else if (item->d_name != std::string_view(".") && item->d_name != std::string_view("..")) {
+        ++all.others;
+      }
+    }
+  }
+  std::sort(all.entries.begin(), all.entries.end(), [](const CacheFile& a, const CacheFile& b) {
+    return a.backend != b.backend ? a.backend < b.backend : a.used != b.used ? a.used > b.used : a.name < b.name;
+  });
+  return all;
+}
+
+std::string format_entries(const Cache& cache) {
+  std::string out;
+  for (const CacheFile& entry : cache.entries) {
+    std::tm time{};
+    ::localtime_r(&entry.used, &time);
+    std::array<char, 32> used{};
+    (void)std::strftime(used.data(), used.size(), "%Y-%m-%d %H:%M", &time);
+    out += fmt::format("{:<6}{}  {:>10}  {}\n", entry.backend, used.data(), format_bytes(entry.size), entry.name);
+  }
+  return out;
+}
+
+std::string format_sizes(const Cache& cache) {
+  if (!cache.folder) return "no folder: compiled kernels stay in memory (WEIR_CACHE_DIR names one)\n";
+  std::map<std::string, std::pair<std::size_t, std::uint64_t>> of;
+  for (const CacheFile& entry : cache.entries) {
+    ++of[entry.backend].first;
+    of[entry.backend].second += entry.size;
+  }
+  std::string out = fmt::format("folder  {}\n", *cache.folder);
+  for (const char* const backend : backends) {
+    const auto& [count, size] = of[backend];
+    out += fmt::format("{:<8}{} of at most {}, {}\n", backend, format_bytes(size),
+                       format_bytes(cache::KernelCache::default_capacity), count_of(count));
+  }
+  return out;
+}
+
+std::string clear_cache(const Cache& cache, std::optional<unsigned> days, std::vector<std::string>& failures) {
+  constexpr std::time_t day = std::time_t{24} * 60 * 60;
+  const std::time_t now = std::time(nullptr);
+  std::size_t removed = 0;
+  std::uint64_t freed = 0;
+  for (const CacheFile& entry : cache.entries) {
+    if (days && entry.used > now - day * *days) continue;
+    const FileDescriptor folder = open_folder(*cache.folder, entry.backend.c_str());
+    CacheFile same;
+    if (!find_entry(folder, entry.name.c_str(), same)) continue;  // another process has removed or replaced it
+    if (::unlinkat(folder.number(), entry.name.c_str(), 0) == 0) {
+      ++removed;
+      freed += entry.size;
+    } else if (errno != ENOENT) {
+      failures.push_back(fmt::format("{}/{}/{}: {}", *cache.folder, entry.backend, entry.name, std::strerror(errno)));
+    }
+  }
+  std::string out = fmt::format("removed {}, freed {}\n", count_of(removed), format_bytes(freed));
+  if (const std::size_t left = cache.entries.size() - removed; left != 0) out += fmt::format("left    {}\n", count_of(left));
+  if (cache.others != 0) {
+    out += fmt::format("kept    {} that Weir did not write\n",
+                       cache.others == 1 ? "a file" : fmt::format("{} files", cache.others));
+  }
+  return out;
+}
+
+}  // namespace weir::tool
