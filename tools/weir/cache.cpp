@@ -25,7 +25,7 @@ namespace {
 
 using cache::FileDescriptor;
 
-constexpr const char* backends[] = {"cuda", "hip", "host"};
+constexpr const char* folders_of_backends[] = {"cuda", "hip", "host"};
 
 // As the cache opens it: no link, and this user's.
 FileDescriptor open_folder(const std::string& folder, const char* backend) {
@@ -57,7 +57,7 @@ std::string count_of(std::size_t count) { return fmt::format("{} {}", count, cou
 Cache look_at_cache() {
   Cache all;
   all.folder = cache::default_cache_folder();
-  for (const char* const backend : backends) {
+  for (const char* const backend : folders_of_backends) {
     if (!all.folder) break;
     const FileDescriptor folder = open_folder(*all.folder, backend);
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(folder ? ::fdopendir(::dup(folder.number())) : nullptr, ::closedir);
@@ -96,7 +96,7 @@ std::string format_sizes(const Cache& cache) {
     of[entry.backend].second += entry.size;
   }
   std::string out = fmt::format("folder  {}\n", *cache.folder);
-  for (const char* const backend : backends) {
+  for (const char* const backend : folders_of_backends) {
     const auto& [count, size] = of[backend];
     out += fmt::format("{:<8}{} of at most {}, {}\n", backend, format_bytes(size),
                        format_bytes(cache::KernelCache::default_capacity), count_of(count));
