@@ -21,9 +21,9 @@ namespace {
 
 const std::string name = "0123456789abcdef0123456789abcdef.module";
 
-class Folder {
+class CacheFolder {
  public:
-  Folder() { fs::create_directories(fs::path(path("host"))); }
+  CacheFolder() { fs::create_directories(fs::path(path("host"))); }
   std::string path(const std::string& file) const { return folder_.path() + "/" + file; }
   // As the cache writes one, as far as it is looked at, 1 KiB long.
   void write(const std::string& file, int days_ago = 0, const std::string& begin = "WEIRKERN") {
@@ -43,7 +43,7 @@ class Folder {
 }  // namespace
 
 TEST_CASE("cache: the entries and their size, by backend") {
-  Folder folder;
+  CacheFolder folder;
   fs::create_directory(folder.path("cuda"));
   folder.write("cuda/" + name);
   folder.write("host/" + name);
@@ -60,7 +60,7 @@ TEST_CASE("cache: the entries and their size, by backend") {
 }
 
 TEST_CASE("cache: clear removes entries and no other file, and tells what was freed") {
-  Folder folder;
+  CacheFolder folder;
   folder.write("host/" + name);
   folder.write("host/notes.module");
   folder.write("host/a" + name.substr(1), 0, "no entry");
@@ -81,7 +81,7 @@ TEST_CASE("cache: clear removes entries and no other file, and tells what was fr
 }
 
 TEST_CASE("cache: clear --older-than keeps what was used since") {
-  Folder folder;
+  CacheFolder folder;
   folder.write("host/" + name, 2);
   folder.write("host/f" + name.substr(1), 40);
   CHECK(folder.cache({"clear", "--older-than", "30"}).output == "removed 1 entry, freed 1 KiB\nleft    1 entry\n");
@@ -91,7 +91,7 @@ TEST_CASE("cache: clear --older-than keeps what was used since") {
 }
 
 TEST_CASE("cache: a folder that is a link is not followed, and a bad variable is told") {
-  Folder folder, other;
+  CacheFolder folder, other;
   other.write("host/" + name);
   fs::remove(folder.path("host"));
   fs::create_directory_symlink(other.path("host"), folder.path("host"));
