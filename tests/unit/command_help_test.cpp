@@ -50,8 +50,8 @@ std::string source(const std::string& file) {
 }
 
 // A manual page, without its examples, where other programs' options stand.
-std::string manual(const std::string& name) {
-  std::ifstream in(WEIR_TEST_MANUAL "/" + name + ".1");
+std::string manual(const std::string& page) {
+  std::ifstream in(WEIR_TEST_MANUAL "/" + page + ".1");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   return text.substr(0, text.find(".SH EXAMPLES"));
 }
