@@ -2,7 +2,7 @@
 //
 // How do I set memory to a value (fill, zero)?
 //
-// `fill` takes elements of 1, 2 and 4 bytes, and the value in the element's own type: unlike cudaMemset it is not a byte.
+// `fill` takes elements of any trivially copyable type, and the value in that type: unlike cudaMemset it is not a byte.
 // `zero` clears elements of any size. A box of rows at a pitch is filled, too.
 #include <cstdint>
 #include <vector>
