@@ -15,9 +15,9 @@ struct PitchedCopy {
     std::size_t pitch = 0;  ///< bytes from one row to the next, at least `width`
     std::size_t rows = 0;   ///< from one slice to the next, at least `height`
 
-    /// A row of the box, counted through all slices.
-    std::byte* row(std::size_t number, std::size_t height) const noexcept {
-      return data + (number / height * rows + number % height) * pitch;
+    /// A row of the box, counted through all slices, of which each has `in_slice`.
+    std::byte* row(std::size_t number, std::size_t in_slice) const noexcept {
+      return data + (number / in_slice * rows + number % in_slice) * pitch;
     }
   };
   Side destination;
