@@ -14,14 +14,6 @@
 
 namespace weir {
 
-using detail::Call;
-using detail::Capturing;
-using detail::impl;
-using detail::perform;
-using detail::StreamCall;
-using detail::StreamCore;
-using detail::Watched;
-
 std::string_view to_string(MemoryKind kind) noexcept {
   switch (kind) {
     case MemoryKind::device: return "device";

@@ -12,14 +12,6 @@
 
 namespace weir {
 
-using detail::Capturing;
-using detail::impl;
-using detail::perform;
-using detail::StreamCall;
-using detail::StreamCore;
-using detail::submit;
-using detail::Watched;
-
 namespace {
 
 bool aligned(const void* address, std::size_t alignment) noexcept {
