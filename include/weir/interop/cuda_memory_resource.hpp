@@ -8,12 +8,11 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <unordered_map>
 #include <utility>
 
 #include "weir/device.hpp"
+#include "weir/interop/allocation_table.hpp"
 #include "weir/interop/cuda.hpp"
 #include "weir/memory.hpp"
 #include "weir/result.hpp"
@@ -49,23 +48,26 @@ class MemoryResource {
   /// Memory for work that is enqueued on `stream` after this call. Throws std::bad_alloc for an alignment beyond 256 bytes.
   void* allocate(::cuda::stream_ref stream, std::size_t bytes, std::size_t alignment = default_alignment) {
     check(alignment);
-    return state_->keep(wrap(state_->device, stream)->allocate_bytes_async(bytes == 0 ? 1 : bytes, state_->pool));
+    const StreamPtr home = wrap(state_->device, stream);
+    return state_->allocations.keep(home->allocate_bytes_async(bytes == 0 ? 1 : bytes, state_->pool));
   }
   /// Frees memory behind the work of `stream`, and of the stream that it was allocated on.
   void deallocate(::cuda::stream_ref stream, void* data, std::size_t, std::size_t = default_alignment) noexcept {
-    AllocationPtr last = state_->take(data);
+    AllocationPtr last = state_->allocations.take(data);
     if (!last || last->stream() == nullptr || last->stream()->native_handle() == stream.get()) return;
     // Memory that cannot be freed behind the other stream's work stays until the resource goes.
     const auto ordered = attempt([&] { last->stream()->wait(wrap(state_->device, stream)); });
-    if (!ordered) (void)attempt([&] { state_->keep(std::move(last)); });
+    if (!ordered) (void)attempt([&] { state_->allocations.keep(std::move(last)); });
   }
   /// Memory that any stream may use at once.
   void* allocate_sync(std::size_t bytes, std::size_t alignment = default_alignment) {
     check(alignment);
-    return state_->keep(state_->device.allocate_bytes(bytes == 0 ? 1 : bytes));
+    return state_->allocations.keep(state_->device.allocate_bytes(bytes == 0 ? 1 : bytes));
   }
   /// Frees memory of `allocate_sync`; work that uses it must be over.
-  void deallocate_sync(void* data, std::size_t, std::size_t = default_alignment) noexcept { (void)state_->take(data); }
+  void deallocate_sync(void* data, std::size_t, std::size_t = default_alignment) noexcept {
+    (void)state_->allocations.take(data);
+  }
 
   friend bool operator==(const MemoryResource& a, const MemoryResource& b) noexcept { return a.state_ == b.state_; }
   friend bool operator!=(const MemoryResource& a, const MemoryResource& b) noexcept { return a.state_ != b.state_; }
@@ -79,25 +81,10 @@ class MemoryResource {
 
   struct State {
     State(Device& d, MemoryPoolPtr p) : device(d), pool(std::move(p)) {}
-    void* keep(AllocationPtr allocation) {
-      void* const data = allocation->data();
-      const std::lock_guard lock(mutex);
-      allocations.emplace(data, std::move(allocation));
-      return data;
-    }
-    AllocationPtr take(void* data) noexcept {
-      const std::lock_guard lock(mutex);
-      const auto found = allocations.find(data);
-      if (found == allocations.end()) return {};
-      AllocationPtr allocation = std::move(found->second);
-      allocations.erase(found);
-      return allocation;
-    }
 
     Device& device;
     MemoryPoolPtr pool;
-    std::mutex mutex;
-    std::unordered_map<void*, AllocationPtr> allocations;
+    weir::detail::AllocationTable allocations;
   };
   std::shared_ptr<State> state_;
 };

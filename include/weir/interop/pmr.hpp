@@ -3,13 +3,11 @@
 
 #include <cstddef>
 #include <memory_resource>
-#include <mutex>
 #include <new>
-#include <unordered_map>
-#include <utility>
 
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/interop/allocation_table.hpp"
 #include "weir/memory.hpp"
 
 /// Weir's memory as a std::pmr::memory_resource, and memory of one as Weir's.
@@ -36,26 +34,14 @@ class MemoryResource final : public std::pmr::memory_resource {
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (alignment > 256) throw std::bad_alloc();
-    AllocationPtr allocation = device_.allocate_bytes(bytes == 0 ? 1 : bytes, kind_);
-    void* const data = allocation->data();
-    const std::lock_guard lock(mutex_);
-    allocations_.emplace(data, std::move(allocation));
-    return data;
+    return allocations_.keep(device_.allocate_bytes(bytes == 0 ? 1 : bytes, kind_));
   }
-  void do_deallocate(void* data, std::size_t, std::size_t) override {
-    AllocationPtr last;  // goes when the lock is gone
-    const std::lock_guard lock(mutex_);
-    if (const auto found = allocations_.find(data); found != allocations_.end()) {
-      last = std::move(found->second);
-      allocations_.erase(found);
-    }
-  }
+  void do_deallocate(void* data, std::size_t, std::size_t) override { (void)allocations_.take(data); }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
   Device& device_;
   MemoryKind kind_;
-  std::mutex mutex_;
-  std::unordered_map<void*, AllocationPtr> allocations_;
+  weir::detail::AllocationTable allocations_;
 };
 
 /// Memory of `resource`, which must outlive it, as an `Allocation` of `device`; `kind` says what it is. See

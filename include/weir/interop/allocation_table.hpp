@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "weir/memory.hpp"
+
+/// Part of the memory resources in this folder.
+namespace weir::detail {
+
+/// Owners of memory that is freed by its address. Any thread.
+class AllocationTable {
+ public:
+  /// Keeps an owner, and returns its memory's address.
+  void* keep(AllocationPtr allocation) {
+    void* const data = allocation->data();
+    const std::lock_guard lock(mutex_);
+    allocations_.emplace(data, std::move(allocation));
+    return data;
+  }
+  /// The owner of the memory at that address, which is no longer kept; null if there is none.
+  AllocationPtr take(void* data) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = allocations_.find(data);
+    if (found == allocations_.end()) return {};
+    AllocationPtr allocation = std::move(found->second);
+    allocations_.erase(found);
+    return allocation;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<void*, AllocationPtr> allocations_;
+};
+
+}  // namespace weir::detail
