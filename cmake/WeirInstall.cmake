@@ -95,8 +95,8 @@ install(CODE "
   COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
-# The pages, with the cookbook's programs, the template of a backend and the PyTorch program.
+# The pages, with the programs of the cookbook and the museum, the template of a backend and the PyTorch program.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-  COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "c/saxpy.*" PATTERN "backend_template/*" PATTERN "pytorch/*"
+  COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "c/saxpy.*" PATTERN "backend_template/*" PATTERN "museum/*" PATTERN "pytorch/*"
   PATTERN "tools" EXCLUDE PATTERN "tested" EXCLUDE PATTERN "entropy" EXCLUDE PATTERN "interop_cuda" EXCLUDE PATTERN "nbody" EXCLUDE
   PATTERN "saxpy" EXCLUDE)

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes docs/museum.md of the comments at the top of examples/museum/*.cpp: museum.py [--check | --run FOLDER NAME…].
+
+A comment names the project and its thread; then come Wrong, Cost, Here, Race and Shake. With --check the page is compared
+instead. With --run the programs in FOLDER, a build's bin, are run with the tools, on the host backend: all, or those
+named. The exit status is then 1 if a tool says something else than the comment.
+"""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+docs = Path(__file__).resolve().parent.parent
+page = docs / "museum.md"
+FIELDS = ["Wrong", "Cost", "Here", "Race", "Shake"]
+
+INTRODUCTION = """\
+# Museum: stream-order bugs of real projects
+
+Each row is a bug that a project has published, rebuilt on Weir from what its thread tells. The programs are in
+[examples/museum](../examples/museum), in a broken and a fixed version: look for the row that resembles your bug, see what the tools
+say of it, and run it:
+
+```console
+$ WEIR_BACKEND=host WEIR_TOOLS=race build/bin/museum_rmm_2490 broken
+$ weir shake --seeds=20 -- build/bin/museum_rmm_2490 broken
+```
+
+[`race`](tools.md#race-missing-waits-the-stream-sanitizer) finds {found} of the {all} without luck, on a CPU: the column names the two
+operations of its report. [`shake`](tools.md#shake-unusual-schedules) shows a wrong result of {shown} within 20 seeds. On the fixed
+versions, `race` reports nothing and no seed fails. `ctest -R museum` tests all of this. "Cost" is what the thread says; the
+schedules are counted by `docs/tools/museum.py --run build/bin`.
+
+| project, thread | what went wrong | what it cost | `race` says | `shake` says |
+|---|---|---|---|---|
+"""
+
+
+def exhibit(path):
+    """{"name", "thread", "url"} and the fields."""
+    lines = path.read_text().splitlines()
+    comment = []
+    for line in lines[2:]:
+        if not line.startswith("//"):
+            break
+        comment.append(line[2:].strip())
+    fields = {"name": path.stem}
+    match = re.match(r"(.+ #\d+): (https://\S+)$", comment[0])
+    assert match, f"{path.name} does not begin with 'PROJECT #NUMBER: URL'"
+    fields["thread"], fields["url"] = match.groups()
+    field = None
+    for line in comment[2:]:
+        if match := re.match(rf"({'|'.join(FIELDS)}): (.*)", line):
+            field = match[1]
+            fields[field] = match[2]
+        else:
+            assert field, f"{path.name}: '{line}' belongs to no field"
+            fields[field] += "\n" + line if field == "Race" else " " + line
+    missing = [field for field in FIELDS if field not in fields]
+    assert not missing, f"{path.name} does not say {missing}"
+    return fields
+
+
+def exhibits():
+    return [exhibit(path) for path in sorted((docs.parent / "examples" / "museum").glob("*.cpp"))]
+
+
+def race_of(fields):
+    """The two operations, or None; and what else the field says."""
+    said, _, rest = fields["Race"].partition("\n")
+    match = re.match(r"(.+), then (.+)$", said)
+    return (match.groups() if match else None), (rest.replace("\n", " ") if match else fields["Race"].replace("\n", " "))
+
+
+def row(fields):
+    pair, rest = race_of(fields)
+    race = " ".join([*([f"`{pair[0]}`, then `{pair[1]}`"] if pair else []), *([rest] if rest else [])])
+    project = f"[{fields['thread']}]({fields['url']}), [program](../examples/museum/{fields['name']}.cpp)"
+    cells = [project, fields['Wrong'], fields["Cost"], race, fields["Shake"]]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def seeds(fields):
+    """How many of 20 fail, as the comment says."""
+    return int(re.match(r"(\d+) of 20 seeds|none", fields["Shake"])[1] or 0)
+
+
+def make(all_fields):
+    found = sum(race_of(fields)[0] is not None for fields in all_fields)
+    shown = sum(seeds(fields) > 0 for fields in all_fields)
+    return INTRODUCTION.format(found=found, all=len(all_fields), shown=shown) + "".join(row(fields) for fields in all_fields)
+
+
+def run(folder, all_fields):
+    """Runs all versions with the tools; returns whether they say what the comments say."""
+    def program(fields, version, **environment):
+        return subprocess.run([folder / f"museum_{fields['name']}", version], capture_output=True, text=True, timeout=120,
+                              env=os.environ | {"WEIR_BACKEND": "host"} | environment)
+
+    right, found, silent, shown = True, 0, 0, 0
+    print(f"{'':32} {'race':10} {'random':>8} {'pct':>8}   fixed")
+    for fields in all_fields:
+        pair, _ = race_of(fields)
+        errors = program(fields, "broken", WEIR_TOOLS="race").stderr
+        reports = re.findall(r"  first: (.*)\n(?:      .*\n)*  second: (.*)", errors)
+        if pair:
+            is_told = any(first.startswith(pair[0] + " ") and second.startswith(pair[1] + " ") for first, second in reports)
+            race = "found" if is_told else "OTHERWISE"
+        else:
+            is_told, race = not reports, "OTHERWISE" if reports else "nothing"
+        failures = {kind: sum(program(fields, "broken", WEIR_SCHEDULE=f"{prefix}{seed}").returncode != 0
+                              for seed in range(1, 21)) for kind, prefix in (("random", ""), ("pct", "pct:"))}
+        fixed = [program(fields, "fixed", WEIR_TOOLS="race"),
+                 *(program(fields, "fixed", WEIR_SCHEDULE=f"{prefix}{seed}") for prefix in ("", "pct:") for seed in range(1, 21))]
+        is_silent = all(one.returncode == 0 and one.stdout == "right\n" for one in fixed) and not fixed[0].stderr
+        said = seeds(fields)
+        is_shown = (failures["pct" if "of pct" in fields["Shake"] else "random"] > 0) == (said > 0)
+        print(f"{fields['name']:32} {race:10} {failures['random']:8} {failures['pct']:8}   {'silent, right' if is_silent else 'WRONG'}"
+              f"{'' if is_shown else '; the comment says ' + fields['Shake']}")
+        right = right and is_told and is_silent and is_shown
+        found += bool(pair and is_told)
+        silent += is_silent
+        shown += max(failures.values()) > 0
+    print(f"of {len(all_fields)}: race found {found}, fixed versions silent and right {silent}, wrong results shown {shown}")
+    return right
+
+
+made = make(exhibits())
+if sys.argv[1:2] == ["--run"] and len(sys.argv) > 2:
+    wanted = sys.argv[3:]
+    chosen = [fields for fields in exhibits() if not wanted or fields["name"] in wanted]
+    sys.exit(0 if run(Path(sys.argv[2]), chosen) else 1)
+elif sys.argv[1:] == ["--check"]:
+    if not page.exists() or page.read_text() != made:
+        sys.exit("museum.md: not what examples/museum says; run docs/tools/museum.py")
+else:
+    page.write_text(made)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the museum's programs share: each runs its broken or its fixed version, and says whether the result is right.
+#pragma once
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "weir/weir.hpp"
+
+namespace museum {
+
+/// Throws unless all values are `wanted`; `what` names them.
+template <class T>
+void expect(std::span<const T> values, T wanted, const std::string& what) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == wanted) continue;
+    throw std::runtime_error(what + "[" + std::to_string(i) + "] is " + std::to_string(values[i]) + " instead of " +
+                             std::to_string(wanted));
+  }
+}
+template <class Values, class T>
+void expect(const Values& values, T wanted, const std::string& what) {
+  expect(std::span<const T>(values), wanted, what);
+}
+
+/// The `main` of a program of two versions.
+inline int run(int argc, char** argv, const std::function<void(weir::Device&, bool fixed)>& program) {
+  const std::string_view version = argc == 2 ? argv[1] : "";
+  if (version != "broken" && version != "fixed") {
+    std::fprintf(stderr, "usage: %s broken|fixed\n", argv[0]);
+    return 2;
+  }
+  try {
+    program(weir::default_device(), version == "fixed");
+    std::puts("right");
+    return 0;
+  } catch (const std::exception& error) {
+    std::printf("wrong: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace museum
