@@ -40,6 +40,10 @@ inline int run(int argc, char** argv, const std::function<void(weir::Device&, bo
     program(weir::default_device(), version == "fixed");
     std::puts("right");
     return 0;
+  } catch (const weir::Error& error) {
+    const bool lacks_feature = error.errc() == weir::Errc::unsupported;
+    std::printf("%s: %s\n", lacks_feature ? "skipped" : "wrong", error.what());
+    return lacks_feature ? 77 : 1;
   } catch (const std::exception& error) {
     std::printf("wrong: %s\n", error.what());
     return 1;
