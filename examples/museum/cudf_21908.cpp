@@ -7,7 +7,7 @@
 // Cost: Not said: it was found when another change was discussed.
 // Here: Three sources are read into one buffer. The user's stream copies it while the last ones are still under way.
 // Race: Stream::copy writes, then Stream::copy reads
-// Shake: 17 of 20 seeds, pct 15
+// Shake: 17 of 20 seeds, pct 15; without it 20 of 20 runs
 #include <array>
 
 #include "museum.hpp"

@@ -7,7 +7,7 @@
 // Cost: Not said. #16431, #16866, #18264 and #18337 mended the like in other operators.
 // Here: All batches have the same keys. They are new in the first batch only.
 // Race: kernel 'mark_distinct' reads and writes, then kernel 'mark_distinct' reads and writes
-// Shake: 16 of 20 seeds, pct 14
+// Shake: 16 of 20 seeds, pct 14; without it 0 of 20 runs
 #include <string>
 #include <utility>
 #include <vector>
