@@ -115,7 +115,7 @@ def run(folder, all_fields):
     for fields in all_fields:
         pair, _ = race_of(fields)
         errors = program(fields, "broken", WEIR_TOOLS="race").stderr
-        reports = re.findall(r"  first: (.*)\n(?:      .*\n)*  second: (.*)", errors)
+        reports = re.findall(r"  first: (.*)\n(?:    .*\n)*  second: (.*)", errors)
         if pair:
             is_told = any(first.startswith(pair[0] + " ") and second.startswith(pair[1] + " ") for first, second in reports)
             race = "found" if is_told else "OTHERWISE"
