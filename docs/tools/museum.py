@@ -33,10 +33,10 @@ $ WEIR_BACKEND=host WEIR_TOOLS=race build/bin/museum_rmm_2490 broken
 $ weir shake --seeds=20 -- build/bin/museum_rmm_2490 broken
 ```
 
-[`race`](tools.md#race-missing-waits-the-stream-sanitizer) finds {found} of the {all}, on a CPU and in any run, whether the result is
-right or not; the column names the two operations of its report. [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the
+[`race`](tools.md#race-missing-waits-the-stream-sanitizer) finds {found} of the {all} on a CPU, also in runs whose result is
+right; the column names the two operations of its report. [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the
 {all} give a wrong result within 20 seeds, by random picks or by priorities (`--schedule=pct`). Without it {hidden} of them were right in
-20 of 20 runs, as in the projects' tests. On the fixed versions `race` is silent, and no seed fails. `ctest -R museum` tests all of
+20 of 20 runs. On the fixed versions `race` is silent, and no seed fails. `ctest -R museum` tests all of
 this but the numbers of the last column, which `docs/tools/museum.py --run build/bin` counts. "Cost" is what the thread says.
 
 | project, thread | what went wrong | what it cost | `race` says | `shake` says |
