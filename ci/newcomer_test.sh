@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# newcomer_test.sh: what a newcomer does by the README alone, each step timed: the demonstration; Weir built and installed; a
-# program of their own with find_package; the same with FetchContent. As root on a system that can be thrown away, with nothing
-# but a clone:
+# newcomer_test.sh [TEST…]: what a newcomer does by the README alone, each step timed: the demonstration; Weir built and installed;
+# a program of their own with find_package, with pkg-config, with kernels in a .cu file and with FetchContent; `weir new`. Each TEST
+# is a command that comes between the demonstration and the rest, such as ci/test.sh, the README's second. As root on a system that
+# can be thrown away, with nothing but a clone:
 #   ci/clean_root.sh /tmp/bookworm ci/newcomer_test.sh
-#   SUITE=noble ci/clean_root.sh /tmp/noble ci/newcomer_test.sh
+#   SUITE=noble ci/clean_root.sh /tmp/noble ci/newcomer_test.sh ci/test.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# block LANGUAGE NUMBER: the block of code of that number in the README, of those in that language.
-block() { awk -v begin="^\`\`\`$1\$" -v number="$2" '!inside && $0 ~ begin { inside = 1; count++; next } inside && /^```$/ { inside = 0 } inside && count == number' README.md; }
-# commands NUMBER: the lines of a console's block that a user types.
-commands() { block console "$1" | sed -n 's/^\$ //p'; }
+# block LANGUAGE NUMBER [PAGE]: the block of code of that number in the README or PAGE, of those in that language.
+block() {
+  awk -v begin="^\`\`\`$1\$" -v number="$2" '!inside && $0 ~ begin { inside = 1; count++; next }
+    inside && /^```$/ { inside = 0 } inside && count == number' "$source/${3-README.md}"
+}
+# commands NUMBER [PAGE]: the lines of a console's block that a user types.
+commands() { block console "$@" | sed -n 's/^\$ //p'; }
 
 step() {  # NAME COMMAND…
   local name=$1 begin=$SECONDS
@@ -23,25 +27,73 @@ step() {  # NAME COMMAND…
   "$@"
   printf -- '-- %s: %d s\n' "$name" $((SECONDS - begin))
 }
+runs() {  # COMMANDS WHAT-ITS-OUTPUT-SAYS
+  bash -euo pipefail -c "$1" | tee "$folder/output"
+  grep -q "$2" "$folder/output"
+}
+
 step "demonstration" bash -euo pipefail -c "$(commands 1 | head -n 1)"
+for test in "$@"; do step "$test" bash -euo pipefail -c "$test"; done
 step "build and install" bash -euo pipefail -c "$(commands 2)"
-mkdir "$folder/found" "$folder/fetched"
-for way in found fetched; do block cpp 1 >"$folder/$way/main.cpp"; done
+step "weir info, weir doctor" bash -euo pipefail -c "$(commands 2 docs/getting-started.md)"
+
+mkdir "$folder"/{found,pkg-config,kernels,fetched}
+for way in found pkg-config fetched; do block cpp 1 >"$folder/$way/main.cpp"; done
 block cmake 1 >"$folder/found/CMakeLists.txt"
+cd "$folder/found"
+step "own program, find_package" runs "$(commands 3)" '^right on '
+
+# The page installs into /opt/weir, the README into ~/weir.
+cd "$folder/pkg-config"
+command -v pkg-config >/dev/null || apt-get install -qq -y --no-install-recommends pkg-config >/dev/null
+by_pkg_config=$(sed -n '/^### pkg-config/,$p' "$source/docs/building.md" | awk '/^```/ { inside++ } inside == 1' |
+  sed -n 's/^\$ //p' | sed '/^cmake --install/d; s|/opt/weir|~/weir|g')
+step "own program, pkg-config" runs "$by_pkg_config" '^right on '
+
+cd "$folder/kernels"
+step "weir new" runs "$(~/weir/bin/weir new my_program | sed -n 's/^  //p')" '^3 squared is 9 on '
+# A .cu file of one's own takes the place of its kernel, by the README's line. The GPUs' images need compilers that a bare machine
+# may not have.
+cat >my_program/blur.cu <<'END'
+template<class T>
+__global__ void blur(int n, const T* in, T* out) {
+  __shared__ T tile[66];
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  for (int at = threadIdx.x; at < 66; at += 64) {
+    const int from = blockIdx.x * 64 + at - 1;
+    tile[at] = from >= 0 && from < n ? in[from] : T(0);
+  }
+  __syncthreads();
+  if (i < n) out[i] = (tile[threadIdx.x] + tile[threadIdx.x + 1] + tile[threadIdx.x + 2]) / 3;
+}
+END
+cat >my_program/main.cpp <<'END'
+#include <cstdio>
+#include <vector>
+#include <weir/weir.hpp>
+int main() {
+  weir::Device& device = weir::default_device();
+  const auto blur = device.load(weir_kernels(blur))->kernel<void(int, const double*, double*)>("blur<double>");
+  const auto stream = device.create_stream();
+  const auto in = device.allocate<double>(1000), out = device.allocate<double>(1000);
+  stream->fill(in, 3.0);
+  stream->launch(blur, weir::grid_for(1000, 64), 1000, in, out);
+  const std::vector<double> result = stream->read(out);
+  std::printf("blurred: %g %g %g\n", result[0], result[500], result[999]);
+}
+END
+sed -i '/weir_add_kernels/d' my_program/CMakeLists.txt
+block cmake 3 | sed -n 's/^\(weir_add_kernels.*\))$/\1 KERNELS "blur<double>" OPTIONAL)/p' >>my_program/CMakeLists.txt
+step "own .cu" runs "cmake --build my_program/build && my_program/build/my_program" '^blurred: 2 3 2$'
+~/weir/bin/weir kernels inspect my_program/build/my_program
+
+cd "$folder/fetched"
 # The four lines stand behind the program. The address in the README stands for this clone.
 {
   block cmake 1 | sed '/^find_package/d; /^target_link_libraries/d'
   block cmake 2 | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"
-} >"$folder/fetched/CMakeLists.txt"
-own_program() {
-  bash -euo pipefail -c "$commands" | tee "$folder/output"
-  grep -q '^right on ' "$folder/output"
-}
+} >CMakeLists.txt
 command -v git >/dev/null || apt-get install -qq -y --no-install-recommends git >/dev/null  # who has a clone has git
-commands=$(commands 3)
-cd "$folder/found"
-step "own program, find_package" own_program
-cd "$folder/fetched"
 rm -rf ~/weir  # it is not to be found by accident
-step "own program, FetchContent" own_program
+step "own program, FetchContent" runs "$(commands 3)" '^right on '
 echo passed

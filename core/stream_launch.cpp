@@ -128,6 +128,7 @@ struct Launch {
 }  // namespace
 
 void detail::throw_null_kernel(const Stream& stream) {
+  forget_touches();
   throw Error(Errc::invalid_argument, "Stream::launch", stream.describe(), "the kernel is null");
 }
 
@@ -173,8 +174,11 @@ void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, vo
 }
 
 void Stream::launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                            const ArgumentTypes& types, std::span<const MemoryAccess> accesses) {
+                            const ArgumentTypes& types, std::span<const MemoryAccess> accesses) try {
   submit(*this, "Stream::launch", Launch{kernel, config, arguments, types, accesses});
+} catch (...) {
+  detail::forget_touches();
+  throw;
 }
 
 }  // namespace weir

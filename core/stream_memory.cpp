@@ -90,7 +90,7 @@ struct CopyPitched {
       };
       call.refuse(Errc::length_mismatch, "the destination has " + text(to) + ", and the source " + text(from));
     }
-    if (to.width == 0 || to.height == 0 || to.depth == 0) return false;
+    if (to.empty()) return false;
     check_box(call, to, "the destination");
     check_box(call, from, "the source");
     return true;
@@ -229,7 +229,7 @@ struct FillPitched {
   std::size_t element_size;
 
   bool validate(const StreamCall& call) const {
-    if (to.width == 0 || to.height == 0 || to.depth == 0) return false;
+    if (to.empty()) return false;
     check_elements(call, to.data, element_size);
     check_box(call, to, "the destination");
     if ((to.height > 1 || to.depth > 1) && to.row_pitch % element_size != 0) {

@@ -93,6 +93,9 @@ class Watched {
   bool begun_ = false;
 };
 
+/// Ends what `access::touches` declared for this thread's next launch: it was refused before tools were told of it.
+void forget_touches() noexcept;
+
 /// Calls `act()`, and keeps what it needs out of the function that calls it.
 template <class F>
 [[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {

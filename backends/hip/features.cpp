@@ -113,9 +113,15 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
     for (const Symbol* const symbol : symbols) {
       if (symbol->address != nullptr) continue;
       const bool later = symbol->since > release_;  // else this build of the runtime lacks it
+      int since = symbol->since;
+      // The release that brings the function may not bring the feature.
+      if (const FeatureQuirk* const quirk = find_quirk(feature, since); later && quirk && quirk->effect == Effect::absent) {
+        if (quirk->releases.until == 0) return features.absent(feature, std::string(quirk->reason));
+        since = quirk->releases.until;
+      }
       return features.absent(feature, std::string(symbol->name) + " is not in " +
                                           library_path_.substr(library_path_.rfind('/') + 1) + " (HIP " + version_text() +
-                                          "); " + (later ? "ROCm " : "HIP has it since ") + release_text(symbol->since) +
+                                          "); " + (later ? "ROCm " : "HIP has it since ") + release_text(since) +
                                           (later ? " has it" : ", but this build of the runtime does not"));
     }
     if (needed.number >= 0 && is_off(needed.number)) {

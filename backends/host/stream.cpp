@@ -109,9 +109,8 @@ void HostStream::do_launch_host_function(HostFunction&& function, const CaptureS
 
 void HostStream::do_add_callback(StreamCallback&& callback) {
   queue_->device().host_thread().ensure_started();
-  // Work of this backend cannot fail: the status is always success.
-  queue_->enqueue(HostFunction([self = StreamPtr(this), callback = std::move(callback)]() mutable {
-    callback(*self, std::error_code{});
+  queue_->enqueue(HostFunction([self = StreamPtr(this), queue = queue_.get(), callback = std::move(callback)]() mutable {
+    callback(*self, queue->status());
   }));
 }
 

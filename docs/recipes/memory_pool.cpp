@@ -2,9 +2,11 @@
 //
 // How do I keep freed memory for the next allocation (memory pools)?
 //
-// A pool gives memory back to the system when it synchronizes, down to its release threshold. With a high threshold the next
-// allocation costs next to nothing. `used_bytes` and `reserved_bytes` tell how much is in use, and how
-// much the pool holds.
+// A pool gives unused memory back to the system at a synchronize, down to its release threshold. That is 0 unless you set
+// it, so that by default a GPU keeps nothing; with a high one the next allocation costs next to nothing. Without a pool,
+// `allocate_async` takes the device's default one, which all code of the process shares (PyTorch and RMM, too):
+// `device.default_memory_pool()->set_release_threshold(bytes)` changes that. (The CPU's default pool keeps 64 MiB.)
+// `used_bytes` and `reserved_bytes` tell how much is in use, and how much the pool holds; `trim_to` gives back the rest.
 #include <cstddef>
 #include <cstdio>
 #include <weir/weir.hpp>

@@ -45,7 +45,7 @@ namespace access {
 
 /// The next kernel that the calling thread launches touches this memory and no other:
 /// `access::touches(access::reads(x), access::writes(half));`. For kernels whose arguments do not tell: those that use a
-/// part of a buffer, or follow pointers in memory.
+/// part of a buffer, or follow pointers in memory. A launch that is refused counts.
 template <class... Accesses>
 void touches(const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]

@@ -10,6 +10,13 @@
 /// so that all binaries share their type information.
 #define WEIR_API __attribute__((visibility("default")))
 
+/// Marks a parameter that a result refers to: Clang warns where it is a temporary, and the result stays.
+#if defined(__clang__)
+#define WEIR_LIFETIME_BOUND [[clang::lifetimebound]]
+#else
+#define WEIR_LIFETIME_BOUND
+#endif
+
 /// Marks a function of which each caller has its own copy, compiled with the caller's options. A linker must not merge it
 /// with another binary's copy.
 #define WEIR_IN_CALLER __attribute__((always_inline, visibility("hidden"))) inline

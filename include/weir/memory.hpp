@@ -131,6 +131,8 @@ class [[nodiscard]] Buffer {
   /// The memory; null for an empty buffer.
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
+  /// Does not compile: the elements may be a device's. Those of pinned and managed memory are `host()[i]`.
+  T& operator[](std::size_t) const = delete;  // use host() where the host may access the elements
   /// All elements, without ownership.
   Span<T> span() const noexcept { return {data(), size_}; }
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.

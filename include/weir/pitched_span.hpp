@@ -39,6 +39,8 @@ struct PitchedBytes {
   std::size_t depth = 1;        ///< slices
   std::size_t row_pitch = 0;    ///< bytes
   std::size_t slice_pitch = 0;  ///< bytes
+
+  constexpr bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
 };
 
 /// Throws `length_mismatch` if the elements are too few for the extent.

@@ -84,6 +84,8 @@ class [[nodiscard]] Span {
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
   /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
+  /// Does not compile: the elements may be a device's. Those of pinned and managed memory are `Buffer::host()[i]`.
+  T& operator[](std::size_t) const = delete;  // use Buffer::host() where the host may access the elements
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
   constexpr Span subspan(std::size_t offset, std::size_t count) const {
     if (offset > size_ || count > size_ - offset) [[unlikely]]

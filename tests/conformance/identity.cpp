@@ -109,6 +109,16 @@ TEST_CASE("S12 order: no stream comes first, and equals no other") {
   CHECK_FALSE(none < StreamRef(nullptr));
 }
 
+TEST_CASE("S12 equality: references to other objects compare by address, and with what owns them") {
+  const weir::EventPtr a = device().create_event(), b = device().create_event();
+  const weir::EventRef ref = a;
+  CHECK(ref == weir::EventRef(*a));
+  CHECK(ref == a);
+  CHECK(ref != b);
+  CHECK(ref != nullptr);
+  CHECK(weir::EventRef(nullptr) == nullptr);
+}
+
 TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its handle is used anew") {
   const StreamPtr closed = device().create_stream();
   closed->close();

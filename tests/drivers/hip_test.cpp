@@ -154,12 +154,19 @@ TEST_CASE("hip features: what each release has, with the release that has more")
       "5.2.21153; ROCm 6.4 has it");
   CHECK_SAYS(old, "feature stream_id: absent hipStreamGetId is not in libamdhip64.so.5 (HIP 5.2.21153); ROCm 7.1 has it");
 
+  // The release that has the function need not have the feature.
+  CHECK_SAYS(
+      tell("6.0", "", {"features"}),
+      "feature capture_into_graph: absent hipStreamBeginCaptureToGraph is not in libamdhip64.so.6 (HIP 6.0.21153); ROCm "
+      "6.2 has it");
+
   const Outcome middle = tell("6.2", "", {"features"});
   CHECK_SAYS(middle, "feature graph_capture: native");
   CHECK_SAYS(middle, "feature capture_into_graph: native");
   CHECK_SAYS(middle, "feature host_functions: native");
-  CHECK_SAYS(middle, "feature memory_operations_in_capture: absent");
-  CHECK_SAYS(middle, "feature external_events: absent");
+  CHECK_SAYS(middle, "feature memory_operations_in_capture: absent hipStreamBatchMemOp is not in ");
+  CHECK_SAYS(middle, "; ROCm 10.0 has it");
+  CHECK_SAYS(middle, "feature external_events: absent a question after an event that a graph records");
   CHECK_SAYS(middle, "feature graph_child_nodes: absent graphs with child graphs");
   CHECK_SAYS(middle, "feature graph_conditional_nodes: absent HIP has no conditional nodes");
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <future>
 #include <numeric>
+#include <stdexcept>
+#include <system_error>
 
 #include "tests/kernels/support.hpp"
 
@@ -77,6 +80,26 @@ TEST_CASE("a barrier that some threads pass by is an error of the stream, which 
                          upload(some), out)
                 .what(),
             " of the 64 threads"));
+}
+
+TEST_CASE("a callback behind a fault is told of it, until the stream's next synchronize; an exception is no fault") {
+  const auto stream = host().create_stream();
+  const auto status = [&] {
+    std::promise<std::error_code> told;
+    stream->add_callback([&](weir::Stream&, std::error_code code) { told.set_value(code); });
+    return told.get_future().get();
+  };
+  stream->launch_host_function([] { throw std::runtime_error("of a host function"); });
+  CHECK_FALSE(status());
+  CHECK_THROWS_WITH(stream->synchronize(), "of a host function");
+  std::vector<int> some(64, 1);
+  some[10] = 0;
+  const auto in = upload(some), out = upload(std::vector<int>(64));
+  stream->launch(module()->untyped_kernel("skipped"), {.grid = {1}, .block = {64}}, in, out);
+  CHECK(status() == Errc::device_fault);
+  CHECK(status() == Errc::device_fault);
+  CHECK_THROWS_AS(stream->synchronize(), Error);
+  CHECK_FALSE(status());
 }
 
 TEST_CASE("a captured launch keeps its shared memory's size, and its errors are the replaying stream's") {

@@ -165,9 +165,12 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   stream->launch_raw(*kernel, {1, 128}, addresses, sizes);
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, weir::access::writes(y));
   stream->launch(without_const, {1, 128}, 10U, 2.0F, weir::access::reads(x), y);
+  weir::access::touches(weir::access::writes(x));
+  CHECK_THROWS_AS(stream->launch(typed, {1, 1U << 20}, 10U, 2.0F, x, y), weir::Error);
+  stream->launch(typed, {1, 128}, 10U, 2.0F, x, y);
   stream->synchronize();
   const auto seen = tool.take();
-  REQUIRE(seen.size() == 16);
+  REQUIRE(seen.size() == 18);
   for (int i = 0; i < 12; i += 2) {
     CHECK(seen[i].operation.kind == OperationKind::kernel);
     CHECK(seen[i].kernel == "scale");
@@ -187,6 +190,7 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   CHECK(is(seen[10].accesses[1], y.data(), 400, AccessKind::write));
   CHECK(is(seen[12].accesses[0], x.data(), 400, AccessKind::read));
   CHECK(is(seen[12].accesses[1], y.data(), 400, AccessKind::read_write));
+  CHECK(seen[14].accesses.size() == 2);  // what was declared for the launch that was refused has gone with it
 }
 
 TEST_CASE("tools: what a tool throws is the caller's, and the operation is not made") {

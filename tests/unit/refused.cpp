@@ -77,5 +77,18 @@ void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Bu
   stream.copy(weir::pitched(std::vector<int>(5), {5}), weir::pitched(buffer, {5}));
 #elif WEIR_TEST_CASE == 26
   stream.try_synchronize();
+#elif WEIR_TEST_CASE == 27
+  (void)buffer[0];
+#elif WEIR_TEST_CASE == 28
+  (void)buffer.span()[0];
+#elif WEIR_TEST_CASE == 29
+  communicator.all_reduce(buffer, weir::Span<const int>(buffer), weir::Reduction::sum, stream);
+#elif WEIR_TEST_CASE == 30
+  stream.copy(weir::Span<const int>(buffer), buffer);
+#elif WEIR_TEST_CASE == 31
+  stream.copy(buffer, floats);
+#elif WEIR_TEST_CASE == 32
+  const weir::StreamRef gone = stream.device().create_stream();
+  const weir::EventRef gone_too{stream.record()};
 #endif
 }

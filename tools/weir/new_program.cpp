@@ -2,12 +2,15 @@
 #include "new_program.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -91,6 +94,16 @@ std::string prefix() {
   return above == "/usr" || above == "/usr/local" ? "" : " -DCMAKE_PREFIX_PATH=" + above.string();
 }
 
+/// CMake's own choice is Make, which a machine that has built Weir need not have.
+std::string generator() {
+  const char* const variable = std::getenv("PATH");
+  std::istringstream folders(variable != nullptr ? variable : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((folder + "/ninja").c_str(), X_OK) == 0) return " -G Ninja";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string make_program(const std::string& folder) {
@@ -111,10 +124,10 @@ std::string make_program(const std::string& folder) {
   write(path / "CMakeLists.txt", text);
   return fmt::format(
       "{0}: main.cpp, square.cu, CMakeLists.txt\n"
-      "  cmake -S {0} -B {0}/build{1}\n"
+      "  cmake -S {0} -B {0}/build{1}{3}\n"
       "  cmake --build {0}/build\n"
       "  {0}/build/{2}\n",
-      path.string(), prefix(), name);
+      path.string(), generator(), name, prefix());
 }
 
 }  // namespace weir::tool

@@ -282,9 +282,10 @@ PendingWork Queue::pending() {
 
 // --- Errors -----------------------------------------------------------------------------------------------------------
 
-void Queue::keep_error(std::exception_ptr error) noexcept {
+void Queue::keep_error(std::exception_ptr error, std::error_code status) noexcept {
   std::lock_guard lock(error_lock_);
   if (!error_) error_ = std::move(error);
+  if (!status_) status_ = status;
   has_error_.store(true, std::memory_order_release);
 }
 
@@ -292,7 +293,13 @@ std::exception_ptr Queue::take_error() noexcept {
   if (!has_error_.load(std::memory_order_acquire)) return nullptr;
   std::lock_guard lock(error_lock_);
   has_error_.store(false, std::memory_order_release);
+  status_ = {};
   return std::exchange(error_, nullptr);
+}
+
+std::error_code Queue::status() noexcept {
+  std::lock_guard lock(error_lock_);
+  return status_;
 }
 
 }  // namespace weir::host

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <variant>
 #include <vector>
 
-#include "backends/host/engine/backlog.hpp"
 #include "backends/host/engine/asymmetric_lock.hpp"
+#include "backends/host/engine/backlog.hpp"
 #include "backends/host/engine/scheduler.hpp"
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/work.hpp"
@@ -57,8 +58,10 @@ class Queue final : public Signal, private Runnable, private Continuation {
   /// False if no caller owns the queue.
   bool take_from_caller() noexcept { return released_.exchange(false, std::memory_order_acq_rel); }
 
-  void keep_error(std::exception_ptr error) noexcept;
+  /// For the queue's next synchronize, if there is none yet. `status`: what callbacks are told until then, for one of work.
+  void keep_error(std::exception_ptr error, std::error_code status = {}) noexcept;
   std::exception_ptr take_error() noexcept;
+  std::error_code status() noexcept;
 
   SynchronizationPolicy policy() const noexcept { return policy_.load(std::memory_order_relaxed); }
   void set_policy(SynchronizationPolicy policy) noexcept { policy_.store(policy, std::memory_order_relaxed); }
@@ -111,6 +114,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   SpinLock error_lock_;
   std::atomic<bool> has_error_{false};
   std::exception_ptr error_;
+  std::error_code status_;
 
   // In the list of busy queues, under its lock.
   Queue* busy_previous_ = nullptr;

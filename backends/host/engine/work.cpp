@@ -112,9 +112,12 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 namespace {
 
+/// Keeps what has ended a launch.
+void keep_fault(Queue& queue, const Error& error) { queue.keep_error(std::make_exception_ptr(error), error.code()); }
+
 /// Logs the current exception and keeps it for the queue's next synchronize.
-void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
-  queue.keep_error(std::current_exception());
+void keep_thrown(Queue& queue, const char* subject, const char* what, std::error_code status = {}) noexcept {
+  queue.keep_error(std::current_exception(), status);
   try {
     support::log(support::LogLevel::error, queue.device().describe() + ": " + subject + ": " + what);
   } catch (const std::bad_alloc&) {
@@ -243,7 +246,7 @@ Progress WorkRun::run_launch(const Launch& launch) {
   try {
     launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
   } catch (const std::bad_alloc& e) {
-    keep_thrown(*queue_, "a kernel was not run", e.what());
+    keep_thrown(*queue_, "a kernel was not run", e.what(), Errc::out_of_memory);
     return Progress::done;
   }
   crashed_.store(false, std::memory_order_relaxed);
@@ -286,18 +289,19 @@ void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
   run(as_compiled);
   const std::string difference = check.difference(argument_addresses_, *kernel.parameter_sizes());
   if (difference.empty()) return;
-  queue_->keep_error(std::make_exception_ptr(
-      Error(Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
-            "WEIR_HOST_CHECK: " + difference +
-                "; either threads race, or add floating-point numbers in any order, or it is an error of Weir: report it")));
+  keep_fault(
+      *queue_,
+      {Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
+       "WEIR_HOST_CHECK: " + difference +
+           "; either threads race, or add floating-point numbers in any order, or it is an error of Weir: report it"});
 } catch (const std::bad_alloc& e) {
-  keep_thrown(*queue_, "a launch was not checked, or not run", e.what());
+  keep_thrown(*queue_, "a launch was not checked, or not run", e.what(), Errc::out_of_memory);
 }
 
 /// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
 void WorkRun::fail(void* run, const KernelFault& fault) {
   const auto& self = *static_cast<const WorkRun*>(run);
-  self.queue_->keep_error(std::make_exception_ptr(fault_error(*std::get<Launch>(*self.work_).kernel, fault)));
+  keep_fault(*self.queue_, fault_error(*std::get<Launch>(*self.work_).kernel, fault));
 }
 
 /// All blocks of the grid wait for each other.
@@ -362,7 +366,7 @@ void WorkRun::run_together(std::uint64_t blocks) {
     barrier.open(true);
   } catch (const std::exception& e) {
     barrier.open(false);
-    keep_thrown(*queue_, "a cooperative kernel was not run", e.what());
+    keep_thrown(*queue_, "a cooperative kernel was not run", e.what(), Errc::out_of_memory);
   }
   for (std::thread& thread : threads) thread.join();
   barrier_ = nullptr;
@@ -380,7 +384,7 @@ void WorkRun::do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t
   const Dim3 block{static_cast<std::uint32_t>(number % launch.grid.x),
                    static_cast<std::uint32_t>(number / launch.grid.x % launch.grid.y),
                    static_cast<std::uint32_t>(number / launch.grid.x / launch.grid.y)};
-  queue_->keep_error(std::make_exception_ptr(crash_error(*launch.kernel, *section.crash(), block)));
+  keep_fault(*queue_, crash_error(*launch.kernel, *section.crash(), block));
 }
 
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
@@ -392,7 +396,7 @@ void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
       try {
         throw out_of_memory_error(*launch->kernel);
       } catch (const std::exception& e) {
-        keep_thrown(*queue_, "blocks of a kernel were not run", e.what());
+        keep_thrown(*queue_, "blocks of a kernel were not run", e.what(), Errc::out_of_memory);
       }
     }
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {

@@ -15,7 +15,7 @@
 namespace weir::host {
 namespace {
 
-std::uint64_t new_id() noexcept {
+std::uint64_t new_capture_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
@@ -38,7 +38,7 @@ std::mutex& Capture::mutex() {
   return *mutex;
 }
 
-Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(origin), graph_(std::move(graph)) {
+Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_capture_id()), origin_(origin), graph_(std::move(graph)) {
   queues_.push_back(Ptr<Queue>(&origin));
 }
 
