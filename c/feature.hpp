@@ -58,6 +58,12 @@ constexpr std::optional<Feature> feature_of(weir_feature feature) noexcept {
     case WEIR_FEATURE_COOPERATIVE_LAUNCH: return Feature::cooperative_launch;
     case WEIR_FEATURE_BLOCK_COOPERATION: return Feature::block_cooperation;
     case WEIR_FEATURE_BATCH_COPIES: return Feature::batch_copies;
+    case WEIR_FEATURE_GRAPH_NODE_CHANGES: return Feature::graph_node_changes;
+    case WEIR_FEATURE_GRAPH_SWITCH_NODES: return Feature::graph_switch_nodes;
+    case WEIR_FEATURE_CLUSTER_LAUNCH: return Feature::cluster_launch;
+    case WEIR_FEATURE_PROGRAMMATIC_LAUNCH: return Feature::programmatic_launch;
+    case WEIR_FEATURE_PARTITIONS: return Feature::partitions;
+    case WEIR_FEATURE_LAUNCH_PRIORITY: return Feature::launch_priority;
   }
   return std::nullopt;
 }

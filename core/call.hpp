@@ -31,6 +31,7 @@ class Call {
   }
 
   const char* operation() const noexcept { return operation_; }
+  std::string describe() const { return object_.describe(); }
   const Device& device() const noexcept {
     if constexpr (std::is_same_v<Object, Device>) {
       return object_;

@@ -68,23 +68,60 @@ int Device::priority_number(Priority level) const {
   return std::clamp(0, greatest, least);
 }
 
-StreamPtr Device::create_stream(const StreamOptions& options) {
-  const Call call(*this, "Device::create_stream");
-  int priority = 0;
+namespace {
+
+/// The vendor's number of the priority that is asked for.
+template <class Object>
+int checked_priority(const Call<Object>& call, Device& device, const StreamOptions& options) {
   if (const Priority* const level = std::get_if<Priority>(&options.priority)) {
     call.check_enumerator("Priority", *level, Priority::high);
-    priority = priority_number(*level);
-  } else {
-    priority = std::get<int>(options.priority);
-    const auto [least, greatest] = impl(*this).do_priority_range();
-    if (priority > least || priority < greatest) {
-      call.refuse(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
-                                              std::to_string(least) + " (least) to " + std::to_string(greatest) +
-                                              " (greatest)");
-    }
+    return device.priority_number(*level);
   }
+  const int priority = std::get<int>(options.priority);
+  const auto [least, greatest] = impl(device).do_priority_range();
+  if (priority > least || priority < greatest) {
+    call.refuse(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
+                                            std::to_string(least) + " (least) to " + std::to_string(greatest) +
+                                            " (greatest)");
+  }
+  return priority;
+}
+
+}  // namespace
+
+StreamPtr Device::create_stream(const StreamOptions& options) {
+  const Call call(*this, "Device::create_stream");
+  const int priority = checked_priority(call, *this, options);
   return perform(*this, OperationKind::create_stream, call.operation(), [](Watched&) {},
                  [&] { return impl(*this).do_create_stream(options.blocking, priority); });
+}
+
+PartitionPtr Device::partition(const PartitionOptions& options) {
+  const Call call(*this, "Device::partition");
+  call.require(Feature::partitions);
+  if (options.compute_units == 0) call.refuse(Errc::invalid_argument, "a partition of 0 compute units; give 1 or more");
+  return impl(*this).do_partition(options.compute_units);
+}
+
+void DeviceImpl::refuse_partition(std::uint32_t compute_units, std::uint32_t left) const {
+  throw Error(Errc::invalid_argument, "Device::partition", describe(),
+              std::to_string(compute_units) + " compute units, and " + std::to_string(left) + " of " +
+                  std::to_string(properties().multiprocessor_count) + " can be split off; drop another partition first");
+}
+
+StreamPtr Partition::create_stream(const StreamOptions& options) {
+  const Call call(*this, "Partition::create_stream");
+  const int priority = checked_priority(call, device_, options);
+  if (options.blocking) {
+    call.refuse(Errc::invalid_argument, "a blocking stream: drivers have only non-blocking ones in a partition; let it wait "
+                                        "for the default stream where it must");
+  }
+  return perform(device_, OperationKind::create_stream, call.operation(), [](Watched&) {},
+                 [&] { return impl(*this).do_create_stream(priority); });
+}
+
+std::string Partition::describe() const {
+  return device_.describe() + " partition of " + std::to_string(compute_units_) + " compute units";
 }
 
 StreamPtr Device::default_stream() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/launch_check.hpp"
 #include "core/submit.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
@@ -13,6 +14,9 @@
 #include "weir/stream.hpp"
 
 namespace weir {
+
+using detail::is_possible_launch;
+using detail::refuse_launch;
 
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
@@ -140,11 +144,19 @@ struct LaunchGraph {
   static constexpr OperationKind kind = OperationKind::launch_graph;
   static constexpr Capturing capturing = Capturing::node;
   GraphExec& exec;
+  const std::atomic<bool>& changed;
   bool validate(const StreamCall& call) const {
     check_stream(exec, call);
     return true;
   }
-  void check_capture(const StreamCall& call) const { call.require(Feature::graph_child_nodes); }
+  void check_capture(const StreamCall& call) const {
+    call.require(Feature::graph_child_nodes);
+    if (changed.load(std::memory_order_relaxed)) {
+      throw Error(Errc::unsupported, call.operation(), exec.describe(),
+                  "GraphExec::apply has changed it, and a node of another graph would be what it was instantiated from; "
+                  "launch it outside captures, or capture the work anew");
+    }
+  }
   void describe(Watched& watched) const { watched->exec = &exec; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { impl(exec).do_launch(stream, capture); }
 };
@@ -165,7 +177,7 @@ struct UploadGraph {
 }  // namespace
 
 void GraphExec::launch(StreamRef stream) {
-  submit(not_null(*this, "GraphExec::launch", stream), "GraphExec::launch", LaunchGraph{*this});
+  submit(not_null(*this, "GraphExec::launch", stream), "GraphExec::launch", LaunchGraph{*this, changed_});
 }
 
 void GraphExec::upload(StreamRef stream) {
@@ -183,6 +195,39 @@ void GraphExec::update(GraphRef with) {
     watched->exec = this;
   };
   perform(device_, OperationKind::update_graph, call.operation(), describe, [&] { impl(*this).do_update(graph); });
+  changed_.store(false, std::memory_order_relaxed);
+}
+
+void GraphExec::apply(const GraphChanges& changes) {
+  const Call call(*this, "GraphExec::apply");
+  call.require(Feature::graph_node_changes);
+  for (const NodeChange& change : changes.changes()) {
+    if (change.kind == NodeChange::Kind::kernel) {
+      if (change.config.cooperative || change.config.has_attributes()) {
+        call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
+                                                ": a kernel keeps the attributes that it was captured with (cooperative, "
+                                                "cluster, …); leave them out");
+      }
+      if (!is_possible_launch(device_, *change.kernel, change.config, *change.types)) [[unlikely]]
+        refuse_launch(device_, call.operation(), describe(), *change.kernel, change.config, *change.types);
+    } else if (change.kind == NodeChange::Kind::copy || change.kind == NodeChange::Kind::fill) {
+      if (change.count == 0 || change.destination == nullptr ||
+          (change.kind == NodeChange::Kind::copy && change.source == nullptr)) {
+        call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
+                                                ": a node cannot copy or fill no elements, or at a null address; "
+                                                "disable it");
+      }
+    }
+  }
+  if (changes.empty()) return;
+  const auto describe = [&](Watched& watched) {
+    watched->exec = this;
+    watched->changes = &changes;
+  };
+  perform(device_, OperationKind::change_nodes, call.operation(), describe, [&] {
+    changed_.store(true, std::memory_order_relaxed);
+    impl(*this).do_apply(changes);
+  });
 }
 
 }  // namespace weir

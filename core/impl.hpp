@@ -22,6 +22,7 @@ inline const GraphImpl& impl(const Graph& x) noexcept { return static_cast<const
 inline GraphExecImpl& impl(GraphExec& x) noexcept { return static_cast<GraphExecImpl&>(x); }
 inline ModuleImpl& impl(Module& x) noexcept { return static_cast<ModuleImpl&>(x); }
 inline const KernelImpl& impl(const Kernel& x) noexcept { return static_cast<const KernelImpl&>(x); }
+inline PartitionImpl& impl(Partition& x) noexcept { return static_cast<PartitionImpl&>(x); }
 inline MemoryPoolImpl& impl(MemoryPool& x) noexcept { return static_cast<MemoryPoolImpl&>(x); }
 inline const MemoryPoolImpl& impl(const MemoryPool& x) noexcept { return static_cast<const MemoryPoolImpl&>(x); }
 

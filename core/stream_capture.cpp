@@ -341,18 +341,22 @@ struct Conditional {
   static constexpr Capturing capturing = Capturing::only;
   ConditionalKind what;
   const std::uint32_t* condition;
-  UniqueFunction<void(Stream&)>& body;
+  std::span<UniqueFunction<void(Stream&)>> bodies;
   bool validate(const StreamCall& call) const {
     call.require(Feature::graph_conditional_nodes);
+    if (what == ConditionalKind::switch_case || bodies.size() > 1) call.require(Feature::graph_switch_nodes);
     if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
     if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
       call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");
-    if (!body) call.refuse(Errc::invalid_argument, "the body is empty");
+    if (bodies.empty()) call.refuse(Errc::invalid_argument, "there is no body");
+    for (const auto& body : bodies) {
+      if (!body) call.refuse(Errc::invalid_argument, "a body is empty");
+    }
     return true;
   }
   void describe(Watched& watched) const { watched.reads(condition, sizeof *condition); }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
-    stream.do_capture_conditional(what, condition, std::move(body), capture);
+    stream.do_capture_conditional(what, condition, bodies, capture);
   }
 };
 
@@ -364,11 +368,52 @@ void Stream::add_child_graph(GraphRef child) {
 }
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, body});
+  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, {&body, 1}});
+}
+
+void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
+                        UniqueFunction<void(Stream&)> otherwise) {
+  UniqueFunction<void(Stream&)> bodies[] = {std::move(body), std::move(otherwise)};
+  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, bodies});
 }
 
 void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  submit(*this, "Stream::capture_while", Conditional{ConditionalKind::while_nonzero, condition, body});
+  submit(*this, "Stream::capture_while", Conditional{ConditionalKind::while_nonzero, condition, {&body, 1}});
+}
+
+void Stream::capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies) {
+  submit(*this, "Stream::capture_switch", Conditional{ConditionalKind::switch_case, condition, bodies});
+}
+
+// --- Dependencies -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct SetCaptureDependencies {
+  static constexpr OperationKind kind = OperationKind::capture_dependencies;
+  static constexpr Capturing capturing = Capturing::only;
+  std::span<const GraphNode> nodes;
+  bool validate(const StreamCall&) const { return true; }
+  void describe(Watched& watched) const { watched->dependencies = nodes; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_set_capture_dependencies(nodes, capture); }
+};
+
+}  // namespace
+
+GraphNode Stream::last_captured_node() const {
+  const StreamCall call(*this, "Stream::last_captured_node");
+  const std::vector<GraphNode> nodes = impl(*this).do_capture_dependencies(call.active_capture());
+  if (nodes.size() != 1) {
+    call.refuse(Errc::invalid_argument,
+                nodes.empty() ? "the stream has captured no operation yet"
+                              : "the stream is behind " + std::to_string(nodes.size()) +
+                                    " nodes, since it has waited for others; ask before it waits");
+  }
+  return nodes.front();
+}
+
+void Stream::set_capture_dependencies(std::span<const GraphNode> nodes) {
+  submit(*this, "Stream::set_capture_dependencies", SetCaptureDependencies{nodes});
 }
 
 }  // namespace weir

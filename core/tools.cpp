@@ -167,12 +167,12 @@ void support::end_driver_call(const DriverCall& call) noexcept {
 }
 
 std::string_view to_string(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, 32> names = {
+  constexpr std::array<std::string_view, 34> names = {
       "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
       "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
       "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
-      "end_capture",  "child_graph",  "conditional",   "clone_graph",   "instantiate",    "update_graph",
-      "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
+      "end_capture",  "child_graph",  "conditional",   "capture_dependencies", "clone_graph", "instantiate",
+      "update_graph", "change_nodes", "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
       "module_global", "enable_peer_access", "disable_peer_access"};
   const auto i = static_cast<std::size_t>(kind);
   return i < names.size() ? names[i] : "unknown";
@@ -254,10 +254,25 @@ void Watched::begin_always() noexcept {
   }
 }
 
+namespace {
+
+/// The node that a captured operation became, if that is known.
+std::optional<GraphNode> captured_node(const Operation& operation) noexcept try {
+  const OperationTraits traits = traits_of(operation.kind);
+  if (!traits.may_be_captured) return std::nullopt;
+  const std::vector<GraphNode> nodes = impl(*operation.stream).do_capture_dependencies({operation.capture});
+  return nodes.size() == 1 ? std::optional(nodes.front()) : std::nullopt;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+}  // namespace
+
 void Watched::end(bool has_failed) noexcept {
   if (!std::exchange(begun_, false)) return;
   operation_.accesses = accesses_;
   operation_.has_failed = has_failed;
+  if (operation_.capture != 0 && operation_.stream != nullptr && !has_failed) operation_.node = captured_node(operation_);
   weir::this_thread().launch = 0;
   const support::UnshownCalls scope;
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);

@@ -31,9 +31,15 @@ GraphPtr StreamImpl::do_captured_graph() const { return nullptr; }
 void StreamImpl::do_keep_in_graph(const ModulePtr&, const CaptureState&) {}
 std::uint64_t StreamImpl::do_resume_capture(const GraphPtr&, CaptureMode) { not_overridden(*this, F::capture_into_graph); }
 void StreamImpl::do_add_child_graph(const Graph&, const CaptureState&) { not_overridden(*this, F::graph_child_nodes); }
-void StreamImpl::do_capture_conditional(ConditionalKind, const std::uint32_t*, UniqueFunction<void(Stream&)>&&,
-                                    const CaptureState&) {
+void StreamImpl::do_capture_conditional(ConditionalKind, const std::uint32_t*, std::span<UniqueFunction<void(Stream&)>>,
+                                        const CaptureState&) {
   not_overridden(*this, F::graph_conditional_nodes);
+}
+std::vector<GraphNode> StreamImpl::do_capture_dependencies(const CaptureState&) const {
+  not_overridden(*this, F::graph_capture);
+}
+void StreamImpl::do_set_capture_dependencies(std::span<const GraphNode>, const CaptureState&) {
+  not_overridden(*this, F::graph_capture);
 }
 void StreamImpl::do_copy_batch(std::span<const BatchCopy> copies, SourceAccess, const CaptureState&) {
   for (const BatchCopy& copy : copies) {
@@ -63,6 +69,7 @@ void StreamImpl::do_set_synchronization_policy(SynchronizationPolicy) { not_over
 AccessPolicyWindow StreamImpl::do_access_policy_window() const { not_overridden(*this, F::access_policy_window); }
 void StreamImpl::do_set_access_policy_window(const AccessPolicyWindow&) { not_overridden(*this, F::access_policy_window); }
 void StreamImpl::do_copy_attributes(const Stream&) { not_overridden(*this, F::synchronization_policy); }
+PartitionPtr DeviceImpl::do_partition(std::uint32_t) { not_overridden(*this, F::partitions); }
 StreamPtr DeviceImpl::do_create_per_thread_stream() { not_overridden(*this, F::per_thread_default_stream); }
 EventPtr DeviceImpl::do_open_event(const InterprocessHandle&) { not_overridden(*this, F::interprocess_events); }
 void* DeviceImpl::do_register_host(void*, std::size_t) { not_overridden(*this, F::host_registration); }
@@ -86,5 +93,6 @@ std::string GraphImpl::do_debug_dot() const { not_overridden(*this, F::graph_deb
 GraphPtr GraphImpl::do_clone() const { not_overridden(*this, F::graph_clone); }
 void GraphExecImpl::do_upload(Stream&) { not_overridden(*this, F::graph_upload); }
 void GraphExecImpl::do_update(const Graph&) { not_overridden(*this, F::graph_update); }
+void GraphExecImpl::do_apply(const GraphChanges&) { not_overridden(*this, F::graph_node_changes); }
 
 }  // namespace weir

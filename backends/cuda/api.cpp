@@ -87,12 +87,15 @@ int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept
     return -1;
   }
   if (context == own.context) [[likely]] return own.device;
+  // A green context is a part of its device's primary context, and its streams do all that other streams do.
+  GreenContext* green = nullptr;
+  const bool is_green = StreamGetGreenCtx != nullptr && StreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green != nullptr;
   CUdevice device = -1;
   if (CtxPushCurrent(context) != CUDA_SUCCESS) return -1;
   const CUresult result = CtxGetDevice(&device);
   CtxPopCurrent(&context);
   if (result != CUDA_SUCCESS) return -1;
-  return device == own.device ? of_another_context : device;
+  return device == own.device && !is_green ? of_another_context : device;
 }
 
 namespace {
@@ -349,6 +352,21 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   return MemPoolSetAccess(pool, &access, 1);
 }
 
+// --- Partitions -------------------------------------------------------------------------------------------------------
+
+Api::Result Api::split_compute_units(const DeviceContext& device, std::vector<ComputeUnits>& groups) const {
+  ComputeUnits all{}, rest{};
+  CUresult result = DeviceGetDevResource(device.device, &all, resource_sm);
+  if (result != CUDA_SUCCESS) return result;
+  unsigned count = 0;  // without room for them, the driver tells how many there are
+  result = DevSmResourceSplitByCount(nullptr, &count, &all, nullptr, 0, 1);
+  if (result != CUDA_SUCCESS) return result;
+  groups.resize(count);
+  result = DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1);
+  groups.resize(result == CUDA_SUCCESS ? count : 0);
+  return result;
+}
+
 // --- Peers ------------------------------------------------------------------------------------------------------------
 
 Api::Result Api::can_access_peer(int ordinal, int peer, bool& can) const {
@@ -514,6 +532,47 @@ Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::strin
   return result;
 }
 
+Api::Result Api::change_node(const DeviceContext& device, GraphExecHandle exec, NodeHandle node, const NodeChange& change,
+                             void** arguments) const {
+  switch (change.kind) {
+    case NodeChange::Kind::kernel: {
+      const LaunchConfig& config = change.config;
+      CUDA_KERNEL_NODE_PARAMS_v2 parameters{};
+      parameters.func = static_cast<CUfunction>(change.kernel->native_handle());
+      parameters.gridDimX = config.grid.x;
+      parameters.gridDimY = config.grid.y;
+      parameters.gridDimZ = config.grid.z;
+      parameters.blockDimX = config.block.x;
+      parameters.blockDimY = config.block.y;
+      parameters.blockDimZ = config.block.z;
+      parameters.sharedMemBytes = config.shared_memory_bytes;
+      parameters.kernelParams = arguments;
+      return GraphExecKernelNodeSetParams(exec, node, &parameters);
+    }
+    case NodeChange::Kind::copy: {
+      CUDA_MEMCPY3D parameters{};
+      parameters.srcMemoryType = parameters.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+      parameters.srcDevice = device_address(change.source);
+      parameters.dstDevice = device_address(change.destination);
+      parameters.WidthInBytes = change.count;
+      parameters.Height = parameters.Depth = 1;
+      return GraphExecMemcpyNodeSetParams(exec, node, &parameters, device.context);
+    }
+    case NodeChange::Kind::fill: {
+      CUDA_MEMSET_NODE_PARAMS parameters{};
+      parameters.dst = device_address(change.destination);
+      parameters.elementSize = static_cast<unsigned>(change.element_size);
+      parameters.value = change.value;
+      parameters.width = change.count;
+      parameters.height = 1;
+      return GraphExecMemsetNodeSetParams(exec, node, &parameters, device.context);
+    }
+    case NodeChange::Kind::enable: return GraphNodeSetEnabled(exec, node, 1);
+    case NodeChange::Kind::disable: return GraphNodeSetEnabled(exec, node, 0);
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
 Api::Result Api::load_module(ModuleHandle& module, const char* image, std::string& log) const {
@@ -530,6 +589,30 @@ Api::Result Api::module_global(void*& address, std::size_t& bytes, ModuleHandle 
   const CUresult result = ModuleGetGlobal(&native, &bytes, module, name);
   address = reinterpret_cast<void*>(native);
   return result;
+}
+
+Api::Result Api::launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
+                                        void* const* arguments) const {
+  CUlaunchAttribute attributes[4];
+  CUlaunchConfig native{config.grid.x,  config.grid.y,  config.grid.z, config.block.x, config.block.y,
+                        config.block.z, config.shared_memory_bytes, stream, attributes, 0};
+  const auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue& {
+    CUlaunchAttribute& attribute = attributes[native.numAttrs++];
+    attribute.id = id;
+    return attribute.value;
+  };
+  if (config.cooperative) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+  if (config.priority) add(CU_LAUNCH_ATTRIBUTE_PRIORITY).priority = *config.priority;
+  if (config.programmatic_stream_serialization) {
+    add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
+  }
+  if (config.cluster != Dim3()) {
+    auto& cluster = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
+    cluster.x = config.cluster.x;
+    cluster.y = config.cluster.y;
+    cluster.z = config.cluster.z;
+  }
+  return LaunchKernelEx(&native, function, const_cast<void**>(arguments), nullptr);
 }
 
 std::optional<std::vector<std::size_t>> Api::parameter_sizes(FunctionHandle function) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cuda/images.hpp"
+#include "backends/cuda/numbers.hpp"
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
@@ -22,6 +23,7 @@
 #include "weir/device.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/memory.hpp"
 #include "weir/plugin/plugin.hpp"
 #include "weir/stream_attributes.hpp"
@@ -48,6 +50,8 @@ class Api : public Symbols {
   using ModuleHandle = CUmodule;
   using FunctionHandle = CUfunction;
   using PoolHandle = CUmemoryPool;
+  using PartitionHandle = GreenContext*;
+  using ComputeUnits = DeviceResource;
   using UserObject = CUuserObject;
   using HostNodeParameters = CUDA_HOST_NODE_PARAMS_v1;
   using BatchOperation = CUstreamBatchMemOpParams;
@@ -281,6 +285,20 @@ class Api : public Symbols {
   Result destroy_pool(PoolHandle pool) const { return MemPoolDestroy(pool); }
   Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
 
+  // --- Partitions -----------------------------------------------------------------------------------------------------
+
+  /// The smallest groups that the device can be split into. Units that make no whole group are left out.
+  Result split_compute_units(const DeviceContext& device, std::vector<ComputeUnits>& groups) const;
+  Result create_partition(const DeviceContext& device, std::span<ComputeUnits> groups, PartitionHandle& partition) const {
+    void* description = nullptr;
+    const Result result = DevResourceGenerateDesc(&description, groups.data(), static_cast<unsigned>(groups.size()));
+    return result != success ? result : GreenCtxCreate(&partition, description, device.device, green_default_stream);
+  }
+  Result destroy_partition(PartitionHandle partition) const { return GreenCtxDestroy(partition); }
+  Result create_partition_stream(PartitionHandle partition, unsigned flags, int priority, StreamHandle& stream) const {
+    return GreenCtxStreamCreate(&stream, partition, flags, priority);
+  }
+
   // --- Peers ----------------------------------------------------------------------------------------------------------
 
   Result can_access_peer(int ordinal, int peer, bool& can) const;
@@ -336,12 +354,19 @@ class Api : public Symbols {
   /// `difference`: why the graph does not fit, if that is the failure.
   Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
 
+  /// Whether `change_node` changes an executable without affecting running launches.
+  static constexpr bool changes_nodes = true;
+  /// `arguments`: the address of each, of a kernel.
+  Result change_node(const DeviceContext& device, GraphExecHandle exec, NodeHandle node, const NodeChange& change,
+                     void** arguments) const;
+
   // --- Conditional nodes ----------------------------------------------------------------------------------------------
 
   Result create_condition(const DeviceContext& device, GraphHandle graph, ConditionalHandle& handle) const;
+  /// `bodies`: set to the graphs of the bodies.
   Result add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies,
-                              std::size_t count, ConditionalHandle handle, bool loop, NodeHandle& node,
-                              GraphHandle& body) const;
+                              std::size_t count, ConditionalHandle handle, ConditionalKind kind, NodeHandle& node,
+                              std::span<GraphHandle> bodies) const;
   Result load_conditional_kernel(ModuleHandle& module, FunctionHandle& function) const;
 
   // --- Modules --------------------------------------------------------------------------------------------------------
@@ -354,6 +379,8 @@ class Api : public Symbols {
   std::vector<std::string> kernel_names(ModuleHandle module) const;
   /// Images are the driver's to read.
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte>, const Device&) { return {}; }
+  Result launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
+                                void* const* arguments) const;
   Result set_max_shared_memory(FunctionHandle function, std::uint32_t bytes) const {
     return FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/numbers.hpp"
 
@@ -16,20 +18,17 @@ constexpr const char* kernel_ptx = R"(
 .extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
 .visible .entry weir_set_condition(.param .u64 handle, .param .u64 address)
 {
-  .reg .pred %p;
-  .reg .b32 %value, %set;
+  .reg .b32 %value;
   .reg .b64 %handle, %address, %global;
   ld.param.u64 %handle, [handle];
   ld.param.u64 %address, [address];
   cvta.to.global.u64 %global, %address;
   ld.volatile.global.u32 %value, [%global];
-  setp.ne.u32 %p, %value, 0;
-  selp.u32 %set, 1, 0, %p;
   {
     .param .b64 parameter0;
     .param .b32 parameter1;
     st.param.b64 [parameter0], %handle;
-    st.param.b32 [parameter1], %set;
+    st.param.b32 [parameter1], %value;
     call.uni cudaGraphSetConditional, (parameter0, parameter1);
   }
   ret;
@@ -53,16 +52,18 @@ Api::Result Api::create_condition(const DeviceContext& device, GraphHandle graph
 }
 
 Api::Result Api::add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies,
-                                      std::size_t count, ConditionalHandle handle, bool loop, NodeHandle& node,
-                                      GraphHandle& body) const {
+                                      std::size_t count, ConditionalHandle handle, ConditionalKind kind, NodeHandle& node,
+                                      std::span<GraphHandle> bodies) const {
   ConditionalNodeParams parameters{};
   parameters.type = type_conditional;
   parameters.handle = handle;
-  parameters.condition_type = loop ? condition_while : condition_if;
-  parameters.size = 1;
+  parameters.condition_type = kind == ConditionalKind::if_nonzero      ? condition_if
+                              : kind == ConditionalKind::while_nonzero ? condition_while
+                                                                       : condition_switch;
+  parameters.size = static_cast<unsigned>(bodies.size());
   parameters.context = device.context;
   const CUresult result = GraphAddNode(&node, graph, dependencies, nullptr, count, &parameters);
-  if (result == CUDA_SUCCESS) body = parameters.bodies[0];
+  if (result == CUDA_SUCCESS) std::copy_n(parameters.bodies, bodies.size(), bodies.begin());
   return result;
 }
 

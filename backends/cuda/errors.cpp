@@ -87,6 +87,9 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
       return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
                                       "Kernel::max_active_blocks"};
+    case error_resource_configuration:
+      return {Errc::invalid_argument,
+              "the driver cannot split the device's multiprocessors so; ask for fewer, or drop other partitions"};
     case error_invalid_cluster_size:
       return {Errc::invalid_argument,
               "the device does not run the kernel's clusters in that shape; use a grid that is a multiple "

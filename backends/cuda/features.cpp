@@ -224,6 +224,34 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::cooperative_launch, {WEIR_HAS(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000)},
                WEIR_WHEN(COOPERATIVE_LAUNCH));
 
+  rules.decide(Feature::partitions, {WEIR_HAS(DeviceGetDevResource, cuDeviceGetDevResource, 12040),
+                                     WEIR_HAS(DevSmResourceSplitByCount, cuDevSmResourceSplitByCount, 12040),
+                                     WEIR_HAS(DevResourceGenerateDesc, cuDevResourceGenerateDesc, 12040),
+                                     WEIR_HAS(GreenCtxCreate, cuGreenCtxCreate, 12040),
+                                     WEIR_HAS(GreenCtxDestroy, cuGreenCtxDestroy, 12040),
+                                     WEIR_HAS(GreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050)});
+  const auto launch_ex = WEIR_HAS(LaunchKernelEx, cuLaunchKernelEx, 11060);
+  rules.decide(Feature::launch_priority, {launch_ex});
+  rules.decide(Feature::cluster_launch, {launch_ex}, WEIR_WHEN(CLUSTER_LAUNCH));
+  rules.decide(Feature::programmatic_launch, {launch_ex});
+  if (features.supports(Feature::programmatic_launch) && properties.compute_capability_major < 9) {
+    features.emulated(Feature::programmatic_launch,
+                      "the kernel begins once the one before it has ended; GPUs from compute capability 9.0 on overlap them");
+  }
+  rules.decide(Feature::graph_node_changes,
+               {WEIR_HAS(GraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 12000),
+                WEIR_HAS(GraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020),
+                WEIR_HAS(GraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, 10020),
+                WEIR_HAS(GraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060)});
+  if (!features.supports(Feature::graph_conditional_nodes)) {
+    features.absent(Feature::graph_switch_nodes, features.state(Feature::graph_conditional_nodes).reason);
+  } else if (driver_version_ < 12080) {
+    features.absent(Feature::graph_switch_nodes, "the driver is for CUDA " + Rules::text(driver_version_) +
+                                                     "; conditional nodes with several bodies come with CUDA 12.8");
+  } else {
+    features.native(Feature::graph_switch_nodes);
+  }
+
   bool any_peer = false;
   for (int peer = 0; peer < device_count_ && !any_peer; ++peer) {
     if (peer != ordinal && can_access_peer(ordinal, peer, any_peer) != CUDA_SUCCESS) any_peer = false;

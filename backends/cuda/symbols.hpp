@@ -108,6 +108,7 @@
   X(OccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, required)                           \
   X(LaunchKernel, cuLaunchKernel, 4000, required)                                                               \
   X(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, optional)                                         \
+  X(LaunchKernelEx, cuLaunchKernelEx, 11060, optional)                                                          \
   X(StreamBeginCapture, cuStreamBeginCapture, 10010, required)                                                  \
   X(StreamEndCapture, cuStreamEndCapture, 10000, required)                                                      \
   X(StreamIsCapturing, cuStreamIsCapturing, 10000, required)                                                    \
@@ -134,9 +135,15 @@
   X(GraphUpload, cuGraphUpload, 11010, optional)                                                                \
   X(GraphLaunch, cuGraphLaunch, 10000, required)                                                                \
   X(GraphExecUpdate, cuGraphExecUpdate, 12000, required)                                                        \
+  X(GraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 12000, optional)                              \
+  X(GraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020, optional)                              \
+  X(GraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, 10020, optional)                              \
+  X(GraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060, optional)                                                \
   X(GraphExecDestroy, cuGraphExecDestroy, 10000, required)
 
 namespace weir::cuda {
+
+struct GreenContext;
 
 /// CUgraphEdgeData (12.3), which older headers lack.
 struct EdgeData {
@@ -154,6 +161,13 @@ struct ConditionalNodeParams {
   CUcontext context;
   long long reserved1[25];
   long long reserved2;
+};
+
+/// CUdevResource (12.4).
+struct DeviceResource {
+  int type;  // CU_DEV_RESOURCE_TYPE_SM 1
+  unsigned char padding[92];
+  unsigned count, least, alignment, rest[9];
 };
 
 /// CUmemcpyAttributes.
@@ -182,6 +196,15 @@ struct CopyAttributes {
   Y(CtxRecordEvent, cuCtxRecordEvent, 12050, (CUcontext, CUevent))                                                          \
   Y(MemcpyBatchAsync, cuMemcpyBatchAsync, 12080,                                                                            \
     (CUdeviceptr*, CUdeviceptr*, size_t*, size_t, weir::cuda::CopyAttributes*, size_t*, size_t, size_t*, CUstream))         \
+  Y(DeviceGetDevResource, cuDeviceGetDevResource, 12040, (CUdevice, weir::cuda::DeviceResource*, int))                     \
+  Y(DevSmResourceSplitByCount, cuDevSmResourceSplitByCount, 12040,                                                          \
+    (weir::cuda::DeviceResource*, unsigned*, const weir::cuda::DeviceResource*, weir::cuda::DeviceResource*, unsigned,      \
+     unsigned))                                                                                                             \
+  Y(DevResourceGenerateDesc, cuDevResourceGenerateDesc, 12040, (void**, weir::cuda::DeviceResource*, unsigned))             \
+  Y(GreenCtxCreate, cuGreenCtxCreate, 12040, (weir::cuda::GreenContext**, void*, CUdevice, unsigned))                       \
+  Y(GreenCtxDestroy, cuGreenCtxDestroy, 12040, (weir::cuda::GreenContext*))                                                 \
+  Y(GreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050, (CUstream*, weir::cuda::GreenContext*, unsigned, int))             \
+  Y(StreamGetGreenCtx, cuStreamGetGreenCtx, 12040, (CUstream, weir::cuda::GreenContext**))                                  \
   Y(FuncGetName, cuFuncGetName, 12030, (const char**, CUfunction))                                                          \
   Y(FuncGetParamInfo, cuFuncGetParamInfo, 12040, (CUfunction, size_t, size_t*, size_t*))                                    \
   Y(FuncLoad, cuFuncLoad, 12040, (CUfunction))                                                                              \

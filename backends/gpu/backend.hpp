@@ -3,6 +3,7 @@
 
 #include "backends/gpu/device_impl.hpp"
 #include "backends/gpu/graph_impl.hpp"
+#include "backends/gpu/partition.hpp"
 #include "backends/gpu/stream_capture_impl.hpp"
 #include "backends/gpu/stream_impl.hpp"
 #include "backends/gpu/stream_memory_impl.hpp"
@@ -13,7 +14,7 @@ namespace weir::gpu {
 /// An opened driver. This folder has the code that CUDA and HIP share: templates over a policy `Api`, which has
 ///
 ///   types       Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
-///               FunctionHandle, PoolHandle, UserObject, HostNodeParameters, BatchOperation, ConditionalHandle, and the
+///               FunctionHandle, PoolHandle, PartitionHandle, ComputeUnits, UserObject, HostNodeParameters, BatchOperation, ConditionalHandle, and the
 ///               enumerations that are passed through
 ///   constants   success, not_ready, not_found, illegal_state, peer_already_enabled, of_another_context, max_batch, and the
 ///               flags of streams, graphs and user objects

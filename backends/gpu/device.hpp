@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/gpu/capture.hpp"
+#include "backends/gpu/compute_units.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/module_contents.hpp"
 #include "backends/gpu/program.hpp"
@@ -95,6 +96,8 @@ class GpuDevice final : public DeviceImpl {
     log_failure(api_, with_current(call, needed), what, describe());
   }
   EventPool<Api>& events() noexcept { return *events_; }
+  /// For partitions.
+  ComputeUnits<Api>& compute_units() noexcept { return compute_units_; }
 
   /// Held while the driver begins or ends a capture, and shared while it is asked for one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
@@ -228,6 +231,7 @@ class GpuDevice final : public DeviceImpl {
     return make_owner([&] { return make_ptr<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking); },
                       [&] { log_failure(api_, api_.StreamDestroy(handle), "while a stream was destroyed", describe()); });
   }
+  PartitionPtr do_partition(std::uint32_t compute_units) override;
   StreamPtr do_create_default_stream() override {
     (void)context();
     return make_ptr<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default, nullptr, false);
@@ -395,6 +399,7 @@ class GpuDevice final : public DeviceImpl {
   mutable Context context_{};
   mutable PriorityRange priorities_{};
   bool streams_capture_ = true;
+  ComputeUnits<Api> compute_units_{*this};
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
   mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make missing objects

@@ -33,6 +33,17 @@ typename Api::Result destroy_graph(const Api& api, typename Api::GraphHandle gra
   return api.GraphDestroy(graph);
 }
 
+/// The nodes in the order in which they were added.
+template <class Api, class Object>
+std::vector<typename Api::NodeHandle> nodes_of(const Api& api, typename Api::GraphHandle graph, const char* operation,
+                                               const Object& object) {
+  std::size_t count = 0;
+  check(api, api.GraphGetNodes(graph, nullptr, &count), operation, object);
+  std::vector<typename Api::NodeHandle> nodes(count);
+  if (count != 0) check(api, api.GraphGetNodes(graph, nodes.data(), &count), operation, object);
+  return nodes;
+}
+
 /// The graph that executables were made of, as it was then. It becomes a child node if they are launched in a capture.
 template <class Api>
 class GraphTemplate {
@@ -234,6 +245,12 @@ struct Executable {
   Ptr<GraphErrors> errors;                      // null if there are no host functions
   const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, if the graph allocates
   std::vector<void*> left;                      // memory that a launch leaves for the next launch, or the end, to free
+
+  // Of the graph that this was instantiated from, by whose nodes the driver knows those of the executable. Noted by the
+  // first `apply`.
+  std::vector<typename Api::NodeHandle> nodes;
+  std::vector<NodeKind> kinds;
+  std::vector<KernelPtr> kernels;  // that `apply` gave to nodes
 };
 
 /// The last launch of an executable. Noted if the driver does not order launches or wait for them, or if a launch leaves
@@ -251,8 +268,11 @@ class GpuGraphExec final : public GraphExecImpl {
  public:
   using Handle = typename Api::GraphExecHandle;
 
-  GpuGraphExec(GpuDevice<Api>& device, std::unique_ptr<Executable<Api>> executable)
-      : GraphExecImpl(device, executable->handle), device_(device), executable_(std::move(executable)) {}
+  GpuGraphExec(GpuDevice<Api>& device, std::unique_ptr<Executable<Api>> executable, GraphPtr graph)
+      : GraphExecImpl(device, executable->handle),
+        device_(device),
+        executable_(std::move(executable)),
+        graph_(std::move(graph)) {}
 
  protected:
   ~GpuGraphExec() override { end(std::move(executable_), std::move(last_launch_)); }
@@ -265,6 +285,7 @@ class GpuGraphExec final : public GraphExecImpl {
     check(device_.api(), device_.api().GraphUpload(executable_->handle, on.native()), "GraphExec::upload", stream);
   }
   void do_update(const Graph& graph) override;
+  void do_apply(const GraphChanges& changes) override;
 
  private:
   void end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
@@ -276,6 +297,7 @@ class GpuGraphExec final : public GraphExecImpl {
         [executable = std::move(executable), over = std::move(last.over)]() mutable { executable.reset(); });
   }
   void launch_in_order(GpuStream<Api>& stream);
+  void note_nodes(typename Api::GraphHandle graph, const char* operation);
   std::unique_ptr<Executable<Api>> instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
                                                     std::shared_ptr<GraphTemplate<Api>> made_of);
   [[noreturn]] void refuse_update(const std::string& difference, typename Api::Result result) const {
@@ -288,6 +310,7 @@ class GpuGraphExec final : public GraphExecImpl {
   std::mutex mutex_;  // drivers do not guard executables against use by several threads
   std::unique_ptr<Executable<Api>> executable_;
   LastLaunch<Api> last_launch_;
+  const GraphPtr graph_;  // that this was instantiated from; null unless `apply` needs its nodes
 };
 
 }  // namespace weir::gpu

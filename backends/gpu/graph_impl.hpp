@@ -19,16 +19,6 @@ namespace weir::gpu {
 // --- Looking at it ----------------------------------------------------------------------------------------------------
 
 template <class Api, class Object>
-std::vector<typename Api::NodeHandle> nodes_of(const Api& api, typename Api::GraphHandle graph, const char* operation,
-                                               const Object& object) {
-  std::size_t count = 0;
-  check(api, api.GraphGetNodes(graph, nullptr, &count), operation, object);
-  std::vector<typename Api::NodeHandle> nodes(count);
-  if (count != 0) check(api, api.GraphGetNodes(graph, nodes.data(), &count), operation, object);
-  return nodes;
-}
-
-template <class Api, class Object>
 auto edges_of(const Api& api, typename Api::GraphHandle graph, const char* operation, const Object& object) {
   using Node = typename Api::NodeHandle;
   std::size_t count = 0;
@@ -191,7 +181,8 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
     if (auto_free) executable->left = std::move(contents.left);
     check(executable->instantiate(graph), operation);
-    made = make_ptr<GpuGraphExec<Api>>(device_, std::move(executable));
+    made = make_ptr<GpuGraphExec<Api>>(device_, std::move(executable),
+                                       Api::changes_nodes ? GraphPtr(const_cast<GpuGraph*>(this)) : nullptr);
   });
   return made;
 }
@@ -331,6 +322,59 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
     source.with_contents("GraphExec::update", update);
   }
   if (former != nullptr) end(std::move(former), std::move(last_of_former));
+}
+
+template <class Api>
+void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
+  if constexpr (Api::changes_nodes) {
+    const char* const operation = "GraphExec::apply";
+    const std::lock_guard lock(mutex_);
+    const auto current = device_.make_current();
+    Executable<Api>& exec = *executable_;
+    // The lock keeps a capture from continuing the graph meanwhile.
+    static_cast<const GpuGraph<Api>&>(*graph_).with_handle([&](auto graph) {
+      if (exec.nodes.empty()) note_nodes(graph, operation);
+      for (const NodeChange& change : changes.changes()) {
+        const std::uint32_t index = change.node.index;
+        const std::size_t count = exec.kinds.size();
+        if (index >= count) [[unlikely]] support::refuse_change(describe(), change, std::nullopt, count);
+        if (!support::fits(change.kind, exec.kinds[index])) [[unlikely]]
+          support::refuse_change(describe(), change, exec.kinds[index], count);
+        if (change.kind == NodeChange::Kind::kernel)
+          static_cast<const GpuKernel<Api>&>(*change.kernel).allow_shared_memory(change.config.shared_memory_bytes);
+      }
+      std::size_t done = 0;
+      void** arguments = nullptr;
+      for (const NodeChange& change : changes.changes()) {
+        const std::uint32_t index = change.node.index;
+        if (change.kind == NodeChange::Kind::kernel) {
+          arguments = changes.arguments_of(change);
+          if (exec.kernels[index].get() != change.kernel) exec.kernels[index] = KernelPtr(const_cast<Kernel*>(change.kernel));
+        }
+        const auto result =
+            device_.api().change_node(device_.context(), exec.handle, exec.nodes[index], change, arguments);
+        if (result != Api::success) [[unlikely]] {
+          fail(device_.api(), result, operation, describe(),
+               "the driver refuses change " + std::to_string(done + 1) + " of " + std::to_string(changes.size()) +
+                   ", of node " + std::to_string(index) + "; those before it are in effect");
+        }
+        ++done;
+      }
+    });
+  } else {
+    GraphExecImpl::do_apply(changes);
+  }
+}
+
+template <class Api>
+void GpuGraphExec<Api>::note_nodes(typename Api::GraphHandle graph, const char* operation) {
+  const auto nodes = nodes_of(device_.api(), graph, operation, *this);
+  std::vector<NodeKind> kinds(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    check(device_.api(), device_.api().node_kind(nodes[i], kinds[i]), operation, *this);
+  executable_->kernels.resize(nodes.size());
+  executable_->kinds = std::move(kinds);
+  executable_->nodes = nodes;
 }
 
 }  // namespace weir::gpu

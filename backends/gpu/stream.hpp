@@ -194,8 +194,10 @@ class GpuStream final : public StreamImpl {
     keep_modules(child.modules(), capture);
     child.with_handle([&](auto handle) { add_child(handle); });
   }
-  void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition, UniqueFunction<void(Stream&)>&& body,
-                              const CaptureState& capture) override;
+  void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
+                              std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState& capture) override;
+  std::vector<GraphNode> do_capture_dependencies(const CaptureState& capture) const override;
+  void do_set_capture_dependencies(std::span<const GraphNode> nodes, const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
     submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
@@ -336,7 +338,7 @@ class GpuStream final : public StreamImpl {
     object.retain();
     give_to_graph(api_, graph, const_cast<RefCounted*>(&object), &release_reference, "Stream::capture_info", *this);
   }
-  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig config, void* const* arguments,
                                           const CaptureState& capture);
   template <class Function, class... Rest>
   Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
@@ -357,6 +359,9 @@ class GpuStream final : public StreamImpl {
     const std::lock_guard lock(Device_::capture_lock());
     return api_.StreamEndCapture(native(), &graph);
   }
+  template <class F>
+  void capture_body(const char* operation, UniqueFunction<void(Stream&)>& body, typename Api::GraphHandle graph,
+                    const CaptureState& outer, bool& begun, F&& finish);
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
     if (capture.conditional_body) [[unlikely]]
       throw_in_conditional_body(operation, what);

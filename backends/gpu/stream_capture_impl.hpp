@@ -137,47 +137,95 @@ void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   go_on_behind({&node, 1}, "Stream::add_child_graph");
 }
 
+// --- Dependencies -----------------------------------------------------------------------------------------------------
+
+template <class Api>
+std::vector<GraphNode> GpuStream<Api>::do_capture_dependencies(const CaptureState&) const {
+  const char* const operation = "Stream::last_captured_node";
+  const Submission submission(*this);
+  const Capture capture = this->capture(true);
+  if (capture.graph == nullptr) return {};
+  const auto nodes = nodes_of(api_, capture.graph, operation, *this);
+  std::vector<GraphNode> dependencies;
+  for (const auto node : capture.dependencies) {
+    // The newest is the last, as a rule.
+    const auto found = std::find(nodes.rbegin(), nodes.rend(), node);
+    if (found != nodes.rend()) dependencies.push_back({static_cast<std::uint32_t>(nodes.rend() - found - 1)});
+  }
+  return dependencies;
+}
+
+template <class Api>
+void GpuStream<Api>::do_set_capture_dependencies(std::span<const GraphNode> dependencies, const CaptureState&) {
+  const char* const operation = "Stream::set_capture_dependencies";
+  const Submission submission(*this);
+  const auto nodes = nodes_of(api_, capture().graph, operation, *this);
+  std::vector<typename Api::NodeHandle> behind;
+  for (const GraphNode node : dependencies) {
+    if (node.index >= nodes.size()) support::refuse_node(operation, describe(), node, nodes.size());
+    if (std::find(behind.begin(), behind.end(), nodes[node.index]) == behind.end()) behind.push_back(nodes[node.index]);
+  }
+  go_on_behind(behind, operation);
+}
+
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
 
 template <class Api>
 void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
-                                            UniqueFunction<void(Stream&)>&& body, const CaptureState& outer) {
+                                            std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState& outer) {
   const bool loop = kind == ConditionalKind::while_nonzero;
-  const char* const operation = loop ? "Stream::capture_while" : "Stream::capture_if";
-  ConditionalKernel<Api>& kernel = device_.conditional_kernel();
+  const char* const operation = loop                                  ? "Stream::capture_while"
+                                : kind == ConditionalKind::if_nonzero ? "Stream::capture_if"
+                                                                      : "Stream::capture_switch";
+  const ConditionalKernel<Api>& kernel = device_.conditional_kernel();
   const Submission submission(*this);
   typename Api::ConditionalHandle handle{};
-  Capture capture;
-  capture.dependencies.reserve(16);  // of the node behind the kernel that sets the condition: one
+  std::vector<typename Api::GraphHandle> graphs(bodies.size());
+  // Once the graph has the condition, only the driver can fail. The graph is useless then, so its capture is broken.
+  const auto break_capture = [&] { (void)api_.StreamQuery(native()); };
+  check(api_.create_condition(device_.context(), this->capture().graph, handle), operation);
+  make_owner(
+      [&] {
+        check(kernel.launch(native(), handle, condition), operation);
+        const Capture capture = this->capture(true);
+        typename Api::NodeHandle node = nullptr;
+        check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(),
+                                        capture.dependencies.size(), handle, kind, node, graphs),
+              operation);
+        go_on_behind({&node, 1}, operation);
+      },
+      break_capture);
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    bool begun = false;
+    make_owner(
+        [&] {
+          capture_body(operation, bodies[i], graphs[i], outer, begun, [&](const GpuStream& stream) {
+            if (loop) check(kernel.launch(stream.native(), handle, condition), operation);
+          });
+        },
+        [&] {
+          // A loop's body that does not set the condition would run for ever.
+          if (loop || !begun) break_capture();
+        });
+  }
+}
+
+/// Captures the body of a conditional node into `graph`. `begun`: set once `body` is called. `finish(stream)` adds what comes
+/// last.
+template <class Api>
+template <class F>
+void GpuStream<Api>::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
+                                  typename Api::GraphHandle graph, const CaptureState& outer, bool& begun,
+                                  F&& finish) {
   // The body is captured on its own stream, which nobody else knows.
   std::shared_ptr<const void> native_stream;
   const StreamPtr stream = device_.create_body_stream(native_stream);
   auto& body_stream = static_cast<GpuStream&>(*stream);
-  // Once the graph has the condition, only the driver can fail. The graph is useless then, so its capture is broken.
-  const auto break_capture = [&] { (void)api_.StreamQuery(native()); };
   const BodyCapture body_capture(body_stream, outer, [&] {
-    typename Api::NodeHandle node = nullptr;
-    typename Api::GraphHandle body_graph = nullptr;
-    check(api_.create_condition(device_.context(), this->capture().graph, handle), operation);
-    return make_owner(
-        [&] {
-          check(kernel.launch(native(), handle, condition), operation);
-          Result asked{};
-          {
-            [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-            asked = ask(capture, true);
-          }
-          check(asked, operation);
-          check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(),
-                                          capture.dependencies.size(), handle, loop, node, body_graph),
-                operation);
-          go_on_behind({&node, 1}, operation);
-          return body_stream.begin_native(operation, body_graph, [&] {
-            return api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
-                                               Api::capture_mode(CaptureMode::thread_local_));
-          });
-        },
-        break_capture);
+    return body_stream.begin_native(operation, graph, [&] {
+      return api_.begin_capture_to_graph(body_stream.native(), graph, nullptr, 0,
+                                         Api::capture_mode(CaptureMode::thread_local_));
+    });
   });
   struct End {
     GpuStream& stream;
@@ -191,18 +239,13 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
       if (!ended) (void)end();
     }
   } native_capture{body_stream};
-  make_owner(
-      [&] {
-        body(*stream);
-        if (stream->is_closed()) {
-          throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
-        }
-        if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
-        check(native_capture.end(), operation);
-      },
-      [&] {
-        if (loop) break_capture();  // a body that does not set the condition would run for ever
-      });
+  begun = true;
+  body(*stream);
+  if (stream->is_closed()) {
+    throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
+  }
+  finish(body_stream);
+  check(native_capture.end(), operation);
   stream->close();
 }
 

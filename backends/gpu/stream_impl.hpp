@@ -302,7 +302,7 @@ template <class Api>
 void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                                const ArgumentTypes&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
-  if (!plain_ || config.cooperative || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
+  if (!plain_ || config.cooperative || config.has_attributes() || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
     launch_otherwise(launched, config, arguments, capture);
     return;
   }
@@ -313,8 +313,11 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
 
 /// Of what a launch may need, anything.
 template <class Api>
-void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig config, void* const* arguments,
                                       const CaptureState& capture) {
+  // Only a permission: where it is emulated, the driver may not know the attribute.
+  if (device_.feature(Feature::programmatic_launch).support != Support::native)
+    config.programmatic_stream_serialization = false;
   kernel.allow_shared_memory(config.shared_memory_bytes);
   if (capture && config.cooperative && api_.refuses_cooperative_capture()) {
     throw Error(
@@ -323,8 +326,9 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const Launch
         "the capture goes on");
   }
   const Submission submission(*this);
-  const auto result = config.cooperative ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
-                                         : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
+  const auto result = config.has_attributes() ? api_.launch_with_attributes(kernel.native(), config, native(), arguments)
+                      : config.cooperative    ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
+                                              : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
   if (result != Api::success) launch_failed(result, kernel, config);
 }
 

@@ -57,6 +57,10 @@ class Api : public Symbols {
   using BatchOperation = hip::BatchOperation;
   using ConditionalHandle = std::uint64_t;
   using CaptureModeValue = hipStreamCaptureMode;
+  using PartitionHandle = void*;
+  struct ComputeUnits {
+    std::uint32_t count = 0;
+  };
   using FunctionAttribute = hipFunction_attribute;
   using PoolAttribute = hipMemPoolAttr;
 
@@ -281,6 +285,17 @@ class Api : public Symbols {
   Result destroy_pool(PoolHandle pool) const;
   Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
 
+  // --- Partitions, which are absent -----------------------------------------------------------------------------------
+
+  static Result split_compute_units(const DeviceContext&, std::vector<ComputeUnits>&) noexcept { return hipErrorNotSupported; }
+  static Result create_partition(const DeviceContext&, std::span<ComputeUnits>, PartitionHandle&) noexcept {
+    return hipErrorNotSupported;
+  }
+  static Result destroy_partition(PartitionHandle) noexcept { return hipErrorNotSupported; }
+  static Result create_partition_stream(PartitionHandle, unsigned, int, StreamHandle&) noexcept {
+    return hipErrorNotSupported;
+  }
+
   // --- Peers ----------------------------------------------------------------------------------------------------------
 
   Result can_access_peer(int ordinal, int peer, bool& can) const;
@@ -358,13 +373,16 @@ class Api : public Symbols {
     return GraphGetEdges(graph, from, to, &count);
   }
 
+  /// hipGraphExec…NodeSetParams change launches that are running.
+  static constexpr bool changes_nodes = false;
+
   // --- Conditional nodes, which HIP has not -----------------------------------------------------------------------------
 
   static Result create_condition(const DeviceContext&, GraphHandle, ConditionalHandle&) noexcept {
     return hipErrorNotSupported;
   }
   static Result add_conditional_node(const DeviceContext&, GraphHandle, const NodeHandle*, std::size_t, ConditionalHandle,
-                                     bool, NodeHandle&, GraphHandle&) noexcept {
+                                     ConditionalKind, NodeHandle&, std::span<GraphHandle>) noexcept {
     return hipErrorNotSupported;
   }
   static Result load_conditional_kernel(ModuleHandle&, FunctionHandle&) noexcept { return hipErrorNotSupported; }
@@ -381,6 +399,10 @@ class Api : public Symbols {
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
     return kernels_of(image, device.properties().architecture);
+  }
+  /// No attribute is native.
+  static Result launch_with_attributes(FunctionHandle, const LaunchConfig&, StreamHandle, void* const*) noexcept {
+    return hipErrorNotSupported;
   }
   /// Nothing to do on AMD. hipFuncSetAttribute takes a host function's address, not a module's function.
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }

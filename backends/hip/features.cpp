@@ -149,6 +149,14 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   features.absent(Feature::native_context, "HIP has no contexts; a device is named by its number");
   features.absent(Feature::access_policy_window, "HIP has no persistence windows");
   features.absent(Feature::graph_conditional_nodes, "HIP has no conditional nodes; no release is known to get them");
+  features.absent(Feature::graph_switch_nodes, "HIP has no conditional nodes; no release is known to get them");
+  features.absent(Feature::graph_node_changes,
+                  "hipGraphExecKernelNodeSetParams changes launches that run; capture anew and call GraphExec::update");
+  features.absent(Feature::partitions,
+                  "Weir does not use hipExtStreamCreateWithCUMask, whose streams have no priority and are all blocking");
+  features.absent(Feature::cluster_launch, "AMD GPUs have no thread block clusters");
+  features.emulated(Feature::programmatic_launch, "the kernel begins once the one before it has ended");
+  features.absent(Feature::launch_priority, "HIP has priorities of streams alone; use StreamOptions::priority");
   rule(Feature::stream_id, {&StreamGetId});
   rule(Feature::synchronization_policy, {&StreamGetAttribute, &StreamSetAttribute});
   rule(Feature::interprocess_events, {&IpcGetEventHandle, &IpcOpenEventHandle});

@@ -32,6 +32,41 @@ StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
   return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, role, priority), StreamKind::owned);
 }
 
+namespace {
+
+/// A number of workers: which ones run a kernel is not fixed.
+class HostPartition final : public PartitionImpl {
+ public:
+  HostPartition(HostDevice& device, std::uint32_t workers) : PartitionImpl(device, nullptr, workers), device_(device) {}
+
+ protected:
+  ~HostPartition() override { device_.give_workers_back(compute_units()); }
+  StreamPtr do_create_stream(int priority) override {
+    return make_ptr<HostStream>(device_, make_ptr<Queue>(device_, Queue::Role::non_blocking, priority, compute_units()),
+                                StreamKind::owned, std::make_shared<PartitionPtr>(this));
+  }
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  HostDevice& device_;
+};
+
+}  // namespace
+
+PartitionPtr HostDevice::do_partition(std::uint32_t workers) {
+  const std::lock_guard lock(partition_mutex_);
+  const std::uint32_t left = static_cast<std::uint32_t>(properties().multiprocessor_count) - partitioned_;
+  if (workers > left) refuse_partition(workers, left);
+  PartitionPtr partition = make_ptr<HostPartition>(*this, workers);
+  partitioned_ += workers;
+  return partition;
+}
+
+void HostDevice::give_workers_back(std::uint32_t count) noexcept {
+  const std::lock_guard lock(partition_mutex_);
+  partitioned_ -= count;
+}
+
 StreamPtr HostDevice::do_create_default_stream() {
   return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default);
 }

@@ -19,6 +19,8 @@ class HostDevice final : public DeviceImpl {
   HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler);
 
   EventPool& events() noexcept { return events_; }
+  /// The workers of a partition that ends.
+  void give_workers_back(std::uint32_t count) noexcept;
   HostThread& host_thread() noexcept { return host_thread_; }
   HostMemoryPool& memory_pool() const noexcept { return *memory_pool_; }
   Queue& default_queue() const noexcept { return *default_queue_; }
@@ -27,6 +29,7 @@ class HostDevice final : public DeviceImpl {
 
  protected:
   StreamPtr do_create_stream(bool blocking, int priority) override;
+  PartitionPtr do_partition(std::uint32_t compute_units) override;
   StreamPtr do_create_default_stream() override;
   StreamPtr do_create_per_thread_stream() override;
   StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) override;
@@ -51,6 +54,8 @@ class HostDevice final : public DeviceImpl {
   EventPool events_;
   HostThread host_thread_;
   std::mutex default_stream_mutex_;
+  std::mutex partition_mutex_;  // guards what follows
+  std::uint32_t partitioned_ = 0;
   Ptr<Queue> default_queue_;
   Ptr<HostMemoryPool> memory_pool_;
 };

@@ -108,6 +108,9 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
                                 Feature::modules,
                                 Feature::block_cooperation,
                                 Feature::cooperative_launch,
+                                Feature::graph_node_changes,
+                                Feature::graph_switch_nodes,
+                                Feature::launch_priority,
                                 Feature::cross_device_capture}) {
     t.native(feature);
   }
@@ -116,6 +119,9 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
   } else {
     t.absent(Feature::runtime_compilation, compiler);
   }
+  t.emulated(Feature::partitions, "a partition's kernels run on so many workers each, but not always on the same ones");
+  t.emulated(Feature::programmatic_launch, "the kernel begins once the one before it has ended");
+  t.absent(Feature::cluster_launch, "blocks of this backend do not see each other's shared memory");
   t.emulated(Feature::batch_copies, "one copy each: the CPU has no call that makes many");
   t.absent(Feature::native_context, "the host backend has no contexts; a device's streams share one address space");
   t.absent(Feature::access_policy_window, "no processor lets a program reserve part of its cache for a stream");

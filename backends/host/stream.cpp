@@ -138,7 +138,7 @@ void HostStream::do_add_child_graph(const Graph& graph, const CaptureState&) {
 
 /// The same limits as those of drivers.
 void HostStream::check_conditional_body(const GraphData& body) const {
-  for (const GraphNode& node : body.nodes) {
+  for (const NodeData& node : body.nodes) {
     switch (node.kind) {
       case NodeKind::kernel:
       case NodeKind::copy:
@@ -158,25 +158,38 @@ void HostStream::check_conditional_body(const GraphData& body) const {
 }
 
 void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
-                                        UniqueFunction<void(Stream&)>&& body, const CaptureState&) {
-  const bool loop = kind == ConditionalKind::while_nonzero;
-  const char* const operation = loop ? "Stream::capture_while" : "Stream::capture_if";
-  const StreamPtr inner = device().create_stream();
-  const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
-  const Ptr<GraphData>& data = static_cast<const HostGraph&>(*graph).data();
-  check_conditional_body(*data);
-  check_nesting(operation, describe(), *data);
-  capture_only(operation, NodeKind::conditional, Conditional{condition, loop, data, nullptr});
+                                        std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState&) {
+  const char* const operation = kind == ConditionalKind::if_nonzero      ? "Stream::capture_if"
+                                : kind == ConditionalKind::while_nonzero ? "Stream::capture_while"
+                                                                         : "Stream::capture_switch";
+  Conditional node{condition, kind, {}};
+  for (auto& body : bodies) {
+    const StreamPtr inner = device().create_stream();
+    const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
+    const Ptr<GraphData>& data = static_cast<const HostGraph&>(*graph).data();
+    check_conditional_body(*data);
+    check_nesting(operation, describe(), *data);
+    node.bodies.push_back(data);
+  }
+  capture_only(operation, NodeKind::conditional, std::move(node));
+}
+
+std::vector<GraphNode> HostStream::do_capture_dependencies(const CaptureState&) const {
+  std::vector<GraphNode> nodes;
+  for (const std::uint32_t node : Capture::position_of(*queue_)) nodes.push_back({node});
+  return nodes;
+}
+
+void HostStream::do_set_capture_dependencies(std::span<const GraphNode> nodes, const CaptureState&) {
+  std::vector<std::uint32_t> position;
+  for (const GraphNode node : nodes) position.push_back(node.index);
+  Capture::set_position(*queue_, std::move(position));
 }
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
 
 void HostStream::do_copy(void* destination, const void* source, std::size_t bytes) {
-  submit(NodeKind::copy, Copy{{.destination = {static_cast<std::byte*>(destination), bytes, 1},
-                               .source = {static_cast<std::byte*>(const_cast<void*>(source)), bytes, 1},
-                               .width = bytes,
-                               .height = 1,
-                               .depth = 1}});
+  submit(NodeKind::copy, contiguous_copy(destination, source, bytes));
 }
 
 void HostStream::do_copy_pitched(const PitchedCopy& copy) { submit(NodeKind::copy, Copy{copy}); }
@@ -237,16 +250,10 @@ void HostStream::do_batch_memory_operations(std::span<const MemoryOperation> ope
 
 void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const ArgumentTypes& types, const CaptureState&) {
-  const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  if (config.cooperative && blocks > most_cooperative_blocks) {
-    throw Error(
-        Errc::invalid_argument, "Stream::launch", describe(),
-        fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
-                    kernel.name(), blocks, most_cooperative_blocks));
-  }
-  submit(NodeKind::kernel,
-         Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
-                config.shared_memory_bytes, config.cooperative, Arguments({arguments, types.sizes.size()}, types.sizes)});
+  if (config.cooperative) check_cooperative("Stream::launch", describe(), kernel, config);
+  Launch launch(static_cast<const HostKernel&>(kernel), config, {arguments, types.sizes.size()}, types.sizes);
+  launch.most_workers = queue_->most_workers();
+  submit(NodeKind::kernel, std::move(launch));
 }
 
 }  // namespace weir::host

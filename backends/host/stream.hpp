@@ -43,8 +43,10 @@ class HostStream final : public StreamImpl {
   CaptureState do_capture_state() const override;
   GraphPtr do_captured_graph() const override;
   void do_add_child_graph(const Graph& graph, const CaptureState& capture) override;
-  void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition, UniqueFunction<void(Stream&)>&& body,
-                              const CaptureState& capture) override;
+  void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
+                              std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState& capture) override;
+  std::vector<GraphNode> do_capture_dependencies(const CaptureState& capture) const override;
+  void do_set_capture_dependencies(std::span<const GraphNode> nodes, const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override;
   void do_copy_pitched(const PitchedCopy& copy) override;

@@ -338,6 +338,30 @@ class Operations {
           check(api_.StreamSynchronize(raw_stream_), "synchronize");
         },
         {}, 20);
+    if constexpr (Api::changes_nodes) add_changes(c, capture);
+  }
+
+  /// New arguments for all 100 kernels of the graph: the driver has one call for each node.
+  template <class Capture>
+  void add_changes(Comparison& c, const Capture& capture) {
+    std::size_t count = 100;
+    raw_nodes_.resize(count);
+    check(api_.GraphGetNodes(raw_graph_, raw_nodes_.data(), &count), "nodes");
+    const auto change = [this] {
+      const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
+      changes_.clear();
+      for (std::uint32_t i = 0; i < 100; ++i) changes_.launch({i}, kernels_[1], one, p_, p_, 3U);
+      exec_->apply(changes_);
+    };
+    change();
+    const auto raw_change = [this, raw = changes_.changes().front()] {
+      for (const auto node : raw_nodes_)
+        check(api_.change_node(context_, raw_exec_, node, raw, raw_arguments_), "change");
+    };
+    add(c, "changes of 100 kernels (raw: 100 calls)", change, raw_change, {}, 20);
+    add(
+        c, "recapture of 100 kernels + update (raw: 100 changes)", [this, capture] { exec_->update(capture()); }, raw_change,
+        {.ratio = 1, .extra_ns = 1e9}, 20);
   }
 
   const Api& api_;
@@ -361,6 +385,8 @@ class Operations {
   GraphExecPtr exec_;
   typename Api::GraphHandle raw_graph_ = nullptr;
   typename Api::GraphExecHandle raw_exec_ = nullptr;
+  std::vector<typename Api::NodeHandle> raw_nodes_;
+  GraphChanges changes_;
 };
 
 /// Runs all of it on a device, and prints the table. Takes Google Benchmark's options; with --benchmark_out=FILE

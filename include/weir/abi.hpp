@@ -23,6 +23,7 @@
 #include "weir/export.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/health.hpp"
 #include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
@@ -91,13 +92,13 @@ namespace weir::detail {
   X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) \
   X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CollectiveData) X(MpiCommunicator) X(Module)    \
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)       \
-  X(PendingWork) X(Suspect) X(DeviceHealth) X(MemoryAccess)
+  X(GraphChanges) X(PendingWork) X(Suspect) X(DeviceHealth) X(MemoryAccess)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)               \
   X(CollectiveData, type) X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) \
-  X(LaunchConfig, cooperative) X(PendingWork, behind) X(DeviceHealth, suspects)
+  X(LaunchConfig, priority) X(PendingWork, behind) X(DeviceHealth, suspects)
 // clang-format on
 
 /// Text that is built at compile time and ends with a 0.

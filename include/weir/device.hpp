@@ -21,6 +21,7 @@
 #include "weir/health.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
+#include "weir/partition.hpp"
 #include "weir/stream.hpp"
 
 /// Devices: work runs on them, and they create streams, events, memory and modules.
@@ -101,6 +102,9 @@ class WEIR_API Device {
   /// CUDA and HIP. Adopt a handle once, and only if the caller owns it: drivers do not notice a second owner, and would
   /// destroy the stream twice. The host backend notices, and throws `invalid_argument`.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
+  /// A part of the device that has so many compute units, none of which is in another partition. Throws `invalid_argument`
+  /// for none, and for more than are left. Feature `partitions`. (cuGreenCtxCreate)
+  PartitionPtr partition(const PartitionOptions& options);
   /// The priorities of streams, as the vendor numbers them.
   PriorityRange priority_range() const;
   /// The vendor's number for a level.

@@ -38,6 +38,8 @@ namespace weir {
   X(graph_memory_nodes, "stream-ordered allocation inside a capture")                                                \
   X(graph_child_nodes, "Stream::add_child_graph")                                                                    \
   X(graph_conditional_nodes, "Stream::capture_if and capture_while")                                                 \
+  X(graph_node_changes, "GraphExec::apply: new arguments for single nodes, and nodes that are disabled")             \
+  X(graph_switch_nodes, "Stream::capture_if with an else, and capture_switch")                                       \
   X(external_events, "event records and waits as graph nodes that order graphs against other work")                  \
   X(cross_device_capture, "one capture that spans several devices")                                                  \
   X(write_value_32, "Stream::write_value, 32 bits")                                                                  \
@@ -61,6 +63,10 @@ namespace weir {
   X(modules, "Device::load_module")                                                                                  \
   X(runtime_compilation, "Device::compile")                                                                          \
   X(cooperative_launch, "launches whose blocks can all wait for each other")                                         \
+  X(cluster_launch, "launches in thread block clusters, which share memory")                                         \
+  X(programmatic_launch, "kernels that begin before the kernel before them has ended")                               \
+  X(launch_priority, "a priority for one launch")                                                                    \
+  X(partitions, "Device::partition: streams that run on a part of the device")                                       \
   X(block_cooperation, "kernels with shared memory, barriers and atomics within a block")
 
 /// One capability. `to_string` gives its name, as `WEIR_DISABLE_FEATURES` and the tools spell it.

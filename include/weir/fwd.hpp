@@ -12,12 +12,14 @@ class Device;
 class Error;
 class Event;
 class Graph;
+class GraphChanges;
 class GraphExec;
 class HostRegistration;
 class Kernel;
 class KernelBundle;
 class MemoryPool;
 class Module;
+class Partition;
 class Registry;
 class Stream;
 
@@ -30,6 +32,7 @@ class GraphImpl;
 class KernelImpl;
 class MemoryPoolImpl;
 class ModuleImpl;
+class PartitionImpl;
 class StreamImpl;
 
 namespace detail {
@@ -50,6 +53,8 @@ using KernelPtr = Ptr<Kernel>;
 using MemoryPoolPtr = Ptr<MemoryPool>;
 /// Shared owner of a `Module`.
 using ModulePtr = Ptr<Module>;
+/// Shared owner of a `Partition`.
+using PartitionPtr = Ptr<Partition>;
 /// Shared owner of a `Stream`.
 using StreamPtr = Ptr<Stream>;
 

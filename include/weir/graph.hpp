@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,6 +25,12 @@ enum class NodeKind : std::uint8_t {
   conditional, other,
 };
 WEIR_API std::string_view to_string(NodeKind) noexcept;
+
+/// A node of a graph: its index in `Topology::nodes`. It names the same node in the graph's clones and executables.
+struct GraphNode {
+  std::uint32_t index = 0;
+  friend bool operator==(const GraphNode&, const GraphNode&) = default;
+};
 
 /// The shape of a graph. A node is named by its index in `nodes`, which is in the order of the capture.
 struct WEIR_API Topology {
@@ -105,6 +112,12 @@ class WEIR_API GraphExec : public RefCounted {
   /// the shapes differ, or one of the graphs allocates memory, throws `graph_update_failed`, which names the cause, and
   /// changes nothing. Feature `graph_update`.
   void update(GraphRef graph);
+  /// Makes all of `changes` to nodes of the graph that this was instantiated from. Later launches use them; running ones do
+  /// not. Throws `graph_update_failed` if a node is not there or is of another kind, and `invalid_argument` as a launch
+  /// does; nothing is changed then. If the driver refuses a change, the error tells how many are in effect. A changed
+  /// executable cannot be launched on a capturing stream (`unsupported`) until it is updated.
+  /// (cuGraphExecKernelNodeSetParams, cuGraphNodeSetEnabled.) Feature `graph_node_changes`.
+  void apply(const GraphChanges& changes);
 
   /// "cuda:0 executable graph 0x7f…"
   [[nodiscard]] std::string describe() const;
@@ -115,6 +128,7 @@ class WEIR_API GraphExec : public RefCounted {
 
   Device& device_;
   void* handle_;
+  std::atomic<bool> changed_{false};  // by `apply`, since the last update
 };
 
 }  // namespace weir

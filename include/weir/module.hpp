@@ -64,12 +64,25 @@ struct Dim3 {
 WEIR_API std::string to_string(const Dim3&);
 
 /// The shape of a launch, in the order of CUDA's chevrons: `{4, 256}` is 4 blocks of 256 threads, `{{4, 2}, 256}` is 4 x 2
-/// blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic shared memory.
+/// blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic shared memory. The rest are CUDA's launch
+/// attributes (cuLaunchKernelEx).
 struct LaunchConfig {
-  Dim3 grid{};                          ///< blocks
-  Dim3 block{};                         ///< threads in a block
-  std::uint32_t shared_memory_bytes = 0;///< dynamic shared memory of each block
-  bool cooperative = false;             ///< all blocks can wait for each other. Feature `cooperative_launch`
+  Dim3 grid{};                            ///< blocks
+  Dim3 block{};                           ///< threads in a block
+  std::uint32_t shared_memory_bytes = 0;  ///< dynamic shared memory of each block
+  bool cooperative = false;               ///< all blocks can wait for each other. Feature `cooperative_launch`
+  /// The kernel may begin before the one before it on the stream has ended, and waits for that one's memory where it calls
+  /// `cudaGridDependencySynchronize` (griddepcontrol.wait): programmatic dependent launch. Feature `programmatic_launch`.
+  bool programmatic_stream_serialization = false;
+  /// Blocks in a thread block cluster, which divide the grid. Feature `cluster_launch`.
+  Dim3 cluster{};
+  /// As vendors number priorities (`Device::priority_range`); nothing for the stream's own. Feature `launch_priority`.
+  std::optional<int> priority{};
+
+  /// Whether there is any attribute but `cooperative`.
+  constexpr bool has_attributes() const noexcept {
+    return programmatic_stream_serialization || priority.has_value() || cluster != Dim3();
+  }
 };
 
 /// A one-dimensional launch of at least `count` threads in blocks of `block`; one block if `count` is 0.

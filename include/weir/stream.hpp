@@ -63,8 +63,8 @@ struct StreamOptions {
 /// Where a stream came from.
 enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
 
-/// The kinds of conditional nodes: see `Stream::capture_if` and `Stream::capture_while`.
-enum class ConditionalKind : std::uint8_t { if_nonzero, while_nonzero };
+/// The kinds of conditional nodes: see `Stream::capture_if`, `capture_while` and `capture_switch`.
+enum class ConditionalKind : std::uint8_t { if_nonzero, while_nonzero, switch_case };
 
 /// Who owns a native handle that a stream wraps.
 enum class Ownership : std::uint8_t {
@@ -234,6 +234,14 @@ class WEIR_API Stream : public RefCounted {
   /// The same, with the capture's id and the graph that is being built.
   [[nodiscard]] CaptureInfo capture_info() const;
 
+  /// The node that the operation captured last on this stream became. Throws `not_capturing`; `invalid_argument` if the
+  /// stream's next operation comes behind no node, or behind several, since it has just waited for another stream.
+  [[nodiscard]] GraphNode last_captured_node() const;
+  /// The stream's next operation comes behind these nodes of the graph being captured, and no others; behind none, it
+  /// becomes a root. Nodes that the capture's stream is no longer behind need not be joined. Throws `not_capturing`, and
+  /// `invalid_argument` for a node that is not there. (cuStreamUpdateCaptureDependencies)
+  void set_capture_dependencies(std::span<const GraphNode> nodes);
+
   /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
   /// capture and this function resumes it. Until the capture ends, the graph cannot be instantiated, cloned, added as
   /// a child or continued by another stream: `capture_unsupported`. Feature `capture_into_graph`.
@@ -246,6 +254,11 @@ class WEIR_API Stream : public RefCounted {
   /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body.
   /// Throws `not_capturing`. Feature `graph_conditional_nodes`.
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
+  /// The same, and runs `otherwise` if the value is zero. Feature `graph_switch_nodes`.
+  void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
+                  UniqueFunction<void(Stream&)> otherwise);
+  /// The same, but runs the body whose number, from 0, the value is; none if there is no such. Feature `graph_switch_nodes`.
+  void capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies);
   /// The same, but runs the body again and again while the value is not zero.
   void capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
 

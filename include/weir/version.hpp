@@ -30,6 +30,6 @@ WEIR_API const char* abi() noexcept;
 
 /// Counts incompatible changes of the interface that no size shows. A program of another revision is refused. Plugins have a
 /// revision of their own (weir/plugin/abi.hpp).
-inline constexpr std::uint32_t interface_revision = 12;
+inline constexpr std::uint32_t interface_revision = 13;
 
 }  // namespace weir

@@ -50,12 +50,24 @@ CHECK_FUNCTION(FuncGetParamInfo, cuFuncGetParamInfo, 12040);
 CHECK_FUNCTION(FuncLoad, cuFuncLoad, 12040);
 CHECK_FUNCTION(ModuleGetFunctionCount, cuModuleGetFunctionCount, 12040);
 CHECK_FUNCTION(ModuleEnumerateFunctions, cuModuleEnumerateFunctions, 12040);
+CHECK_FUNCTION(DeviceGetDevResource, cuDeviceGetDevResource, 12040);
+CHECK_FUNCTION(DevSmResourceSplitByCount, cuDevSmResourceSplitByCount, 12040);
+CHECK_FUNCTION(DevResourceGenerateDesc, cuDevResourceGenerateDesc, 12040);
+CHECK_FUNCTION(GreenCtxCreate, cuGreenCtxCreate, 12040);
+CHECK_FUNCTION(GreenCtxDestroy, cuGreenCtxDestroy, 12040);
+CHECK_FUNCTION(StreamGetGreenCtx, cuStreamGetGreenCtx, 12040);
+
+static_assert(sizeof(DeviceResource) == sizeof(CUdevResource) &&
+              offsetof(DeviceResource, count) == offsetof(CUdevResource, sm.smCount));
+static_assert(resource_sm == CU_DEV_RESOURCE_TYPE_SM && green_default_stream == CU_GREEN_CTX_DEFAULT_STREAM);
 #endif
 #if CUDA_VERSION >= 12050
 CHECK_FUNCTION(CtxRecordEvent, cuCtxRecordEvent, 12050);
+CHECK_FUNCTION(GreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050);
 #endif
 #if CUDA_VERSION >= 12080
 CHECK_FUNCTION(MemcpyBatchAsync, cuMemcpyBatchAsync, 12080);
+static_assert(condition_switch == CU_GRAPH_COND_TYPE_SWITCH);
 static_assert(sizeof(CopyAttributes) == sizeof(CUmemcpyAttributes) &&
               offsetof(CopyAttributes, source_type) == offsetof(CUmemcpyAttributes, srcLocHint) &&
               offsetof(CopyAttributes, destination_type) == offsetof(CUmemcpyAttributes, dstLocHint) &&
@@ -63,8 +75,15 @@ static_assert(sizeof(CopyAttributes) == sizeof(CUmemcpyAttributes) &&
 static_assert(CU_MEMCPY_SRC_ACCESS_ORDER_STREAM == 1 && CU_MEMCPY_SRC_ACCESS_ORDER_ANY == 3);
 #endif
 
+#if CUDA_VERSION >= 12040
+static_assert(error_resource_configuration == CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+#endif
 static_assert(error_external_device == CUDA_ERROR_EXTERNAL_DEVICE &&
               error_invalid_cluster_size == CUDA_ERROR_INVALID_CLUSTER_SIZE);
+#if CUDA_VERSION >= 13000
+static_assert(offsetof(DeviceResource, least) == offsetof(CUdevResource, sm.minSmPartitionSize) &&
+              offsetof(DeviceResource, alignment) == offsetof(CUdevResource, sm.smCoscheduledAlignment));
+#endif
 #if CUDA_VERSION >= 13000
 static_assert(error_contained == CUDA_ERROR_CONTAINED && error_tensor_memory_leak == CUDA_ERROR_TENSOR_MEMORY_LEAK);
 #endif

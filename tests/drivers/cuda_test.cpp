@@ -336,7 +336,7 @@ TEST_CASE("cuda graphs: a condition that a graph has got also has its node and i
   const int conditions = calls(o, "cuGraphConditionalHandleCreate");
   CHECK(conditions > 1);
   CHECK(calls(o, "cuGraphAddNode") == conditions);
-  CHECK(calls(o, "cuStreamBeginCaptureToGraph") == conditions);
+  CHECK(calls(o, "cuStreamBeginCaptureToGraph") + calls(o, "cuStreamQuery") == conditions);  // the latter breaks it
   for (const std::string call : {"cuLaunchKernel", "cuGraphAddNode", "cuStreamBeginCaptureToGraph"}) {
     CAPTURE(call);
     const Outcome refused = tell("trace=1 fail=" + call + ":1:2", {"stream", "allocate", "begin-capture", "condition"});
@@ -524,7 +524,7 @@ TEST_CASE("cuda devices: a part of a divided GPU has the uuid that nvidia-smi pr
 
 TEST_CASE("cuda errors: each code that a program can meet says what happened, and the driver's own sentence once") {
   for (const int code : {1,   2,   34,  102, 201, 223, 224, 225, 226, 400, 402, 700, 709, 711,
-                         719, 721, 800, 805, 806, 807, 808, 809, 810, 911, 912, 917, 918}) {
+                         719, 721, 800, 805, 806, 807, 808, 809, 810, 911, 912, 915, 917, 918}) {
     CAPTURE(code);
     const Outcome o = tell("fail=cuStreamQuery:1:" + std::to_string(code), {"stream", "query"});
     INFO(o.output);

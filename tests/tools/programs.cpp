@@ -596,6 +596,43 @@ void the_body_of_a_condition(Device& device) {
   s.b->fill(s.x, 1.0F);
 }
 
+/// A graph built by hand: two nodes write the same memory.
+template <bool right>
+void a_graph_by_hand(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  GraphBuilder builder(device);
+  const GraphNode first = builder.add({}, [&](Stream& stream) { stream.fill(s.x, 1.0F); });
+  const GraphNode second = builder.add({}, [&](Stream& stream) { stream.fill(s.y, 1.0F); });
+  const auto third = [&](Stream& stream) { stream.fill(s.x, 2.0F); };
+  (void)builder.add({right ? first : second}, third);
+  builder.finish()->instantiate()->launch(*s.a);
+  s.a->synchronize();
+}
+
+/// A node is given other memory, which another stream writes; and then it is disabled.
+template <bool right>
+void a_node_that_is_changed(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_node_changes)) return;
+  GraphNode fill;
+  const auto exec = s.a->capture([&](Stream& a) {
+                          a.fill(s.x, 1.0F);
+                          fill = a.last_captured_node();
+                        })->instantiate();
+  GraphChanges changes;
+  changes.fill(fill, s.y, 2.0F);
+  exec->apply(changes);
+  exec->launch(*s.a);
+  s.b->fill(right ? s.x : s.y, 3.0F);
+  device.synchronize();
+  changes.clear();
+  changes.disable(fill);
+  exec->apply(changes);
+  exec->launch(*s.a);
+  s.b->fill(s.y, 4.0F);
+}
+
 /// An executable that was updated does what the new graph says.
 template <bool right>
 void an_updated_graph(Device& device) {
@@ -981,7 +1018,7 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(a_borrowed_stream, 1),
     WEIR_TEST_PAIR(told_by_a_child_graph, 1),
     WEIR_TEST_PAIR(an_event_of_a_child_graph, 1),
-    WEIR_TEST_PAIR(the_body_of_a_condition, 1),
+    WEIR_TEST_PAIR(a_graph_by_hand, 1), WEIR_TEST_PAIR(a_node_that_is_changed, 1), WEIR_TEST_PAIR(the_body_of_a_condition, 1),
     WEIR_TEST_PAIR(an_updated_graph, 1),
     WEIR_TEST_PAIR(branches_of_a_graph, 1),
     WEIR_TEST_PAIR(branches_ordered_by_a_value, 3),

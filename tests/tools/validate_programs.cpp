@@ -77,6 +77,25 @@ void copies_pageable_memory(Device& device) {
   stream->synchronize();
 }
 
+/// A graph's node is given other memory before the former is dropped.
+template <bool right>
+void drops_the_memory_of_a_node(Device& device) {
+  if (!device.supports(Feature::graph_node_changes)) return;
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  GraphNode node;
+  const auto exec = stream->capture([&](Stream& s) {
+                            s.fill(x, 1U);
+                            node = s.last_captured_node();
+                          })->instantiate();
+  GraphChanges changes;
+  changes.fill(node, y, 2U);
+  if (right) exec->apply(changes);
+  x.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
 // --- Ranges -----------------------------------------------------------------------------------------------------------
 
 template <bool right>
@@ -338,6 +357,7 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(launches_a_child_graph_on_dead_memory, dead),
     WEIR_PAIR(updates_a_graph_to_dead_memory, dead),
     WEIR_PAIR(launches_a_body_on_dead_memory, dead),
+    WEIR_PAIR(drops_the_memory_of_a_node, dead),
     WEIR_PAIR(launches_a_graph_that_allocates, dead),
     WEIR_PAIR(reuses_memory_of_a_graph_that_is_gone, "behind the allocation"),
 };

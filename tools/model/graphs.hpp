@@ -64,6 +64,16 @@ class Graphs {
     return nodes.empty() ? Nodes() : std::move(nodes.mapped());
   }
 
+  /// Changes the nodes of an executable by `function(nodes)`, if they are known.
+  template <class F>
+  void change(const GraphExec* exec, F&& function) {
+    const auto found = executables_.find(exec);
+    if (found == executables_.end() || found->second == nullptr) return;
+    auto nodes = std::make_shared<Nodes>(*found->second);
+    function(*nodes);
+    found->second = std::move(nodes);
+  }
+
   /// Notes what captures, clones, instantiations and updates make. `finish(capture)` is called before a capture becomes a
   /// graph. Belongs in a tool's `after`.
   template <class Finish>

@@ -189,6 +189,7 @@ class Detector final : public Tool {
     const StepPtr step = steps_.make(operation);
     const std::shared_ptr<const Clock> clock = kept(state.clock);
     for (const Node& node : *nodes) {
+      if (node.is_disabled) continue;
       for (Access access : node.accesses) {
         access.launch = step;
         access.point = point;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/graph_changes.hpp"
+
 namespace weir::race {
 
 Graphs::Lane& Graphs::lane_of(Capture& capture, const StreamKey& stream) {
@@ -51,6 +53,16 @@ void Graphs::add(const Operation& operation) {
   if (operation.kind == OperationKind::wait_stream) {
     if (const auto other = capture.lanes.find(operation.awaited); other != capture.lanes.end())
       clock.join(other->second.clock);
+    return;
+  }
+  if (operation.kind == OperationKind::capture_dependencies) {
+    // As if another stream had waited for these nodes.
+    lane.number = ++capture.last_lane;
+    clock = Clock();
+    for (const Node& node : capture.nodes) {
+      const auto named = [&](GraphNode each) { return node.node == each; };
+      if (std::any_of(operation.dependencies.begin(), operation.dependencies.end(), named)) clock.join(node.clock);
+    }
     return;
   }
   Node node;
@@ -141,6 +153,10 @@ void Graphs::note(const Operation& operation) {
     return;
   }
   graphs_.note(operation, finish_capture);
+  if (operation.kind == OperationKind::change_nodes && !operation.has_failed) change_nodes(operation);
+  if (operation.node) {
+    if (Node* const node = node_of(operation)) node->node = operation.node;
+  }
   if (operation.kind != OperationKind::begin_capture || operation.has_failed) return;
   // If it continues a graph, it is behind all of that one's work.
   Capture& capture = graphs_.capture_of(operation);
@@ -152,16 +168,43 @@ void Graphs::note(const Operation& operation) {
   lane_of(capture, operation.stream_key).clock.join(all);
 }
 
-/// Drops the waits that a later write of the capture ends, and reports nodes that may run at once and touch the same memory.
+void Graphs::change_nodes(const Operation& operation) {
+  const StepPtr step = steps_.make(operation);
+  graphs_.change(operation.exec, [&](std::vector<Node>& nodes) {
+    for (const NodeChange& change : operation.changes->changes()) {
+      const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const Node& each) { return each.node == change.node; });
+      if (node == nodes.end()) continue;
+      switch (change.kind) {
+        case NodeChange::Kind::enable: node->is_disabled = false; continue;
+        case NodeChange::Kind::disable: node->is_disabled = true; continue;
+        default: break;
+      }
+      node->accesses.clear();
+      for (const MemoryAccess& access : operation.changes->accesses_of(change))
+        node->accesses.push_back(make_access(access, node->point, step));
+    }
+    report_races(nodes);
+  });
+}
+
+/// Drops the waits that a later write of the capture ends.
 void Graphs::finish(Capture& capture) {
+  for (Node& node : capture.nodes) {
+    std::erase_if(node.memory_operations,
+                  [&](const MemoryOperation& each) { return each.is_wait() && !capture.values.is_open(each); });
+  }
+  report_races(capture.nodes);
+}
+
+/// Reports nodes that may run at once and touch the same memory.
+void Graphs::report_races(const std::vector<Node>& nodes) {
   struct Entry {
     const Access* access;
     const Node* node;
   };
   std::vector<Entry> entries;
-  for (Node& node : capture.nodes) {
-    std::erase_if(node.memory_operations,
-                  [&](const MemoryOperation& each) { return each.is_wait() && !capture.values.is_open(each); });
+  for (const Node& node : nodes) {
+    if (node.is_disabled) continue;
     for (const Access& access : node.accesses) entries.push_back({&access, &node});
   }
   std::stable_sort(entries.begin(), entries.end(),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace weir::race {
 /// Work of a graph. Points and clocks are of the capture's own lanes.
 struct Node {
   std::uint64_t operation = 0;
+  std::optional<GraphNode> node;  ///< the driver's
+  bool is_disabled = false;
   Point point;
   Clock clock;
   std::vector<Access> accesses;
@@ -66,6 +69,8 @@ class Graphs {
   Node* node_of(const Operation& operation);
   void check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock);
   void finish(Capture& capture);
+  void report_races(const std::vector<Node>& nodes);
+  void change_nodes(const Operation& operation);
 
   Report& report_;
   model::Steps& steps_;

@@ -19,6 +19,7 @@
 #include "tools/model/options.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -97,6 +98,12 @@ class Validator final : public Tool {
       case OperationKind::launch_graph:
         if (operation.capture == 0) check_launch(operation);
         break;
+      case OperationKind::change_nodes:
+        for (const NodeChange& change : operation.changes->changes()) {
+          const bool is_device_work = change.kind != NodeChange::Kind::copy;
+          for (const MemoryAccess& access : operation.changes->accesses_of(change)) check(operation, access, is_device_work);
+        }
+        break;
       case OperationKind::free:
         // What a capture frees exists again at each launch.
         if (operation.capture != 0) break;
@@ -121,6 +128,7 @@ class Validator final : public Tool {
     if (operation.kind == OperationKind::conditional) add_uses(operation, graphs_.end_conditional(operation, finish));
     if (operation.has_failed) return;
     if (operation.capture != 0) note_nodes(operation);
+    if (operation.kind == OperationKind::change_nodes) change_nodes(operation);
     switch (operation.kind) {
       case OperationKind::allocate:
         for (const MemoryAccess& memory : operation.accesses) {
@@ -171,6 +179,8 @@ class Validator final : public Tool {
     std::uintptr_t address;
     std::size_t bytes;
     StepPtr captured;
+    std::optional<GraphNode> node;
+    bool is_disabled = false;
   };
   struct Open {};  // of a capture nothing else is kept
 
@@ -235,6 +245,7 @@ class Validator final : public Tool {
     if (uses == nullptr) return;
     for (const Use& use : *uses) {
       const Block* const now = blocks_.find(use.address);
+      if (use.is_disabled) continue;
       if (now != nullptr && now->id == use.block) continue;
       const auto freed =
           std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
@@ -294,12 +305,32 @@ class Validator final : public Tool {
       const Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
       if (block == nullptr || block->is_of_graph || bytes == 0) return;
       if (!step) step = steps_.make(operation);
-      uses.push_back({block->id, number_of(access.address), bytes, step});
+      uses.push_back({block->id, number_of(access.address), bytes, step, operation.node});
     };
     for (const MemoryAccess& access : operation.accesses) add_use(access);
     for (const MemoryOperation& each : operation.memory_operations) add_use(memory_of(each));
     add_uses(operation, uses);
     if (const std::vector<Use>* const inner = graphs_.nodes_of(operation)) add_uses(operation, *inner);
+  }
+
+  void change_nodes(const Operation& operation) {
+    const StepPtr step = steps_.make(operation);
+    graphs_.change(operation.exec, [&](std::vector<Use>& uses) {
+      for (const NodeChange& change : operation.changes->changes()) {
+        if (change.kind == NodeChange::Kind::enable || change.kind == NodeChange::Kind::disable) {
+          for (Use& use : uses) {
+            if (use.node == change.node) use.is_disabled = change.kind == NodeChange::Kind::disable;
+          }
+          continue;
+        }
+        std::erase_if(uses, [&](const Use& use) { return use.node == change.node; });
+        for (const MemoryAccess& access : operation.changes->accesses_of(change)) {
+          const Block* const block = blocks_.find(number_of(access.address));
+          if (block == nullptr || block->is_of_graph) continue;
+          uses.push_back({block->id, number_of(access.address), extent_of(access), step, change.node});
+        }
+      }
+    });
   }
 
   void add_uses(const Operation& operation, const std::vector<Use>& uses) {

@@ -34,11 +34,11 @@ Program::Program(const GraphData& graph)
       nodes_(new Node[graph.nodes.size()]),
       memory_(graph.memory) {
   for (std::uint32_t i = 0; i < node_count_; ++i) {
-    const GraphNode& source = graph.nodes[i];
+    const NodeData& source = graph.nodes[i];
     Node& node = nodes_[i];
     node.program = this;
     node.kind = source.kind;
-    node.work = source.work;
+    if (!source.is_disabled) node.work = source.work;
     node.predecessors = static_cast<std::uint32_t>(source.after.size());
     for (const std::uint32_t before : source.after) nodes_[before].successors.push_back(i);
     if (source.after.empty()) roots_.push_back(i);
@@ -48,7 +48,7 @@ Program::Program(const GraphData& graph)
       waited_.insert(waited_.end(), sub->program->waited_.begin(), sub->program->waited_.end());
       calls_host_functions_ |= sub->program->calls_host_functions_;
     } else if (auto* const conditional = std::get_if<Conditional>(&node.work)) {
-      conditional->program = make_ptr<Program>(*conditional->body);
+      for (const Ptr<GraphData>& body : conditional->bodies) conditional->programs.push_back(make_ptr<Program>(*body));
     } else if (auto* const record = std::get_if<ExternalRecord>(&node.work)) {
       record->records = make_ptr<PlainSignal>();
       recorded_.push_back(record);
@@ -109,7 +109,9 @@ bool Program::finish(std::uint32_t count) noexcept {
 
 void Program::note_begin(Node& node) noexcept {
   if (auto* const sub = std::get_if<SubGraph>(&node.work)) sub->program->watch(launch_, &node);
-  if (auto* const conditional = std::get_if<Conditional>(&node.work)) conditional->program->watch(launch_, &node);
+  if (auto* const conditional = std::get_if<Conditional>(&node.work)) {
+    for (const Ptr<Program>& program : conditional->programs) program->watch(launch_, &node);
+  }
   node.begin = std::chrono::steady_clock::now();
 }
 

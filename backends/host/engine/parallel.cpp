@@ -221,9 +221,9 @@ class alignas(64) Loop final : public Runnable {
 }  // namespace
 
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
-                  Pace* pace) noexcept {
+                  Pace* pace, std::uint32_t most_workers) noexcept {
   const Scheduler& scheduler = Scheduler::instance();
-  const auto workers = static_cast<std::uint32_t>(scheduler.threads());
+  const std::uint32_t workers = std::min(static_cast<std::uint32_t>(scheduler.threads()), most_workers);
   // A schedule runs one operation at a time, and helpers of loops would be drawn like operations.
   if (count > piece && workers != 1 && !scheduler.is_shaken()) {
     const Pace::Plan plan = pace != nullptr ? pace->plan(count, workers) : Pace::Plan{workers, 1};

@@ -57,10 +57,12 @@ class Pace {
   std::atomic<float> step_ns_{std::numeric_limits<float>::infinity()};
 };
 
+inline constexpr std::uint32_t all_workers = ~0U;
+
 /// Runs `[0, count)` in pieces of about `piece`, on this thread, which must be a worker, and on others that are free. True
 /// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`. `pace`: of
-/// loops like this one, or null.
+/// loops like this one, or null. `most_workers`: how many may take part.
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
-                  Pace* pace = nullptr) noexcept;
+                  Pace* pace = nullptr, std::uint32_t most_workers = all_workers) noexcept;
 
 }  // namespace weir::host

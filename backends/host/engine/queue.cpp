@@ -27,8 +27,8 @@ std::uint64_t new_id() noexcept {
 
 }  // namespace
 
-Queue::Queue(HostDevice& device, Role role, int priority)
-    : role_(role), priority_(priority), device_(device), id_(new_id()) {}
+Queue::Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers)
+    : role_(role), priority_(priority), most_workers_(most_workers), device_(device), id_(new_id()) {}
 
 Queue::~Queue() { magic_ = 0; }
 
@@ -50,7 +50,7 @@ void Queue::release_to_caller() noexcept {
   released_.store(true, std::memory_order_release);
 }
 
-Level Queue::level() const noexcept { return priority_ < 0 ? Level::high : priority_ > 0 ? Level::low : Level::normal; }
+Level Queue::level() const noexcept { return level_of(priority_); }
 
 // --- Enqueueing -------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,8 @@ class Queue final : public Signal, private Runnable, private Continuation {
   /// The queue's relation to its device's legacy default stream.
   enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
 
-  Queue(HostDevice& device, Role role, int priority);
+  /// `most_workers`: how many may run one kernel of this queue's at once.
+  Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers = all_workers);
   ~Queue() override;
 
   /// The queue of a native handle. Throws `invalid_argument` if it is no queue of `device`.
@@ -39,6 +40,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   Role role() const noexcept { return role_; }
   bool is_non_blocking() const noexcept { return role_ == Role::non_blocking; }
   int priority() const noexcept { return priority_; }
+  std::uint32_t most_workers() const noexcept { return most_workers_; }
   Level level() const noexcept;
   std::uint64_t id() const noexcept { return id_; }
 
@@ -97,6 +99,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   bool active_ = false;
   const Role role_;
   const int priority_;
+  const std::uint32_t most_workers_;
   std::atomic<std::uint64_t> submitted_{0};
   HostDevice& device_;
   const std::uint64_t id_;

@@ -24,6 +24,10 @@ enum class Lane : std::uint8_t { worker, host_functions, none };
 /// Priority in the pool, most urgent first.
 enum class Level : std::uint8_t { high, normal, low };
 inline constexpr std::size_t level_count = 3;
+/// The level of a priority as vendors number them: the lower the more urgent.
+inline Level level_of(int priority) noexcept {
+  return priority < 0 ? Level::high : priority > 0 ? Level::low : Level::normal;
+}
 
 /// A thread that is started when it is first needed and lives until the process ends.
 class OnDemandThread {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/engine/work.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -242,6 +244,15 @@ Progress WorkRun::run_fill(const Fill& fill) {
   return Progress::done;
 }
 
+void check_cooperative(const char* operation, const std::string& object, const Kernel& kernel, const LaunchConfig& config) {
+  const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  if (!config.cooperative || blocks <= most_cooperative_blocks) return;
+  throw Error(
+      Errc::invalid_argument, operation, object,
+      fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
+                  kernel.name(), blocks, most_cooperative_blocks));
+}
+
 Progress WorkRun::run_launch(const Launch& launch) {
   try {
     launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
@@ -262,8 +273,9 @@ Progress WorkRun::run_launch(const Launch& launch) {
   // Just enough pieces to keep all threads busy with an uneven kernel.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
   const bool done =
-      run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_,
-                   &launch.kernel->pace());
+      run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1),
+                   launch.priority ? level_of(*launch.priority) : queue_->level(), *continuation_,
+                   &launch.kernel->pace(), launch.most_workers);
   return done ? Progress::done : Progress::pending;
 }
 
@@ -423,15 +435,16 @@ Progress WorkRun::run_memory_operations(const MemoryOperations& operations) {
 }
 
 Progress WorkRun::run_conditional(const Conditional& conditional) {
-  if (__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE) == 0) return Progress::done;
-  if (conditional.program->start(*queue_, *this) == Progress::pending) return Progress::pending;
-  if (!conditional.loop) return Progress::done;
+  const std::size_t body = conditional.chosen(__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE));
+  if (body >= conditional.programs.size()) return Progress::done;
+  if (conditional.programs[body]->start(*queue_, *this) == Progress::pending) return Progress::pending;
+  if (!conditional.is_loop()) return Progress::done;
   take_next_turn();
   return Progress::pending;
 }
 
 void WorkRun::resume(Lane lane) noexcept {
-  if (std::get<Conditional>(*work_).loop) {
+  if (std::get<Conditional>(*work_).is_loop()) {
     take_next_turn();
   } else {
     continuation_->resume(lane);

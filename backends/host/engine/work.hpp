@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "backends/host/run/kernel.hpp"
 #include "weir/graph.hpp"
 #include "weir/plugin/pitched_copy.hpp"
+#include "weir/stream.hpp"
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
@@ -45,6 +47,13 @@ struct Nothing {};  // an allocation or a free in a graph: the memory is the gra
 struct Copy : PitchedCopy {
   std::size_t rows() const noexcept { return height * depth; }
 };
+inline Copy contiguous_copy(void* destination, const void* source, std::size_t bytes) noexcept {
+  return {{.destination = {static_cast<std::byte*>(destination), bytes, 1},
+           .source = {static_cast<std::byte*>(const_cast<void*>(source)), bytes, 1},
+           .width = bytes,
+           .height = 1,
+           .depth = 1}};
+}
 struct Fill {
   void* to;
   std::size_t pitch;
@@ -55,13 +64,27 @@ struct Fill {
 };
 /// Blocks of a cooperative launch run at once, each on a thread of its own.
 inline constexpr std::uint64_t most_cooperative_blocks = 1024;
+/// Throws `invalid_argument` for a cooperative launch of more.
+void check_cooperative(const char* operation, const std::string& object, const Kernel& kernel, const LaunchConfig& config);
 
 struct Launch {
+  Launch(const HostKernel& launched, const LaunchConfig& config, std::span<void* const> values,
+         std::span<const std::size_t> sizes)
+      : kernel(&launched),
+        grid(config.grid),
+        block(config.block),
+        shared_bytes(config.shared_memory_bytes),
+        cooperative(config.cooperative),
+        priority(config.priority),
+        arguments(values, sizes) {}
+
   Ptr<const HostKernel> kernel;
   Dim3 grid;
   Dim3 block;
   std::uint64_t shared_bytes;
   bool cooperative;  ///< blocks can wait for each other
+  std::optional<int> priority;  ///< instead of the queue's
+  std::uint32_t most_workers = all_workers;
   Arguments arguments;
 };
 struct MemoryOperations {
@@ -109,9 +132,15 @@ struct SubGraph {
 };
 struct Conditional {
   const std::uint32_t* condition;
-  bool loop;
-  Ptr<GraphData> body;
-  Ptr<Program> program;  // likewise
+  ConditionalKind kind;
+  std::vector<Ptr<GraphData>> bodies;
+  std::vector<Ptr<Program>> programs{};  // likewise
+
+  bool is_loop() const noexcept { return kind == ConditionalKind::while_nonzero; }
+  /// The number of the body that runs for this value; none if it is not below `bodies.size()`.
+  std::size_t chosen(std::uint32_t value) const noexcept {
+    return kind == ConditionalKind::switch_case ? value : value != 0 ? 0 : kind == ConditionalKind::if_nonzero ? 1 : bodies.size();
+  }
 };
 
 using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCall, TimedRecord, ExternalRecord, SignalWait,

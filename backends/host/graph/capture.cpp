@@ -195,4 +195,21 @@ bool Capture::wait(Queue& queue, Queue& other) {
   return false;
 }
 
+std::vector<std::uint32_t> Capture::position_of(const Queue& queue) {
+  std::lock_guard lock(mutex());
+  return queue.capture_nodes_;
+}
+
+void Capture::set_position(Queue& queue, std::vector<std::uint32_t> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  std::lock_guard lock(mutex());
+  const char* const operation = "Stream::set_capture_dependencies";
+  const Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) throw_capture_refusal(Errc::not_capturing, operation, queue);
+  const std::size_t count = capture->data().nodes.size();
+  if (!nodes.empty() && nodes.back() >= count) support::refuse_node(operation, queue.device().describe(), {nodes.back()}, count);
+  queue.capture_nodes_ = std::move(nodes);
+}
+
 }  // namespace weir::host

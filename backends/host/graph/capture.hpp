@@ -35,6 +35,10 @@ class Capture final : public RefCounted {
   static void wait(Queue& queue, const RecordPoint& point);
   /// The same for the position of `other`. False if neither is in a capture.
   static bool wait(Queue& queue, Queue& other);
+  /// The nodes that the next work of `queue` comes behind.
+  static std::vector<std::uint32_t> position_of(const Queue& queue);
+  /// Sets them. Throws `invalid_argument` for a node that is not there.
+  static void set_position(Queue& queue, std::vector<std::uint32_t> nodes);
 
  private:
   Capture(Queue& origin, Ptr<HostGraph> graph);

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::uint32_t max_depth = 1000;
 
-const GraphData* nested_graph(const Work& work) noexcept {
-  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return sub_graph->graph.get();
-  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->body.get();
-  return nullptr;
+std::span<const Ptr<GraphData>> nested_graphs(const Work& work) noexcept {
+  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return {&sub_graph->graph, 1};
+  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->bodies;
+  return {};
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void check_nesting(const char* operation, const std::string& object, const Graph
 }
 
 std::uint32_t GraphData::add(NodeKind kind, Work work, std::vector<std::uint32_t> after) {
-  if (const GraphData* const inner = nested_graph(work)) depth = std::max(depth, inner->depth + 1);
+  for (const Ptr<GraphData>& inner : nested_graphs(work)) depth = std::max(depth, inner->depth + 1);
   nodes.push_back({kind, std::move(work), std::move(after)});
   return static_cast<std::uint32_t>(nodes.size() - 1);
 }
@@ -67,7 +67,7 @@ Topology HostGraph::do_topology() const { return data_->topology(); }
 std::string HostGraph::do_debug_dot() const {
   std::string text = "digraph weir {\n  rankdir=TB;\n  node [shape=box];\n";
   for (std::size_t i = 0; i < data_->nodes.size(); ++i) {
-    const GraphNode& node = data_->nodes[i];
+    const NodeData& node = data_->nodes[i];
     std::string label = std::to_string(i) + ": " + std::string(to_string(node.kind));
     if (const auto* const launch = std::get_if<Launch>(&node.work)) {
       label += "\\n" + launch->kernel->name() + " " + to_string(launch->grid) + " x " + to_string(launch->block);
@@ -137,18 +137,18 @@ std::string difference_of(const GraphData& now, const GraphData& then) {
            std::to_string(now.nodes.size());
   }
   for (std::size_t i = 0; i < then.nodes.size(); ++i) {
-    const GraphNode& a = now.nodes[i];
-    const GraphNode& b = then.nodes[i];
+    const NodeData& a = now.nodes[i];
+    const NodeData& b = then.nodes[i];
     if (a.kind != b.kind) {
       return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kind)) + " in the new graph, and a " +
              std::string(to_string(a.kind)) + " in this";
     }
     if (a.after != b.after) return "node " + std::to_string(i) + " comes after other nodes in the new graph than in this";
-    const GraphData* const inner_a = nested_graph(a.work);
-    const GraphData* const inner_b = nested_graph(b.work);
-    if (inner_a == nullptr || inner_b == nullptr) continue;
-    if (const std::string inner = difference_of(*inner_a, *inner_b); !inner.empty()) {
-      return "in the graph of node " + std::to_string(i) + ": " + inner;
+    const auto inner_a = nested_graphs(a.work), inner_b = nested_graphs(b.work);
+    if (inner_a.size() != inner_b.size()) return "node " + std::to_string(i) + " has another number of bodies";
+    for (std::size_t j = 0; j < inner_a.size(); ++j) {
+      if (const std::string inner = difference_of(*inner_a[j], *inner_b[j]); !inner.empty())
+        return "in the graph of node " + std::to_string(i) + ": " + inner;
     }
   }
   return {};
@@ -167,6 +167,53 @@ void HostGraphExec::do_update(const Graph& graph) {
   if (!fresh->memory.empty() || !data_->memory.empty()) refuse("a graph that allocates memory keeps its own");
   if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) refuse(difference);
   // Enqueued launches keep their own program.
+  program_.swap(program);
+  data_.swap(fresh);
+}
+
+namespace {
+
+void change_node(NodeData& node, const NodeChange& change, const GraphChanges& changes) {
+  switch (change.kind) {
+    case NodeChange::Kind::enable: node.is_disabled = false; break;
+    case NodeChange::Kind::disable: node.is_disabled = true; break;
+    case NodeChange::Kind::copy:
+      node.work = contiguous_copy(change.destination, change.source, change.count);
+      break;
+    case NodeChange::Kind::fill:
+      node.work = Fill{change.destination, change.element_size * change.count, change.value,
+                       static_cast<std::uint32_t>(change.element_size), change.count, 1};
+      break;
+    case NodeChange::Kind::kernel: {
+      const Launch former = std::get<Launch>(node.work);
+      LaunchConfig config = change.config;
+      config.cooperative = former.cooperative;
+      config.priority = former.priority;
+      check_cooperative("GraphExec::apply", change.kernel->device().describe(), *change.kernel, config);
+      Launch launch(static_cast<const HostKernel&>(*change.kernel), config,
+                    {changes.arguments_of(change), change.types->sizes.size()}, change.types->sizes);
+      launch.most_workers = former.most_workers;
+      node.work = std::move(launch);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+void HostGraphExec::do_apply(const GraphChanges& changes) {
+  Ptr<Program> program;  // the former one is destroyed outside the lock, since that may run user code
+  Ptr<GraphData> fresh;
+  const std::lock_guard lock(mutex_);
+  fresh = data_->copy();
+  for (const NodeChange& change : changes.changes()) {
+    const std::size_t count = fresh->nodes.size();
+    if (change.node.index >= count) support::refuse_change(describe(), change, std::nullopt, count);
+    const NodeKind kind = fresh->nodes[change.node.index].kind;
+    if (!support::fits(change.kind, kind)) support::refuse_change(describe(), change, kind, count);
+    change_node(fresh->nodes[change.node.index], change, changes);
+  }
+  program = make_ptr<Program>(*fresh);
   program_.swap(program);
   data_.swap(fresh);
 }

@@ -40,6 +40,7 @@ class HostGraphExec final : public GraphExecImpl {
   void do_launch(Stream& stream, const CaptureState& capture) override;
   void do_upload(Stream& stream) override;
   void do_update(const Graph& graph) override;
+  void do_apply(const GraphChanges& changes) override;
   Disposal disposal() const noexcept override { return Disposal::anywhere; }
 
  private:

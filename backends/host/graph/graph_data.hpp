@@ -13,15 +13,16 @@
 /// A graph's content: nodes of work and what each comes after.
 namespace weir::host {
 
-struct GraphNode {
+struct NodeData {
   NodeKind kind;
   Work work;
   std::vector<std::uint32_t> after;  ///< sorted
+  bool is_disabled = false;          ///< by GraphExec::apply
 };
 
 class GraphData final : public RefCounted {
  public:
-  std::vector<GraphNode> nodes;
+  std::vector<NodeData> nodes;
   /// Memory that was allocated while the graph was captured: there for as long as a graph or an executable needs it.
   std::vector<std::shared_ptr<void>> memory;
   std::uint32_t depth = 0;  ///< how many levels of graphs are nested in it

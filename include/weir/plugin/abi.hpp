@@ -21,14 +21,14 @@ namespace weir {
 
 /// Counts incompatible changes of what plugins implement and are told: virtual functions and their meaning. A plugin of
 /// another revision is refused.
-inline constexpr std::uint32_t plugin_revision = 11;
+inline constexpr std::uint32_t plugin_revision = 12;
 
 namespace detail {
 
 // clang-format off
 /// The types whose size a plugin and the library must agree on.
 #define WEIR_PLUGIN_ABI_SIZES(X)                                                                                 \
-  X(BackendImpl) X(DeviceImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) X(KernelImpl) \
+  X(BackendImpl) X(DeviceImpl) X(PartitionImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) X(KernelImpl) \
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
   X(CollectiveCall) X(StreamKey) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
 /// The fields whose offset they must agree on.

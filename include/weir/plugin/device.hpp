@@ -12,6 +12,7 @@
 
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/partition.hpp"
 
 namespace weir {
 
@@ -26,6 +27,8 @@ class WEIR_API DeviceImpl : public Device {
   /// Null, or the handle of a default stream, gives that default stream, even for `adopt`: the core refuses that then. Any
   /// other handle is a live stream of this device. The wrapper reports the handle's priority and flags.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
+  /// Throws `invalid_argument` for more units than are left: `refuse_partition`.
+  virtual PartitionPtr do_partition(std::uint32_t compute_units);
   virtual PriorityRange do_priority_range() const = 0;
   virtual EventPtr do_create_event(const EventOptions& options) = 0;
   virtual EventPtr do_open_event(const InterprocessHandle& handle);
@@ -57,6 +60,7 @@ class WEIR_API DeviceImpl : public Device {
  protected:
   DeviceImpl(Backend& backend, int ordinal, std::int64_t native_handle) : Device(backend, ordinal, native_handle) {}
   virtual ~DeviceImpl() = default;
+  [[noreturn]] void refuse_partition(std::uint32_t compute_units, std::uint32_t left) const;
 
   /// The backend's constructor fills these in. They do not change afterwards.
   DeviceProperties& mutable_properties() noexcept { return properties_; }
@@ -67,6 +71,18 @@ class WEIR_API DeviceImpl : public Device {
 
   std::mutex default_stream_mutex_;
   std::atomic<Stream*> default_stream_{nullptr};
+};
+
+/// What a backend implements of a partition. Every `Partition` is one.
+class WEIR_API PartitionImpl : public Partition {
+ public:
+  /// A non-blocking stream.
+  virtual StreamPtr do_create_stream(int priority) = 0;
+
+ protected:
+  PartitionImpl(Device& device, void* handle, std::uint32_t compute_units) noexcept
+      : Partition(device, handle, compute_units) {}
+  Disposal disposal() const noexcept override { return Disposal::driver; }
 };
 
 }  // namespace weir

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weir/graph.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/plugin/capture.hpp"
 
 namespace weir {
@@ -30,6 +31,9 @@ class WEIR_API GraphExecImpl : public GraphExec {
   virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
   virtual void do_upload(Stream& stream);
   virtual void do_update(const Graph& graph);
+  /// The core has checked what a change says by itself; whether the node is there and of that kind it has not. Changes
+  /// nothing unless all nodes fit.
+  virtual void do_apply(const GraphChanges& changes);
 
  protected:
   GraphExecImpl(Device& device, void* handle) noexcept : GraphExec(device, handle) {}

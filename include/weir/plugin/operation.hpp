@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,10 +49,12 @@ enum class OperationKind : std::uint8_t {
   end_capture,
   child_graph,
   conditional,
+  capture_dependencies,
   // Graphs.
   clone_graph,
   instantiate,
   update_graph,
+  change_nodes,
   upload_graph,
   launch_graph,
   // Objects.
@@ -95,7 +98,8 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::free:
     case OperationKind::record:
     case OperationKind::wait_event:
-    case OperationKind::wait_stream: return {.is_in_order = true, .may_be_captured = true};
+    case OperationKind::wait_stream:
+    case OperationKind::capture_dependencies: return {.is_in_order = true, .may_be_captured = true};
     case OperationKind::host_access:
     case OperationKind::host_copy: return {.reads = true, .writes = true};
     case OperationKind::synchronize:
@@ -105,6 +109,7 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::clone_graph:
     case OperationKind::instantiate:
     case OperationKind::update_graph:
+    case OperationKind::change_nodes:
     case OperationKind::create_stream:
     case OperationKind::register_host:
     case OperationKind::unregister_host:
@@ -146,6 +151,10 @@ struct Operation {
   const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
   const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone
   const Allocation* allocation = nullptr;
+  const GraphChanges* changes = nullptr;       ///< `change_nodes`
+  std::span<const GraphNode> dependencies;     ///< `capture_dependencies`
+  /// Of work that became nodes of a graph: the last of them, in `after` alone.
+  std::optional<GraphNode> node;
   /// The capture that the operation became a node of, or that it begins or ends: it does not run by itself then.
   std::uint64_t capture = 0;
   std::uint64_t thread = 0;         ///< counts threads

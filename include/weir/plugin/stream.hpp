@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "weir/plugin/capture.hpp"
 #include "weir/plugin/pitched_copy.hpp"
@@ -66,8 +67,13 @@ class WEIR_API StreamImpl : public Stream {
   /// Makes the graph of a capture that external code began an owner of `module`.
   virtual void do_keep_in_graph(const ModulePtr& module, const CaptureState& capture);
   virtual void do_add_child_graph(const Graph& graph, const CaptureState& capture);
+  /// `bodies`: one, the second for `if_nonzero` with an else, or as many as a switch has cases.
   virtual void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
-                                      UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);
+                                      std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState& capture);
+  /// The nodes of the graph being captured that the next operation comes behind.
+  virtual std::vector<GraphNode> do_capture_dependencies(const CaptureState& capture) const;
+  /// Sets them. Throws `invalid_argument` for one that is not there.
+  virtual void do_set_capture_dependencies(std::span<const GraphNode> nodes, const CaptureState& capture);
 
   virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
   virtual void do_copy_pitched(const PitchedCopy& copy) = 0;

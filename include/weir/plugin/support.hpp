@@ -12,6 +12,7 @@
 #include "weir/error.hpp"
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/log.hpp"
 #include "weir/unique_function.hpp"
 
@@ -135,6 +136,24 @@ class WEIR_API DeadlinePauses {
 
 /// What is wrong, and the remedy, for calls that a capture refuses: the core and the backends say the same.
 WEIR_API std::string_view capture_refusal(Errc code) noexcept;
+
+/// Whether a change fits a node of that kind. For GraphExecImpl::do_apply.
+inline bool fits(NodeChange::Kind change, NodeKind node) noexcept {
+  switch (change) {
+    case NodeChange::Kind::kernel: return node == NodeKind::kernel;
+    case NodeChange::Kind::copy: return node == NodeKind::copy;
+    case NodeChange::Kind::fill: return node == NodeKind::fill;
+    case NodeChange::Kind::enable:
+    case NodeChange::Kind::disable: break;
+  }
+  return node == NodeKind::kernel || node == NodeKind::copy || node == NodeKind::fill;
+}
+/// Throws `graph_update_failed`: a graph of `count` nodes has no such node, or that is of `kind`, which the change does not fit.
+[[noreturn]] WEIR_API void refuse_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,
+                                         std::size_t count);
+
+/// Throws `invalid_argument`: a graph of `count` nodes has no such node.
+[[noreturn]] WEIR_API void refuse_node(const char* operation, const std::string& object, GraphNode node, std::size_t count);
 
 /// Throws `unsupported`: the graph allocates memory, so it cannot be copied.
 [[noreturn]] WEIR_API void refuse_second_owner_of_memory(const char* operation, const std::string& object);

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/await.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/no_destructor.hpp"
+#include "core/submit.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// How long the thread asks without a pause since something was over or was added. Drivers answer in about a microsecond.
+constexpr auto eager = 200us;
+// A pause; the kernel's timers add about 4 us.
+constexpr auto nap = 2us;
+
+struct Awaited {
+  Ptr<Event> event;
+  StreamPtr stream;  // null if only the event is awaited
+  UniqueFunction<void(std::exception_ptr)> function;
+
+  /// Whether it is over. `error`: what went wrong.
+  bool is_over(std::exception_ptr& error) const {
+    try {
+      // Drivers refuse the question, and break the capture, in the mode `global`.
+      if (is_forbidden()) return false;
+      if (!detail::impl(std::as_const(*event)).do_is_complete()) return false;
+      (void)event->is_complete();  // for tools
+      if (stream) error = detail::impl(*stream).do_take_host_error();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    return true;
+  }
+
+ private:
+  bool is_forbidden() const {
+    return detail::open_captures.load(std::memory_order_acquire) != 0 &&
+           Captures::instance().forbidding_unsafe_calls(event->device().backend());
+  }
+};
+
+/// The thread. It starts with the first awaited work, and stops at exit, before drivers shut down.
+class Completions {
+ public:
+  static Completions& instance() noexcept {
+    static detail::NoDestructor<Completions> completions;
+    return *completions;
+  }
+
+  void add(Awaited&& awaited) {
+    const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+      process_ = ::getpid();
+      const support::SignalsBlocked no_signals;
+      thread_ = std::thread([this] { run(); });
+      std::atexit([] { instance().stop(); });
+    }
+    added_.push_back(std::move(awaited));
+    changed_.notify_one();
+  }
+
+ private:
+  void run() noexcept {
+    ::prctl(PR_SET_TIMERSLACK, 1UL);
+    std::vector<Awaited> open;
+    Clock::time_point eager_until{};
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        if (open.empty()) changed_.wait(lock, [this] { return stopping_ || !added_.empty(); });
+        if (stopping_) return leave_open(std::move(open));
+        if (!added_.empty()) eager_until = Clock::now() + eager;
+        std::move(added_.begin(), added_.end(), std::back_inserter(open));
+        added_.clear();
+      }
+      if (call_those_that_are_over(open)) eager_until = Clock::now() + eager;
+      if (!open.empty() && Clock::now() > eager_until) std::this_thread::sleep_for(nap);
+    }
+  }
+
+  /// Whether there are any. The others stay.
+  static bool call_those_that_are_over(std::vector<Awaited>& open) noexcept {
+    bool any = false;
+    for (std::size_t i = 0; i < open.size();) {
+      std::exception_ptr error;
+      if (!open[i].is_over(error)) {
+        ++i;
+        continue;
+      }
+      any = true;
+      Awaited over = std::move(open[i]);
+      if (i + 1 != open.size()) open[i] = std::move(open.back());
+      open.pop_back();
+      try {
+        over.function(std::move(error));
+      } catch (const std::exception& e) {
+        support::log(support::LogLevel::error, "a function that was called when work was done threw: ", e.what());
+      } catch (...) {
+        support::log(support::LogLevel::error, "a function that was called when work was done threw");
+      }
+    }
+    return any;
+  }
+
+  /// At exit. Functions may own objects that end here, while drivers are there.
+  static void leave_open(std::vector<Awaited>&& open) noexcept { open.clear(); }
+
+  void stop() noexcept {
+    if (process_ != ::getpid()) return;  // a forked child has no such thread
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_one();
+    }
+    thread_.join();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Awaited> added_;
+  std::thread thread_;
+  bool stopping_ = false;
+  int process_ = 0;
+};
+
+void check_function(const UniqueFunction<void(std::exception_ptr)>& function) {
+  if (!function) throw Error(Errc::invalid_argument, "when_done", "", "the function is empty");
+}
+
+}  // namespace
+
+void when_done(StreamRef awaited, UniqueFunction<void(std::exception_ptr)> function) {
+  if (!awaited) throw Error(Errc::invalid_argument, "when_done", "", "the stream is null");
+  check_function(function);
+  Stream& stream = *awaited;
+  StreamCall(stream, "when_done").check_host_wait();
+  Completions::instance().add({stream.record(), StreamPtr(&stream), std::move(function)});
+}
+
+void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> function) {
+  if (!event) throw Error(Errc::invalid_argument, "when_done", "", "the event is null");
+  check_function(function);
+  (void)event->is_complete();  // throws what the thread would meet
+  Completions::instance().add({Ptr<Event>(event.get()), nullptr, std::move(function)});
+}
+
+}  // namespace weir

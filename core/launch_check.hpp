@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "weir/device.hpp"
+#include "weir/module.hpp"
+
+/// Whether a launch is possible: for streams and for nodes of graphs.
+namespace weir::detail {
+
+inline bool within(const Dim3& d, const Dim3& max) noexcept {
+  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
+}
+
+inline bool block_fits(const Dim3& block, const DeviceProperties& limits) noexcept {
+  return within(block, limits.max_block) &&
+         std::uint64_t{block.x} * block.y * block.z <= static_cast<std::uint64_t>(limits.max_threads_per_block);
+}
+
+/// Without a call to the library, which would cost more than comparing.
+inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b) noexcept {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+/// Whether the device has what a launch's attributes ask for.
+bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept;
+
+/// Whether a launch is possible. Separate from `refuse_launch`, whose texts need much code, so that launches are fast.
+inline bool is_possible_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
+                               const ArgumentTypes& types) noexcept {
+  const DeviceProperties& limits = device.properties();
+  const auto& expected = kernel.parameter_sizes();
+  return &kernel.device() == &device && block_fits(config.block, limits) && within(config.grid, limits.max_grid) &&
+         (config.shared_memory_bytes == 0 || (device.supports(Feature::block_cooperation) &&
+                                              config.shared_memory_bytes <= limits.shared_memory_per_block_optin)) &&
+         (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
+         (!config.has_attributes() || are_possible_attributes(device, config)) &&
+         (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
+}
+
+/// Throws why a launch is not possible. `object`: what the error names.
+[[noreturn]] void refuse_launch(const Device& device, const char* operation, const std::string& object, const Kernel& kernel,
+                                const LaunchConfig& config, const ArgumentTypes& types);
+
+}  // namespace weir::detail

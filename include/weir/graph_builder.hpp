@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <utility>
+
+#include "weir/export.hpp"
+#include "weir/fwd.hpp"
+#include "weir/graph.hpp"
+#include "weir/ptr.hpp"
+#include "weir/stream.hpp"
+
+/// Graphs that are built by hand.
+namespace weir {
+
+/// Builds a graph from nodes and edges, where no order of streams has its shape:
+///
+///   GraphBuilder builder(*device);
+///   const GraphNode a = builder.add({}, [&](Stream& s) { s.copy(x, input); });
+///   const GraphNode b = builder.add({}, [&](Stream& s) { s.fill(y, 0); });
+///   builder.add({a, b}, [&](Stream& s) { s.launch(kernel, grid, x, y); });
+///   const GraphPtr graph = builder.finish();
+///
+/// It captures on a stream of its own, in relaxed mode. For use by one thread at a time.
+class WEIR_API GraphBuilder {
+ public:
+  /// Throws what `Stream::begin_capture` throws. Feature `graph_capture`.
+  explicit GraphBuilder(Device& device);
+  ~GraphBuilder();
+  GraphBuilder(GraphBuilder&&) noexcept = default;
+  GraphBuilder& operator=(GraphBuilder&&) = delete;
+
+  /// Adds what `function(stream)` submits, behind the nodes `after`, and returns its last node. `stream` must not be used
+  /// later. Throws `invalid_argument` for a node that is not there, and if `function` submits nothing.
+  template <class F>
+  GraphNode add(std::span<const GraphNode> after, F&& function) {
+    begin_node(after);
+    std::forward<F>(function)(*stream_);
+    return stream_->last_captured_node();
+  }
+  template <class F>
+  GraphNode add(std::initializer_list<GraphNode> after, F&& function) {
+    return add(std::span(after.begin(), after.size()), std::forward<F>(function));
+  }
+  /// The graph. The builder is empty then, and can only be destroyed.
+  GraphPtr finish();
+
+ private:
+  void begin_node(std::span<const GraphNode> after);
+
+  StreamPtr stream_;
+};
+
+}  // namespace weir

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#if defined(__cpp_lib_senders)
+#include <execution>
+#include <stop_token>
+#else
+#include <stdexec/execution.hpp>
+#endif
+
+#include "weir/await.hpp"
+
+/// Senders, by the names of C++26: of the standard library where it has them, else of stdexec, whose headers the program
+/// provides. Not part of weir/weir.hpp.
+namespace weir {
+
+namespace detail {
+
+#if defined(__cpp_lib_senders)
+namespace senders = std::execution;
+using std::stop_callback_for_t;
+#else
+namespace senders = stdexec;
+using stdexec::stop_callback_for_t;
+#endif
+
+/// Completes `receiver` once the stream's work, or the event, is over, or a stop is asked for, whatever comes first.
+template <class Target, class Receiver>
+class CompletionOperation {
+ public:
+  using operation_state_concept = senders::operation_state_t;
+
+  CompletionOperation(Target target, Receiver receiver) : target_(target), receiver_(std::move(receiver)) {}
+  CompletionOperation(CompletionOperation&&) = delete;
+
+  void start() & noexcept {
+    const auto token = senders::get_stop_token(senders::get_env(receiver_));
+    if (token.stop_requested()) return senders::set_stopped(std::move(receiver_));
+    try {
+      const auto end = std::make_shared<End>(*this);
+      on_stop_.emplace(token, OnStop{end});
+      try {
+        when_done(target_, [end](std::exception_ptr error) {
+          const Outcome outcome = error ? Outcome::error : Outcome::value;
+          end->come(outcome, std::move(error));
+        });
+      } catch (...) {
+        end->come(Outcome::error, std::current_exception());
+      }
+      end->arrive();  // this object may be gone from here on
+    } catch (...) {
+      senders::set_error(std::move(receiver_), std::current_exception());
+    }
+  }
+
+ private:
+  enum class Outcome { value, error, stopped };
+
+  /// The receiver is completed by who comes last: the first one with an outcome, or `start`, which must not be overtaken.
+  class End {
+   public:
+    explicit End(CompletionOperation& operation) noexcept : operation_(operation) {}
+    void come(Outcome outcome, std::exception_ptr error = nullptr) noexcept {
+      if (has_come_.exchange(true, std::memory_order_acq_rel)) return;
+      outcome_ = outcome;
+      error_ = std::move(error);
+      arrive();
+    }
+    void arrive() noexcept {
+      if (awaited_.fetch_sub(1, std::memory_order_acq_rel) == 1) operation_.complete(outcome_, std::move(error_));
+    }
+
+   private:
+    CompletionOperation& operation_;
+    std::atomic<bool> has_come_{false};
+    std::atomic<int> awaited_{2};
+    Outcome outcome_{};
+    std::exception_ptr error_;
+  };
+  struct OnStop {
+    std::shared_ptr<End> end;
+    void operator()() const noexcept { std::shared_ptr(end)->come(Outcome::stopped); }
+  };
+  using Token = decltype(senders::get_stop_token(senders::get_env(std::declval<const Receiver&>())));
+
+  void complete(Outcome outcome, std::exception_ptr error) noexcept {
+    on_stop_.reset();
+    switch (outcome) {
+      case Outcome::value: senders::set_value(std::move(receiver_)); break;
+      case Outcome::error: senders::set_error(std::move(receiver_), std::move(error)); break;
+      case Outcome::stopped: senders::set_stopped(std::move(receiver_)); break;
+    }
+  }
+
+  Target target_;
+  Receiver receiver_;
+  std::optional<stop_callback_for_t<std::remove_cvref_t<Token>, OnStop>> on_stop_;
+};
+
+}  // namespace detail
+
+/// A sender that completes on Weir's thread (`when_done`): with a value of nothing once all work enqueued on the stream by
+/// the time of `start` is done, or the event; with what `when_done` hands on; or stopped, if that is asked for before. The
+/// work itself cannot be stopped, and goes on. Follow it by `continues_on` to leave Weir's thread.
+template <class Target>
+class CompletionSender {
+ public:
+  using sender_concept = detail::senders::sender_t;
+  using completion_signatures =
+      detail::senders::completion_signatures<detail::senders::set_value_t(),
+                                             detail::senders::set_error_t(std::exception_ptr),
+                                             detail::senders::set_stopped_t()>;
+
+  explicit CompletionSender(Target target) : target_(target) {}
+  template <class Receiver>
+  detail::CompletionOperation<Target, Receiver> connect(Receiver receiver) const {
+    return {target_, std::move(receiver)};
+  }
+
+ private:
+  Target target_;
+};
+
+/// The sender of a stream's work; the stream must live until it has completed.
+inline CompletionSender<StreamRef> as_sender(StreamRef stream) { return CompletionSender<StreamRef>(stream); }
+/// The sender of an event, which must live until it has completed.
+inline CompletionSender<Ref<Event>> as_sender(Ref<Event> event) { return CompletionSender<Ref<Event>>(event); }
+
+}  // namespace weir

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Changes to single nodes, graphs that are built by hand, and conditional nodes with several bodies.
+namespace conformance {
+namespace {
+
+using weir::grid_for;
+using weir::GraphBuilder;
+using weir::GraphChanges;
+using weir::GraphNode;
+using Body = weir::UniqueFunction<void(Stream&)>;
+
+TEST_SUITE_BEGIN("graph changes");
+
+// --- Changes ----------------------------------------------------------------------------------------------------------
+
+/// A graph of a fill, a copy and, where there are kernels, a kernel.
+struct Changeable {
+  Board board;
+  GraphNode fill, copy, kernel;
+  GraphPtr graph;
+  bool has_kernel = device().supports(Feature::runtime_compilation);
+
+  explicit Changeable(Stream& s) {
+    if (has_kernel) (void)kernels();  // compiles them, which a capture forbids
+    graph = s.capture([&](Stream& c) {
+      board.set(c, 0, 1);
+      fill = c.last_captured_node();
+      board.move(c, 1, 0);
+      copy = c.last_captured_node();
+      if (!has_kernel) return;
+      c.launch(kernels().add, {}, board.cell(2), 1U);
+      kernel = c.last_captured_node();
+    });
+  }
+  /// Runs the executable behind the stream's other work, and shows cells 0 to 5.
+  void launch(const GraphExecPtr& exec, Stream& s) {
+    exec->launch(s);
+    for (std::size_t i = 0; i < 6; ++i) board.show(s, i);
+    s.synchronize();
+  }
+};
+
+bool needs_changes(Stream& s) {
+  if (!needs_capture(s)) return false;
+  const GraphExecPtr exec = s.capture([](Stream&) {})->instantiate();
+  GraphChanges changes;
+  return needs(s, {Feature::graph_node_changes}, [&] { exec->apply(changes); });
+}
+
+TEST_CASE("S37 changes: of a fill, a copy and a kernel, in one call; launches from then on use them") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_changes(*s)) return;
+  Changeable c(*s);
+  const GraphExecPtr exec = c.graph->instantiate();
+  for (std::size_t i = 0; i < 6; ++i) c.board.set(*s, i, 0);
+  c.launch(exec, *s);
+  CHECK(c.board[1] == 1);
+  GraphChanges changes;
+  changes.fill(c.fill, c.board.cell(3), 8U);
+  changes.copy(c.copy, c.board.cell(4), c.board.cell(3));
+  if (c.has_kernel) changes.launch(c.kernel, kernels().add, {}, c.board.cell(5), 20U);
+  CHECK(changes.size() == (c.has_kernel ? 3 : 2));
+  exec->apply(changes);
+  c.launch(exec, *s);
+  c.launch(exec, *s);
+  CHECK(c.board[3] == 8);
+  CHECK(c.board[4] == 8);
+  if (c.has_kernel) {
+    CHECK(c.board[2] == 1);
+    CHECK(c.board[5] == 40);
+  }
+}
+
+TEST_CASE("S37 changes: leave running launches, the graph and its other executables alone") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_changes(*s)) return;
+  Changeable c(*s);
+  const GraphExecPtr exec = c.graph->instantiate(), other = c.graph->instantiate();
+  if (!needs_gate(*s)) return;
+  {
+    Gate gate;
+    gate.hold(*s);
+    exec->launch(*s);
+    GraphChanges changes;
+    changes.fill(c.fill, c.board.cell(0), 9U);
+    exec->apply(changes);
+    c.board.show(*s, 1);
+    gate.open();
+  }
+  s->synchronize();
+  CHECK(c.board[1] == 1);
+  c.launch(exec, *s);
+  CHECK(c.board[1] == 9);
+  c.launch(other, *s);
+  CHECK(c.board[1] == 1);
+  c.launch(c.graph->instantiate(), *s);
+  CHECK(c.board[1] == 1);
+}
+
+TEST_CASE("S37 changes: nodes are disabled and enabled again; what comes behind them runs") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_changes(*s)) return;
+  Changeable c(*s);
+  const GraphExecPtr exec = c.graph->instantiate();
+  GraphChanges off, on;
+  off.disable(c.fill);
+  on.enable(c.fill);
+  if (c.has_kernel) {
+    off.disable(c.kernel);
+    on.enable(c.kernel);
+  }
+  exec->apply(off);
+  c.board.set(*s, 0, 5);
+  c.board.set(*s, 2, 0);
+  c.launch(exec, *s);
+  CHECK(c.board[1] == 5);
+  CHECK(c.board[2] == 0);
+  exec->apply(on);
+  c.launch(exec, *s);
+  CHECK(c.board[1] == 1);
+  if (c.has_kernel) CHECK(c.board[2] == 1);
+}
+
+TEST_CASE("S37 changes: another kernel of another module, which the executable keeps") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_changes(*s) || !needs_kernels()) return;
+  Changeable c(*s);
+  const GraphExecPtr exec = c.graph->instantiate();
+  GraphChanges changes;
+  {
+    const auto module = device().compile(R"(extern "C" __global__ void subtract(unsigned v, unsigned* p) { *p -= v; })");
+    const auto subtract = module->kernel<void(unsigned, unsigned*)>("subtract");
+    changes.launch(c.kernel, subtract, {}, 3U, c.board.cell(2));
+    exec->apply(changes);
+  }
+  changes.clear();
+  CHECK(changes.empty());
+  c.board.set(*s, 2, 10);
+  c.launch(exec, *s);
+  CHECK(c.board[2] == 7);
+}
+
+TEST_CASE("S37 changes: what does not fit is refused, and nothing is changed") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_changes(*s)) return;
+  Changeable c(*s);
+  const GraphExecPtr exec = c.graph->instantiate();
+  const auto refused = [&](auto&& add) {
+    GraphChanges changes;
+    changes.fill(c.fill, c.board.cell(0), 7U);
+    add(changes);
+    return refusal_of([&] { exec->apply(changes); });
+  };
+  CHECK(refused([&](GraphChanges& x) { x.fill(GraphNode{77}, c.board.cell(0), 1U); }).is(Errc::graph_update_failed));
+  CHECK(refused([&](GraphChanges& x) { x.fill(c.copy, c.board.cell(0), 1U); }).is(Errc::graph_update_failed));
+  CHECK(refused([&](GraphChanges& x) { x.copy(c.fill, c.board.cell(0), c.board.cell(1)); }).is(Errc::graph_update_failed));
+  CHECK(refused([&](GraphChanges& x) { x.fill(c.fill, Span<unsigned>(), 1U); }).is(Errc::invalid_argument));
+  if (c.has_kernel) {
+    const auto& add = kernels().add;
+    CHECK(refused([&](GraphChanges& x) { x.launch(c.fill, add, {}, c.board.cell(0), 1U); }).is(Errc::graph_update_failed));
+    CHECK(refused([&](GraphChanges& x) { x.launch(c.kernel, add, {1, 1 << 20}, c.board.cell(0), 1U); })
+              .is(Errc::invalid_argument));
+    CHECK(refused([&](GraphChanges& x) { x.launch(c.kernel, add, {.priority = 0}, c.board.cell(0), 1U); })
+              .is(Errc::invalid_argument));
+    CHECK_REFUSED(Errc::invalid_argument, GraphChanges().launch(c.kernel, nullptr, {}, c.board.cell(0), 1U));
+  }
+  c.launch(exec, *s);
+  CHECK(c.board[1] == 1);
+}
+
+TEST_CASE("S37 S41 changes: a changed executable is no child node until it is updated") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_changes(*s)) return;
+  if (!device().supports(Feature::graph_child_nodes) || !device().supports(Feature::graph_update)) return;
+  Changeable c(*s);
+  const GraphExecPtr exec = c.graph->instantiate();
+  GraphChanges changes;
+  changes.fill(c.fill, c.board.cell(0), 7U);
+  exec->apply(changes);
+  const StreamPtr capturing = device().create_stream();
+  capturing->begin_capture();
+  CHECK_REFUSED(Errc::unsupported, exec->launch(*capturing));
+  exec->update(c.graph);
+  exec->launch(*capturing);
+  CHECK(capturing->end_capture()->node_count() == 1);
+}
+
+// --- Dependencies, and graphs by hand ---------------------------------------------------------------------------------
+
+TEST_CASE("S35 captured node: the last one of its stream, and none where there is none, or several") {
+  const StreamPtr s = device().create_stream(), forked = device().create_stream();
+  if (!needs_capture(*s)) return;
+  CHECK_REFUSED(Errc::not_capturing, s->last_captured_node());
+  Board board;
+  s->begin_capture();
+  CHECK_REFUSED(Errc::invalid_argument, s->last_captured_node());
+  board.set(*s, 0, 1);
+  CHECK(s->last_captured_node() == GraphNode{0});
+  forked->wait(*s);
+  board.set(*forked, 1, 1);
+  board.set(*s, 2, 1);
+  CHECK(forked->last_captured_node() == GraphNode{1});
+  CHECK(s->last_captured_node() == GraphNode{2});
+  s->wait(*forked);
+  CHECK_REFUSED(Errc::invalid_argument, s->last_captured_node());
+  board.set(*s, 3, 1);
+  CHECK(s->last_captured_node() == GraphNode{3});
+  CHECK(s->end_capture()->node_count() == 4);
+}
+
+TEST_CASE("S41 dependencies: the next work comes behind the nodes that are named, and no others") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const auto nothing = std::array<GraphNode, 0>{};
+  CHECK_REFUSED(Errc::not_capturing, s->set_capture_dependencies(nothing));
+  s->begin_capture();
+  board.set(*s, 0, 4);
+  s->set_capture_dependencies(nothing);
+  board.set(*s, 1, 5);
+  CHECK_REFUSED(Errc::invalid_argument, s->set_capture_dependencies(std::array{GraphNode{2}}));
+  s->set_capture_dependencies(std::array{GraphNode{1}, GraphNode{0}, GraphNode{1}});
+  board.move(*s, 2, 0);
+  board.show(*s, 2);
+  const GraphPtr graph = s->end_capture();
+  const Topology t = graph->topology();
+  INFO(to_text(t));
+  CHECK(t.roots() == std::vector<std::uint32_t>{0, 1});
+  CHECK(t.reaches(0, 2));
+  CHECK(t.reaches(1, 2));
+  run(graph, *s);
+  CHECK(board[2] == 4);
+}
+
+TEST_CASE("S38 S41 builder: a graph of nodes and edges, by hand") {
+  const StreamPtr s = device().create_stream();
+  if (!device().supports(Feature::graph_capture)) {
+    CHECK_REFUSED(Errc::unsupported, GraphBuilder(device()));
+    count_refusal();
+    return;
+  }
+  Board board;
+  GraphBuilder builder(device());
+  const GraphNode a = builder.add({}, [&](Stream& c) { board.set(c, 0, 3); });
+  const GraphNode b = builder.add({}, [&](Stream& c) { board.set(c, 1, 4); });
+  const GraphNode d = builder.add({a, b}, [&](Stream& c) { board.move(c, 2, 0); });
+  builder.add({b}, [&](Stream& c) { board.show(c, 1); });
+  builder.add({d}, [&](Stream& c) { board.show(c, 2); });
+  CHECK_REFUSED(Errc::invalid_argument, builder.add({GraphNode{99}}, [&](Stream& c) { board.set(c, 5, 1); }));
+  CHECK_REFUSED(Errc::invalid_argument, builder.add({}, [](Stream&) {}));
+  const GraphPtr graph = builder.finish();
+  CHECK_REFUSED(Errc::invalid_argument, builder.finish());
+  const Topology t = graph->topology();
+  INFO(to_text(t));
+  CHECK(t.nodes.size() == 5);
+  CHECK(t.leaves().size() == 2);
+  CHECK(t.reaches(a.index, d.index));
+  CHECK_FALSE(t.reaches(a.index, 3));
+  run(graph, *s);
+  CHECK(board[1] == 4);
+  CHECK(board[2] == 3);
+  GraphBuilder dropped(device());
+  dropped.add({}, [&](Stream& c) { board.set(c, 0, 9); });
+}
+
+// --- Conditional nodes with several bodies ----------------------------------------------------------------------------
+
+TEST_CASE("S41 conditional: the second body of an if runs if the value is zero") {
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const auto yes = [&](Stream& b) { board.set(b, 1, 10); };
+  const auto no = [&](Stream& b) { board.set(b, 1, 20); };
+  const auto use = [&] { s->capture_if(board.cell(0).data(), yes, no); };
+  if (!needs_in_capture(*s, Feature::graph_switch_nodes, use)) return;
+  const GraphExecPtr exec = s->capture([&](Stream& c) {
+                               c.capture_if(board.cell(0).data(), yes, no);
+                               board.show(c, 1);
+                             })->instantiate();
+  for (const std::uint32_t condition : {0U, 1U, 2U, 0U, 0x80000000U}) {
+    board.set(*s, 0, condition);
+    exec->launch(*s);
+    s->synchronize();
+    CHECK(board[1] == (condition != 0 ? 10 : 20));
+  }
+}
+
+TEST_CASE("S41 conditional: a switch runs the body of the value's number, or none") {
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const auto capture = [&](Stream& c) {
+    std::array<Body, 3> bodies;
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      bodies[i] = [&board, i](Stream& b) {
+        board.set(b, 1, static_cast<std::uint32_t>(100 + i));
+        if (i == 2) board.move(b, 2, 1);
+      };
+    }
+    c.capture_switch(board.cell(0).data(), bodies);
+    board.show(c, 1);
+    board.show(c, 2);
+  };
+  if (!needs_in_capture(*s, Feature::graph_switch_nodes, [&] { capture(*s); })) return;
+  const GraphPtr graph = s->capture(capture);
+  CHECK(graph->topology().count(NodeKind::conditional) == 1);
+  const GraphExecPtr exec = graph->instantiate();
+  for (const std::uint32_t value : {0U, 1U, 2U, 3U, 1U, 0xFFFFFFFFU}) {
+    board.set(*s, 0, value);
+    board.set(*s, 1, 7);
+    board.set(*s, 2, 7);
+    exec->launch(*s);
+    s->synchronize();
+    CHECK(board[1] == (value < 3 ? 100 + value : 7));
+    CHECK(board[2] == (value == 2 ? 102 : 7));
+  }
+  s->begin_capture();
+  CHECK_REFUSED(Errc::invalid_argument, s->capture_switch(board.cell(0).data(), {}));
+  std::array<Body, 1> empty;
+  CHECK_REFUSED(Errc::invalid_argument, s->capture_switch(board.cell(0).data(), empty));
+  CHECK(s->end_capture()->node_count() == 0);
+}
+
+// --- Launch attributes ------------------------------------------------------------------------------------------------
+
+TEST_CASE("S1 launch: a priority of its own, on a stream and in a graph") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  weir::LaunchConfig config;
+  config.priority = device().priority_range().greatest;
+  if (!needs(*s, {Feature::launch_priority}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
+  s->launch(kernels().add, config, board.cell(0), 2U);
+  if (device().supports(Feature::graph_capture))
+    run(s->capture([&](Stream& c) { c.launch(kernels().add, config, board.cell(0), 3U); }), *s);
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == (device().supports(Feature::graph_capture) ? 5 : 2));
+}
+
+constexpr const char* attributes_source = R"(
+extern "C" __global__ void square(unsigned n, const unsigned* x, unsigned* y) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * x[i] + 1;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+extern "C" __global__ void cluster_ranks(unsigned* ranks) {
+  unsigned rank = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));
+#endif
+  if (threadIdx.x == 0) ranks[blockIdx.x] = rank;
+}
+)";
+
+TEST_CASE("S1 launch: programmatic, each kernel reads what the one before it wrote, on a stream and in a graph") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  constexpr unsigned n = 1 << 16;
+  const auto x = device().allocate<unsigned>(n), y = device().allocate<unsigned>(n);
+  const auto square =
+      device().compile(attributes_source)->kernel<void(unsigned, const unsigned*, unsigned*)>("square");
+  weir::LaunchConfig config = grid_for(n);
+  config.programmatic_stream_serialization = true;
+  if (!needs(*s, {Feature::programmatic_launch}, [&] { s->launch(square, config, n, x, y); })) return;
+  const auto rounds = [&](Stream& c) {
+    for (int i = 0; i < 20; ++i) {
+      c.launch(square, config, n, x, y);
+      c.launch(square, config, n, y, x);
+    }
+  };
+  s->fill(x, 3U);
+  rounds(*s);
+  if (device().supports(Feature::graph_capture)) run(s->capture(rounds), *s);
+  unsigned expected = 3;
+  for (int i = 0; i < (device().supports(Feature::graph_capture) ? 80 : 40); ++i) expected = expected * expected + 1;
+  CHECK(s->read(x) == std::vector<unsigned>(n, expected));
+}
+
+TEST_CASE("S1 launch: in clusters of blocks, which divide the grid") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const auto ranks = device().allocate<unsigned>(8);
+  const auto kernel = device().compile(attributes_source)->kernel<void(unsigned*)>("cluster_ranks");
+  weir::LaunchConfig config{8, 32};
+  config.cluster = 4;
+  if (!needs(*s, {Feature::cluster_launch}, [&] { s->launch(kernel, config, ranks); })) return;
+  s->launch(kernel, config, ranks);
+  CHECK(s->read(ranks) == std::vector<unsigned>{0, 1, 2, 3, 0, 1, 2, 3});
+  if (device().supports(Feature::graph_capture)) {
+    s->fill(ranks, 9U);
+    run(s->capture([&](Stream& c) { c.launch(kernel, config, ranks); }), *s);
+    CHECK(s->read(ranks) == std::vector<unsigned>{0, 1, 2, 3, 0, 1, 2, 3});
+  }
+  config.cluster = 3;
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, config, ranks));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance
