@@ -39,6 +39,10 @@ right; the column names the two operations of its report. [`shake`](tools.md#sha
 20 of 20 runs. On the fixed versions `race` is silent, and no seed fails. `ctest -R museum` tests all of
 this but the numbers of the last column, which `docs/tools/museum.py --run build/bin` counts. "Cost" is what the thread says.
 
+On an H200 (driver 580.159.04) `race` found the same 32, and was silent on the fixed versions. There 5 of the 32 gave a wrong
+result in 5 runs without a tool. NVIDIA's compute-sanitizer (`--tool memcheck --track-stream-ordered-races all`) told the broken
+version from the fixed one in 4: cudf #21908, nvMolKit #55, openvdb #2287 and TensorRT-LLM #15265.
+
 | project, thread | what went wrong | what it cost | `race` says | `shake` says |
 |---|---|---|---|---|
 """
