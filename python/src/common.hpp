@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+/// What all files of the Python package's extension share.
+namespace weir::python {
+
+namespace nb = nanobind;
+
+// Each binds one concept; module.cpp calls them in this order.
+void bind_gil(nb::module_& module);
+void bind_errors(nb::module_& module);
+void bind_dtypes(nb::module_& module);
+void bind_device(nb::module_& module);
+void bind_event(nb::module_& module);
+void bind_stream(nb::module_& module);
+void bind_current_stream(nb::module_& module);
+void bind_buffer(nb::module_& module);
+void bind_dlpack(nb::module_& module);
+void bind_foreign_streams(nb::module_& module);
+
+}  // namespace weir::python

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <exception>
+#include <string>
+
+#include "python/src/common.hpp"
+#include "weir/error.hpp"
+
+// Errors: each code of Weir's has an exception class of its name in weir/errors.py: stream_closed is StreamClosedError.
+namespace weir::python {
+namespace {
+
+nb::object class_of(Errc code) {
+  std::string name;
+  bool capital = true;
+  for (const char c : to_string(code)) {
+    if (c == '_') {
+      capital = true;
+      continue;
+    }
+    name += capital ? static_cast<char>(c - 'a' + 'A') : c;
+    capital = false;
+  }
+  const nb::module_ errors = nb::module_::import_("weir.errors");
+  return nb::getattr(errors, (name + "Error").c_str(), errors.attr("Error"));
+}
+
+nb::object exception_of(const Error& error) {
+  nb::object exception = class_of(error.errc())(error.what());
+  exception.attr("code") = nb::cast(std::string(to_string(error.errc())).c_str());
+  exception.attr("operation") = error.operation().c_str();
+  exception.attr("object") = error.object().c_str();
+  exception.attr("detail") = error.detail().c_str();
+  exception.attr("native_code") = error.native().code;
+  exception.attr("native_name") = error.native().name.c_str();
+  return exception;
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    const nb::object exception = exception_of(error);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_&) { nb::register_exception_translator(&translate); }
+
+}  // namespace weir::python

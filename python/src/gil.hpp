@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "python/src/common.hpp"
+
+/// The interpreter's lock, and what happens to it when the interpreter ends.
+namespace weir::python {
+
+/// Lets go of the interpreter's lock, if there is one, for as long as it lives: in every call that may wait for work, for a
+/// lock of the driver's or for room in a queue. A host function in Python may be what the wait is for.
+///
+/// A thread other than the main one never takes the lock back once the interpreter ends: it sleeps until the process is
+/// gone. Python before 3.14 would end the thread by unwinding it, which aborts the process where C++ does not expect it.
+class WithoutGil {
+ public:
+  WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
+  ~WithoutGil();
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// What `function` returns, called without the lock.
+template <class F>
+decltype(auto) without_gil(F&& function) {
+  const WithoutGil released;
+  return std::forward<F>(function)();
+}
+
+/// Whether the interpreter ends, or has ended. True from the package's atexit function on.
+bool is_finalizing() noexcept;
+
+}  // namespace weir::python

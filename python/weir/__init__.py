@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weir: one Stream for NVIDIA GPUs, AMD GPUs and the CPU."""
+
+from . import errors
+from ._core import (
+    Buffer,
+    Device,
+    Event,
+    Stream,
+    get_current_stream,
+    version as __version__,
+)
+from .dtypes import (
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .errors import *
+from .errors import Error
