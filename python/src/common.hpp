@@ -10,6 +10,9 @@ namespace weir::python {
 
 namespace nb = nanobind;
 
+/// Makes the exception that is being handled Python's.
+void set_python_error() noexcept;
+
 // Each binds one concept; module.cpp calls them in this order.
 void bind_gil(nb::module_& module);
 void bind_errors(nb::module_& module);
@@ -19,6 +22,7 @@ void bind_event(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_current_stream(nb::module_& module);
 void bind_buffer(nb::module_& module);
+void bind_kernel(nb::module_& module);
 void bind_dlpack(nb::module_& module);
 void bind_foreign_streams(nb::module_& module);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/src/common.hpp"
+#include "python/src/kernel.hpp"
 
 // DLPack, in and out.
 namespace weir::python {
+
+bool foreign_address_of(nb::handle, void*&) { return false; }
 
 void bind_dlpack(nb::module_&) {}
 

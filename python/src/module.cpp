@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   bind_stream(module);
   bind_current_stream(module);
   bind_buffer(module);
+  bind_kernel(module);
   bind_dlpack(module);
   bind_foreign_streams(module);
 }

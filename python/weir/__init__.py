@@ -6,10 +6,19 @@ from ._core import (
     Buffer,
     Device,
     Event,
+    Kernel,
+    KernelFunction,
+    LaunchConfig,
+    Module,
     Stream,
+    compile,
     get_current_stream,
+    grid_for,
+    launch,
+    load,
     version as __version__,
 )
+from ._kernel import kernel
 from .dtypes import (
     bfloat16,
     bool_,
@@ -23,6 +32,7 @@ from .dtypes import (
     int16,
     int32,
     int64,
+    ptr,
     uint8,
     uint16,
     uint32,

@@ -7,7 +7,9 @@ wherever it takes a dtype: ``numpy.zeros(4, weir.float32)``. numpy itself is imp
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T", bound="scalar")
 
 
 class dtype(type):
@@ -115,6 +117,10 @@ class complex64(scalar, kind="c", itemsize=8):
 
 class complex128(scalar, kind="c", itemsize=16):
     """Two ``double``."""
+
+
+class ptr(Generic[T]):
+    """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
 
 
 _by_name = {
