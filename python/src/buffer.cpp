@@ -87,6 +87,7 @@ void check_lengths(std::size_t to, std::size_t from) {
 void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes) {
   check_may_wait("copy");
   without_gil([&] { stream.read_bytes(to, from, bytes); });
+  raise_thrown(stream);
 }
 
 nb::object copy_from(nb::handle_t<BufferObject> self, nb::handle source, nb::handle stream) {

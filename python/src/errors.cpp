@@ -45,6 +45,11 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 }  // namespace
 
+PyObject* new_exception(const Error& error) noexcept try { return exception_of(error).release().ptr(); } catch (...) {
+  set_python_error();
+  return nullptr;
+}
+
 void set_python_error() noexcept {
   try {
     throw;

@@ -1,49 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/gil.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "python/src/host_thread.hpp"
+
 namespace weir::python {
 namespace {
 
+std::atomic<bool> forked{false};
 std::atomic<bool> finalizing{false};
 std::atomic<int> taking{0};  // threads that are about to take the lock
 std::atomic<std::thread::id> last_thread{};
 
-[[noreturn]] void sleep_forever() {
-  for (;;) pause();
-}
+/// A thread is about to take the lock. It never does once the interpreter ends, unless it is the last one.
+class Taking {
+ public:
+  Taking() noexcept {
+    ++taking;
+    if (!finalizing || last_thread.load() == std::this_thread::get_id()) return;
+    --taking;
+    for (;;) pause();
+  }
+  ~Taking() { --taking; }
+};
 
 // Called by atexit, with the lock: threads that are about to take the lock get it, and no other will want it.
 void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
-  while (taking != 0) {
-    PyThreadState* const state = PyEval_SaveThread();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    PyEval_RestoreThread(state);
-  }
+  stop_host_thread();
+  while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+}
+
+void note_fork() {
+  forked = true;
+  taking = 0;
 }
 
 }  // namespace
 
+bool is_forked() noexcept { return forked; }
 bool is_finalizing() noexcept { return finalizing; }
 
-WithoutGil::~WithoutGil() {
-  ++taking;
-  if (finalizing && last_thread.load() != std::this_thread::get_id()) {
-    --taking;
-    sleep_forever();
-  }
-  PyEval_RestoreThread(state_);
-  --taking;
+WithoutGil::~WithoutGil() { take_gil(state_); }
+
+void take_gil(PyThreadState* state) {
+  const Taking here;
+  PyEval_RestoreThread(state);
+}
+
+PyThreadState* attach_thread() {
+  const Taking here;
+  PyGILState_Ensure();
+  return PyThreadState_Get();
 }
 
 void bind_gil(nb::module_& module) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(
+        PyExc_ImportError,
+        "weir works in the main interpreter only: its streams call Python functions on a thread that belongs to one "
+        "interpreter; use processes, started by multiprocessing's method 'spawn'");
+    throw nb::python_error();
+  }
+  pthread_atfork(nullptr, nullptr, note_fork);
   module.def("_finalize", &finalize);
   nb::module_::import_("atexit").attr("register")(module.attr("_finalize"));
 }

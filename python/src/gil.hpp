@@ -29,6 +29,12 @@ decltype(auto) without_gil(F&& function) {
   return std::forward<F>(function)();
 }
 
+/// Takes the lock for a thread of the package's own, for the first time, and again; lets go by PyEval_SaveThread.
+PyThreadState* attach_thread();
+void take_gil(PyThreadState* state);
+
+/// Whether this is the child of a process that had imported the package.
+bool is_forked() noexcept;
 /// Whether the interpreter ends, or has ended. True from the package's atexit function on.
 bool is_finalizing() noexcept;
 

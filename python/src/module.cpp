@@ -17,6 +17,8 @@ NB_MODULE(_core, module) {
   bind_current_stream(module);
   bind_buffer(module);
   bind_kernel(module);
+  bind_graph(module);
+  bind_host_functions(module);
   bind_dlpack(module);
   bind_foreign_streams(module);
 }

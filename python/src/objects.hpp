@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "python/src/common.hpp"
@@ -12,8 +13,16 @@
 /// What Python's objects hold. Devices are themselves: `weir::Device`, which lives until the process ends.
 namespace weir::python {
 
+class Gate;
+
 struct StreamObject {
   StreamPtr stream;
+  std::shared_ptr<Gate> gate{};  // once a function in Python was enqueued through this object
+
+  explicit StreamObject(StreamPtr made) noexcept : stream(std::move(made)) {}
+  StreamObject(StreamObject&&) = default;
+  StreamObject& operator=(StreamObject&&) = delete;
+  ~StreamObject();
 };
 
 struct EventObject {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "python/src/gate.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
 #include "python/src/waiting.hpp"
@@ -36,7 +37,12 @@ void wait(StreamObject& self, nb::handle other) {
 
 }  // namespace
 
-void check_may_wait(const char*) {}
+StreamObject::~StreamObject() {
+  if (!stream) return;
+  const WithoutGil released;  // its end may call the driver
+  gate.reset();
+  stream.reset();
+}
 
 StreamPtr stream_of(nb::handle argument, Device& device) {
   const StreamObject* stream = nullptr;
@@ -76,6 +82,7 @@ void bind_stream(nb::module_& module) {
           [](StreamObject& s, std::optional<double> timeout) {
             wait_for(*s.stream, timeout,
                      [&] { return s.stream->describe() + " is not done: " + s.stream->pending().describe(); });
+            raise_thrown(*s.stream);
           },
           nb::arg("timeout") = nb::none(),
           "Blocks until all work enqueued so far is done. ``timeout``: seconds, after which it raises ``TimeoutError``. "

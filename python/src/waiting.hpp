@@ -13,6 +13,9 @@ namespace weir::python {
 /// Throws `called_from_host_function` on the thread of host functions: the stream waits for that thread.
 void check_may_wait(const char* operation);
 
+/// Raises what a function of the stream in Python raised, if one did.
+void raise_thrown(const Stream& stream);
+
 /// Waits without the interpreter's lock. Raises TimeoutError, with the text of `late`, when `timeout` seconds have passed.
 template <class Waitable, class Late>
 void wait_for(Waitable& object, std::optional<double> timeout, Late&& late) {

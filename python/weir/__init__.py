@@ -6,6 +6,7 @@ from ._core import (
     Buffer,
     Device,
     Event,
+    Graph,
     Kernel,
     KernelFunction,
     LaunchConfig,
@@ -18,6 +19,7 @@ from ._core import (
     load,
     version as __version__,
 )
+from ._graph import capture
 from ._kernel import kernel
 from .dtypes import (
     bfloat16,

@@ -281,3 +281,12 @@ class CommunicatorFailedError(Error):
     """A peer, the network or a timeout made the communicator fail; make a new one."""
 
     code = "communicator_failed"
+
+
+# Of the Python package itself.
+
+
+class HostFunctionTimeoutError(Error, TimeoutError):
+    """A stream went on without a host function: no thread could get the interpreter's lock."""
+
+    code = "host_function_timeout"
