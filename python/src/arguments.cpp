@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "python/src/gil.hpp"
 #include "python/src/host_memory.hpp"
 #include "python/src/kernel.hpp"
+#include "python/src/numbers.hpp"
 #include "python/src/objects.hpp"
 #include "weir/annotation.hpp"
 #include "weir/stream.hpp"
@@ -49,105 +49,22 @@ class Arguments {
 }
 
 [[noreturn]] void refuse_number(const KernelObject& kernel, std::size_t i, const char* type) {
-  PyErr_Clear();
   throw nb::value_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) +
                          ": the number is none of the parameter's type, " + type)
                             .c_str());
 }
 
-template <class T>
-bool set_integer(Slot& slot, PyObject* number) {
-  if constexpr (std::is_signed_v<T>) {
-    int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow != 0 || value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
-    slot.set(static_cast<T>(value));
-  } else {
-    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    if (value > std::numeric_limits<T>::max() || (value == ~0ULL && PyErr_Occurred() != nullptr)) return false;
-    slot.set(static_cast<T>(value));
-  }
-  return true;
+/// A number of that type. False if it is none.
+bool set_number(Slot& slot, nb::handle number, DType type) {
+  slot.size = type.size();
+  return store_number(slot.bytes.data(), number, type);
 }
 
 /// Of a parameter of which only the size is known: signed where that holds the number, as a program in C would have it.
-bool set_integer_of(Slot& slot, PyObject* number, std::size_t size) {
-  const auto either = [&]<class S, class U>(S, U) {
-    if (set_integer<S>(slot, number)) return true;
-    PyErr_Clear();
-    return set_integer<U>(slot, number);
-  };
-  switch (size) {
-    case 1: return either(std::int8_t{}, std::uint8_t{});
-    case 2: return either(std::int16_t{}, std::uint16_t{});
-    case 4: return either(std::int32_t{}, std::uint32_t{});
-    case 8: return either(std::int64_t{}, std::uint64_t{});
-    default: return false;
-  }
-}
-
-std::uint16_t half_of(double value) {
-  const nb::bytes packed = nb::cast<nb::bytes>(nb::module_::import_("struct").attr("pack")("<e", value));
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, packed.c_str(), sizeof(bits));
-  return bits;
-}
-
-std::uint16_t bfloat_of(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  if (value != value) return static_cast<std::uint16_t>(bits >> 16U | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U);  // to the nearest, half to even
-}
-
-/// A number of a type that is known. Throws what Python's conversion throws.
-bool set_number(Slot& slot, PyObject* object, DType type) {
-  switch (type.code) {
-    case TypeCode::boolean: {
-      const int truth = PyObject_IsTrue(object);
-      if (truth < 0) throw nb::python_error();
-      slot.set(static_cast<std::uint8_t>(truth));
-      return true;
-    }
-    case TypeCode::integer:
-    case TypeCode::unsigned_integer: {
-      const nb::object number = nb::steal(PyNumber_Index(object));
-      if (!number.is_valid()) throw nb::python_error();
-      const bool is_signed = type.code == TypeCode::integer;
-      switch (type.bits) {
-        case 8:
-          return is_signed ? set_integer<std::int8_t>(slot, number.ptr()) : set_integer<std::uint8_t>(slot, number.ptr());
-        case 16:
-          return is_signed ? set_integer<std::int16_t>(slot, number.ptr()) : set_integer<std::uint16_t>(slot, number.ptr());
-        case 32:
-          return is_signed ? set_integer<std::int32_t>(slot, number.ptr()) : set_integer<std::uint32_t>(slot, number.ptr());
-        default:
-          return is_signed ? set_integer<std::int64_t>(slot, number.ptr()) : set_integer<std::uint64_t>(slot, number.ptr());
-      }
-    }
-    case TypeCode::complex: {
-      const nb::object number = nb::borrow(object);
-      const double real = nb::cast<double>(number.attr("real")), imaginary = nb::cast<double>(number.attr("imag"));
-      if (type.bits == 128)
-        slot.set(std::array{real, imaginary});
-      else
-        slot.set(std::array{static_cast<float>(real), static_cast<float>(imaginary)});
-      return true;
-    }
-    case TypeCode::floating:
-    case TypeCode::bfloat: {
-      const double value = PyFloat_AsDouble(object);
-      if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-      if (type.bits == 64)
-        slot.set(value);
-      else if (type.bits == 32)
-        slot.set(static_cast<float>(value));
-      else
-        slot.set(type.code == TypeCode::bfloat ? bfloat_of(static_cast<float>(value)) : half_of(value));
-      return true;
-    }
-  }
-  return false;
+bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
+  if (size != 1 && size != 2 && size != 4 && size != 8) return false;
+  const auto bits = static_cast<std::uint8_t>(8 * size);
+  return set_number(slot, number, {TypeCode::integer, bits}) || set_number(slot, number, {TypeCode::unsigned_integer, bits});
 }
 
 void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const BufferObject& buffer,
@@ -189,17 +106,17 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
     // Weir's own scalars, and those of ctypes, have a value.
     const nb::object value = is_plain ? nb::borrow(object) : nb::getattr(nb::borrow(object), "value", nb::borrow(object));
-    if (!set_number(slot, value.ptr(), *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
+    if (!set_number(slot, value, *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
     return;
   }
   if (object == Py_None) return slot.set<void*>(nullptr);
   if (PyLong_CheckExact(object)) {
     if (parameter.kind == Kind::floating) refuse(kernel, i, "it is an int, and the parameter a floating-point number");
     if (parameter.kind == Kind::pointer) {
-      if (!set_integer<std::uint64_t>(slot, object)) refuse_number(kernel, i, "an address");
+      if (!set_integer(slot, object, 8)) refuse_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
       refuse(kernel, i, "an int, and the driver does not tell the parameter's type; give weir.int32(…), or numpy.int32(…)");
-    } else if (!set_integer_of(slot, object, parameter.size)) {
+    } else if (!set_integer(slot, object, parameter.size)) {
       refuse_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
     }
     return;
@@ -213,8 +130,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return;
   }
   if (const auto type = type_of_scalar(object)) {
-    if (!set_number(slot, nb::object(nb::borrow(object).attr("value")).ptr(), *type))
-      refuse_number(kernel, i, name_of(*type));
+    if (!set_number(slot, nb::object(nb::borrow(object).attr("value")), *type)) refuse_number(kernel, i, name_of(*type));
     return;
   }
   if (PyBool_Check(object)) return slot.set(static_cast<std::uint8_t>(object == Py_True));

@@ -2,11 +2,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstring>
 #include <numeric>
 
 #include "python/src/gil.hpp"
 #include "python/src/host_memory.hpp"
+#include "python/src/numbers.hpp"
 #include "python/src/objects.hpp"
 #include "python/src/waiting.hpp"
 #include "weir/memory.hpp"
@@ -30,6 +32,10 @@ std::vector<std::int64_t> shape_of(nb::handle argument) {
   for (const std::int64_t extent : shape)
     if (extent < 0) throw nb::value_error("shape: an extent is negative");
   return shape;
+}
+
+void check_writable(const BufferObject& buffer) {
+  if (buffer.read_only) throw nb::value_error("the buffer is read-only");
 }
 
 namespace {
@@ -66,15 +72,13 @@ BufferObject allocate(Device& device, nb::handle shape, nb::handle dtype, const 
   return buffer_of(without_gil([&] { return device.allocate_bytes(bytes, wanted); }), type, std::move(extents));
 }
 
-BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle dtype) {
+BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle dtype, const PoolObject* pool) {
   const DType type = dtype_of(dtype);
   auto extents = shape_of(shape);
   const std::size_t bytes = byte_count(extents, type);
-  return buffer_of(without_gil([&] { return stream.stream->allocate_bytes_async(bytes); }), type, std::move(extents));
-}
-
-void check_writable(const BufferObject& buffer) {
-  if (buffer.read_only) throw nb::value_error("the buffer is read-only");
+  return buffer_of(
+      without_gil([&] { return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->pool : nullptr); }), type,
+      std::move(extents));
 }
 
 void check_lengths(std::size_t to, std::size_t from) {
@@ -127,6 +131,49 @@ nb::object get(const BufferObject& self, nb::handle stream) {
   return copy_to(self, array, stream);
 }
 
+void fill(const BufferObject& self, nb::handle value, nb::handle stream) {
+  check_writable(self);
+  const StreamPtr on = stream_of(stream, self.device());
+  alignas(16) std::array<std::byte, 16> element{};
+  if (!store_number(element.data(), value, self.dtype))
+    throw nb::value_error("fill: the value is none of the buffer's type");
+  without_gil([&] {
+    if (self.size() != 0)
+      on->fill_pattern(self.data, element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
+                       self.size());
+  });
+}
+
+/// The same memory, from `offset` bytes on.
+BufferObject part_of(const BufferObject& self, std::size_t offset, DType dtype, std::vector<std::int64_t> shape) {
+  void* const data = self.data != nullptr ? static_cast<std::byte*>(self.data) + offset : nullptr;
+  return {self.memory, data, dtype, std::move(shape), self.read_only};
+}
+
+BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) {
+  const DType type = dtype.is_none() ? self.dtype : dtype_of(dtype);
+  const std::size_t bytes = self.size_bytes();
+  if (!shape.is_none()) {
+    auto extents = shape_of(shape);
+    if (byte_count(extents, type) > bytes) throw nb::value_error("view: the memory is smaller than that");
+    return part_of(self, 0, type, std::move(extents));
+  }
+  if (type == self.dtype) return part_of(self, 0, type, self.shape);
+  if (bytes % type.size() != 0) throw nb::value_error("view: the memory holds no whole number of such elements");
+  return part_of(self, 0, type, {static_cast<std::int64_t>(bytes / type.size())});
+}
+
+BufferObject slice(const BufferObject& self, nb::slice range) {
+  if (self.shape.empty()) throw nb::index_error("a buffer without dimensions has no slices");
+  const auto [start, stop, step, length] = range.compute(static_cast<std::size_t>(self.shape[0]));
+  (void)stop;
+  if (step != 1) throw nb::value_error("a buffer has no gaps: the step of a slice is 1");
+  auto shape = self.shape;
+  const std::size_t row = self.shape[0] != 0 ? self.size_bytes() / static_cast<std::size_t>(self.shape[0]) : 0;
+  shape[0] = static_cast<std::int64_t>(length);
+  return part_of(self, static_cast<std::size_t>(start) * row, self.dtype, std::move(shape));
+}
+
 }  // namespace
 
 BufferObject::~BufferObject() {
@@ -136,7 +183,7 @@ BufferObject::~BufferObject() {
 }
 
 void bind_buffer(nb::module_& module) {
-  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), class_text)
+  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(buffer_slots()), class_text)
       .def_prop_ro("device", &BufferObject::device, nb::rv_policy::reference, "The device that it was allocated on.")
       .def_prop_ro(
           "handle", [](const BufferObject& b) { return reinterpret_cast<std::uintptr_t>(b.data); },
@@ -166,6 +213,17 @@ void bind_buffer(nb::module_& module) {
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def get(self, *, stream: Any = None) -> Any"),
            "The elements as a new numpy array, behind all work that was enqueued on ``stream``. Waits.")
+      .def("fill", &fill, nb::arg("value"), nb::kw_only(), nb::arg("stream") = nb::none(),
+           "Sets every element to ``value``, in the order of ``stream``.")
+      .def("view", &view, nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
+           "The same memory as elements of another type, or of another shape, which may be smaller.")
+      .def("__getitem__", &slice, nb::arg("range"), "The rows of a slice, in the same memory: ``buffer[10:20]``.")
+      .def("__repr__",
+           [](const BufferObject& b) {
+             return "<Buffer of " + std::string(name_of(b.dtype)) + " " +
+                    nb::cast<std::string>(nb::str(nb::tuple(nb::cast(b.shape)))) + ", " +
+                    std::string(to_string(b.memory->kind())) + " memory of " + b.device().describe() + ">";
+           })
       .def("__len__", [](const BufferObject& b) {
         if (b.shape.empty()) throw nb::type_error("a buffer without dimensions has no length");
         return b.shape[0];
@@ -176,9 +234,10 @@ void bind_buffer(nb::module_& module) {
                        "Memory of ``shape`` elements of ``dtype``, with undefined content; ``allocate(n)`` is ``n`` bytes.\n"
                        "``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises ``OutOfMemoryError``.");
   nb::cpp_function_def(&allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
-                       nb::arg("shape"), nb::arg("dtype") = "uint8",
+                       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
                        "Memory for work that is enqueued on this stream after this call. It is freed in the order of this\n"
-                       "stream, behind all work enqueued by then. Feature ``async_allocation``.");
+                       "stream, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its "
+                       "default one. Feature ``async_allocation``.");
 }
 
 }  // namespace weir::python

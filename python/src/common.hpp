@@ -26,6 +26,8 @@ void bind_event(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_current_stream(nb::module_& module);
 void bind_buffer(nb::module_& module);
+void bind_memory_pool(nb::module_& module);
+void bind_values(nb::module_& module);
 void bind_kernel(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_host_functions(nb::module_& module);

@@ -18,27 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-/// A call of `callable(error)`.
-class Completion final : public Task {
- public:
-  explicit Completion(nb::handle callable) noexcept : callable_(callable.inc_ref().ptr()) {}
-  ~Completion() override { drop_later(callable_); }
-  void fail(const Error& error) { error_ = error; }
-
-  void run() override {
-    PyObject* const error = error_ ? new_exception(*error_) : Py_NewRef(Py_None);
-    PyObject* const result = error != nullptr ? PyObject_CallFunctionObjArgs(callable_, error, nullptr) : nullptr;
-    if (result == nullptr) PyErr_WriteUnraisable(callable_);
-    Py_XDECREF(result);
-    Py_XDECREF(error);
-  }
-  void abandon(bool) noexcept override {}
-
- private:
-  PyObject* callable_;
-  std::optional<Error> error_;
-};
-
 class Completions {
  public:
   void add(EventPtr event, std::shared_ptr<Completion> completion) {
@@ -99,10 +78,9 @@ class Completions {
 
 }  // namespace
 
-void when_complete(EventPtr event, nb::handle callable) {
-  start_host_thread();
+void when_complete(EventPtr event, std::shared_ptr<Completion> completion) {
   static Completions* const completions = new Completions;  // never destroyed: its thread goes on
-  completions->add(std::move(event), std::make_shared<Completion>(callable));
+  completions->add(std::move(event), std::move(completion));
 }
 
 }  // namespace weir::python

@@ -163,13 +163,16 @@ std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
   return gate && !gate->stream_->is_closed() ? gate : nullptr;
 }
 
-Gate::Gate(StreamPtr stream) : stream_(std::move(stream)), word_(borrow_word(stream_->device(), false)) {
+Gate::Gate(StreamPtr stream)
+    : stream_(std::move(stream)),
+      word_(borrow_word(stream_->device(), false)),
+      counts_on_(stream_->device().supports(Feature::wait_value_geq)) {
   if (word_ != nullptr) issued_ = read_word(word_);
 }
 
 Gate::~Gate() {
   // Functions that never ran, of a stream that was closed, leave waits behind: nobody may use the word again.
-  if (word_ != nullptr && read_word(word_) == issued_) give_back_word(stream_->device(), false, word_);
+  if (word_ != nullptr && counts_on_ && read_word(word_) == issued_) give_back_word(stream_->device(), false, word_);
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   std::erase_if(known.all, [](const auto& entry) { return entry.second.expired(); });
@@ -187,7 +190,7 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call) {
   }
   stream_->launch_host_function([task = task]() mutable { post(std::move(task)); });
   issued_ = ticket;
-  stream_->wait_value(word_, ticket);
+  stream_->wait_value(word_, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
 }
 
 void Gate::hold() {

@@ -54,6 +54,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
  private:
   const StreamPtr stream_;
   std::uint32_t* word_;
+  bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
   std::uint32_t issued_ = 0;
   std::mutex mutex_;  // may be held while the stream's queue is full: never wait for it with the interpreter's lock
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();

@@ -27,22 +27,24 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args) 
   if (!self.gate) self.gate = std::move(gate);
 }
 
-/// A call of `callback(stream, error, arg)`.
-class Callback final : public Task {
+/// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
+class Callback final : public Completion {
  public:
-  Callback(nb::handle callback, nb::handle stream, nb::handle argument) noexcept
+  explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept
       : callback_(callback.inc_ref().ptr()), stream_(stream.inc_ref().ptr()), argument_(argument.inc_ref().ptr()) {}
   ~Callback() override {
     drop_later(callback_);
     drop_later(stream_);
     drop_later(argument_);
   }
-  void fail(std::error_code status) noexcept { status_ = status; }
 
   void run() override {
-    PyObject* const error = status_ ? new_exception(error_of(status_)) : Py_NewRef(Py_None);
-    PyObject* const result =
-        error != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr) : nullptr;
+    PyObject* const error = new_error();
+    PyObject* result = nullptr;
+    if (error != nullptr) {
+      result = stream_ != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr)
+                                  : PyObject_CallFunctionObjArgs(callback_, error, nullptr);
+    }
     if (result == nullptr) PyErr_WriteUnraisable(callback_);
     Py_XDECREF(result);
     Py_XDECREF(error);
@@ -50,29 +52,33 @@ class Callback final : public Task {
     Py_CLEAR(stream_);
     Py_CLEAR(argument_);
   }
-  void abandon(bool) noexcept override {}
 
  private:
-  static Error error_of(std::error_code status) {
-    const bool is_known = status.category() == error_category();
-    return Error(is_known ? static_cast<Errc>(status.value()) : Errc::backend_failure, "Stream.add_callback", "",
-                 status.message());
-  }
-
   PyObject *callback_, *stream_, *argument_;
-  std::error_code status_;
 };
+
+Error error_of(std::error_code status) {
+  const bool is_known = status.category() == error_category();
+  return Error(is_known ? static_cast<Errc>(status.value()) : Errc::backend_failure, "Stream.add_callback", "",
+               status.message());
+}
 
 void add_callback(nb::handle_t<StreamObject> self, nb::callable callback, nb::handle argument) {
   start_host_thread();
   auto task = std::make_shared<Callback>(callback, self, argument);
   Stream& stream = *nb::inst_ptr<StreamObject>(self)->stream;
   without_gil([&] {
+    if (!stream.device().supports(Feature::stream_callbacks)) return when_complete(stream.record(), std::move(task));
     stream.add_callback([task = std::move(task)](Stream&, std::error_code status) mutable {
-      if (status) task->fail(status);
+      if (status) task->fail(error_of(status));
       post(std::move(task));
     });
   });
+}
+
+void call_when_complete(const EventObject& event, nb::callable callback) {
+  start_host_thread();
+  when_complete(event.event, std::make_shared<Callback>(callback));
 }
 
 }  // namespace
@@ -111,10 +117,8 @@ void bind_host_functions(nb::module_& module) {
       "if\n"
       "the stream has failed. Nothing waits for it, so whatever holds the interpreter's lock delays the callback, and no "
       "work.\n"
-      "What it raises goes to ``sys.unraisablehook``. Cannot be captured. Feature ``stream_callbacks``.");
-  module.def(
-      "_when_complete", [](const EventObject& event, nb::handle callable) { when_complete(event.event, callable); },
-      nb::arg("event"), nb::arg("callable"));
+      "What it raises goes to ``sys.unraisablehook``. Cannot be captured.");
+  module.def("_when_complete", &call_when_complete, nb::arg("event"), nb::arg("callback"));
   module.def(
       "_raise_thrown", [](const StreamObject& s) { raise_thrown(*s.stream); }, nb::arg("stream"));
   const auto await = [](nb::object self) {

@@ -15,7 +15,9 @@ NB_MODULE(_core, module) {
   bind_event(module);
   bind_stream(module);
   bind_current_stream(module);
+  bind_memory_pool(module);
   bind_buffer(module);
+  bind_values(module);
   bind_kernel(module);
   bind_graph(module);
   bind_host_functions(module);

@@ -49,6 +49,20 @@ struct BufferObject {
   Device& device() const noexcept { return memory->device(); }
 };
 
+struct PoolObject {
+  MemoryPoolPtr pool;
+
+  explicit PoolObject(MemoryPoolPtr made) noexcept : pool(std::move(made)) {}
+  PoolObject(PoolObject&&) = default;
+  PoolObject& operator=(PoolObject&&) = delete;
+  ~PoolObject();
+};
+
+/// Throws ValueError for a buffer that is read-only.
+void check_writable(const BufferObject& buffer);
+/// How Buffer has the buffer protocol.
+PyType_Slot* buffer_slots() noexcept;
+
 /// The stream that an argument names, which must be of `device`: a Stream, another library's stream, or None for the current
 /// stream of `device`.
 StreamPtr stream_of(nb::handle argument, Device& device);

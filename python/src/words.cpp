@@ -24,8 +24,8 @@ Pools& pools() {
 }
 
 bool can_wait(const Device& device, bool captured) {
-  const bool writes = device.supports(Feature::write_value_32) && device.supports(Feature::memory_operations_in_capture);
-  return device.supports(Feature::wait_value_32) && (captured ? writes : device.supports(Feature::wait_value_geq));
+  if (!device.supports(Feature::wait_value_32)) return false;
+  return !captured || (device.supports(Feature::write_value_32) && device.supports(Feature::memory_operations_in_capture));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ from ._core import (
     Kernel,
     KernelFunction,
     LaunchConfig,
+    MemoryPool,
     Module,
     Stream,
     compile,
