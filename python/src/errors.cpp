@@ -25,7 +25,9 @@ nb::object class_of(Errc code) {
 }
 
 nb::object exception_of(const Error& error) {
-  nb::object exception = class_of(error.errc())(error.what());
+  std::string text = error.what();
+  if (error.errc() == Errc::forked_process) text += "; in Python by multiprocessing.get_context(\"spawn\")";
+  nb::object exception = class_of(error.errc())(text.c_str());
   exception.attr("code") = nb::cast(std::string(to_string(error.errc())).c_str());
   exception.attr("operation") = error.operation().c_str();
   exception.attr("object") = error.object().c_str();

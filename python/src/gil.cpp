@@ -35,11 +35,13 @@ void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
   stop_host_thread();
+  // Threads that go on hold objects, which is no leak of the package's.
+  if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
 }
 
 void note_fork() {
-  forked = true;
+  forked = has_host_thread();
   taking = 0;
 }
 

@@ -33,7 +33,7 @@ decltype(auto) without_gil(F&& function) {
 PyThreadState* attach_thread();
 void take_gil(PyThreadState* state);
 
-/// Whether this is the child of a process that had imported the package.
+/// Whether this is the child of a process that had the thread of functions, which the child has not.
 bool is_forked() noexcept;
 /// Whether the interpreter ends, or has ended. True from the package's atexit function on.
 bool is_finalizing() noexcept;

@@ -40,6 +40,8 @@ class HostThread {
     started_ = true;
   }
 
+  bool is_started() const noexcept { return started_; }
+
   void post(std::shared_ptr<Task> task) noexcept {
     if (is_finalizing()) return task->abandon(false);
     bool sleeps = false;
@@ -61,10 +63,11 @@ class HostThread {
 
   void stop() {
     PyThreadState* const state = PyEval_SaveThread();
-    abandon_all(false);
+    const bool dropped = abandon_all(false);
     for (int i = 0; i < 1000 && is_running(); ++i)
       std::this_thread::sleep_for(1ms);  // one that runs on and on is left alone
     PyEval_RestoreThread(state);
+    if (dropped) nb::set_leak_warnings(false);  // what waits for ever keeps its objects
   }
 
  private:
@@ -130,10 +133,12 @@ class HostThread {
     return running_ != nullptr;
   }
 
-  void abandon_all(bool stuck) noexcept {
+  /// Whether there was any.
+  bool abandon_all(bool stuck) noexcept {
     const std::lock_guard lock(mutex_);
     if (running_) running_->abandon(stuck);
     for (const auto& task : tasks_) task->abandon(stuck);
+    return running_ != nullptr || !tasks_.empty();
   }
 
   // --- Whether the interpreter's lock can be had at all -----------------------------------------------------------------
@@ -181,7 +186,7 @@ class HostThread {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool started_ = false;
+  std::atomic<bool> started_{false};
   bool sleeps_ = false;
   std::deque<std::shared_ptr<Task>> tasks_;
   std::vector<PyObject*> garbage_;
@@ -209,6 +214,7 @@ void start_host_thread() {
   }
   host_thread().start();
 }
+bool has_host_thread() noexcept { return host_thread().is_started(); }
 void post(std::shared_ptr<Task> task) noexcept { host_thread().post(std::move(task)); }
 void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
 bool is_host_thread() noexcept { return on_host_thread; }

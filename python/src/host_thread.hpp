@@ -33,6 +33,8 @@ class Task {
 
 /// Starts the thread unless it runs. Throws `forked_process` in the child of a process.
 void start_host_thread();
+/// Whether it was started in this process.
+bool has_host_thread() noexcept;
 /// Hands over a task, from any thread. Does not take the interpreter's lock.
 void post(std::shared_ptr<Task> task) noexcept;
 /// Has the thread drop a reference, from any thread.
