@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from ._core import Device, Graph, Stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
 
 
 class capture:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-from typing import Any, Callable
-
 from ._core import KernelFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], KernelFunction]:
@@ -23,7 +25,9 @@ def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], Kerne
     """
 
     def decorate(function: Callable[..., None]) -> KernelFunction:
-        types = typing.get_type_hints(function)
+        from typing import get_type_hints  # late, since it takes long to import
+
+        types = get_type_hints(function)
         types.pop("return", None)
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         missing = [name for name in names if name not in types]

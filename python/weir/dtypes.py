@@ -7,9 +7,13 @@ wherever it takes a dtype: ``numpy.zeros(4, weir.float32)``. numpy itself is imp
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from types import GenericAlias
 
-T = TypeVar("T", bound="scalar")
+TYPE_CHECKING = False  # typing itself takes longer to import than all of Weir
+if TYPE_CHECKING:
+    from typing import Any, Generic, TypeVar
+
+    T = TypeVar("T", bound="scalar")
 
 
 class dtype(type):
@@ -119,8 +123,17 @@ class complex128(scalar, kind="c", itemsize=16):
     """Two ``double``."""
 
 
-class ptr(Generic[T]):
-    """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+if TYPE_CHECKING:
+
+    class ptr(Generic[T]):
+        """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+
+else:
+
+    class ptr:
+        """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+
+        __class_getitem__ = classmethod(GenericAlias)
 
 
 _by_name = {
