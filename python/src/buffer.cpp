@@ -158,9 +158,12 @@ BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) 
     if (byte_count(extents, type) > bytes) throw nb::value_error("view: the memory is smaller than that");
     return part_of(self, 0, type, std::move(extents));
   }
-  if (type == self.dtype) return part_of(self, 0, type, self.shape);
-  if (bytes % type.size() != 0) throw nb::value_error("view: the memory holds no whole number of such elements");
-  return part_of(self, 0, type, {static_cast<std::int64_t>(bytes / type.size())});
+  if (type.size() == self.dtype.size()) return part_of(self, 0, type, self.shape);
+  auto extents = self.shape;
+  const std::size_t row = extents.empty() ? 1 : static_cast<std::size_t>(extents.back()) * self.dtype.size();
+  if (extents.empty() || row % type.size() != 0) throw nb::value_error("view: a row holds no whole number of such elements");
+  extents.back() = static_cast<std::int64_t>(row / type.size());
+  return part_of(self, 0, type, std::move(extents));
 }
 
 BufferObject slice(const BufferObject& self, nb::slice range) {
@@ -216,7 +219,7 @@ void bind_buffer(nb::module_& module) {
       .def("fill", &fill, nb::arg("value"), nb::kw_only(), nb::arg("stream") = nb::none(),
            "Sets every element to ``value``, in the order of ``stream``.")
       .def("view", &view, nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
-           "The same memory as elements of another type, or of another shape, which may be smaller.")
+           "The same memory as elements of another type, which changes the last extent, or of another shape, which may be smaller.")
       .def("__getitem__", &slice, nb::arg("range"), "The rows of a slice, in the same memory: ``buffer[10:20]``.")
       .def("__repr__",
            [](const BufferObject& b) {

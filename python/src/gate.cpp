@@ -12,16 +12,15 @@
 namespace weir::python {
 namespace {
 
-/// A native stream. A per-thread default stream has the handle of all others.
-using Key = std::pair<const Device*, const void*>;
-Key key_of(const Stream& stream) noexcept {
+/// A per-thread default stream has the handle of all others.
+Gate::Key key_of(const Stream& stream) noexcept {
   const bool is_of_thread = stream.kind() == StreamKind::per_thread_default;
   return {&stream.device(), is_of_thread ? &stream : stream.native_handle()};
 }
 
 struct Gates {
   std::mutex mutex;
-  std::map<Key, std::weak_ptr<Gate>> all;
+  std::map<Gate::Key, std::weak_ptr<Gate>> all;
   std::set<std::shared_ptr<Gate>> held;
 };
 /// Never destroyed: threads of drivers may outlive main.
@@ -164,7 +163,7 @@ std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
 }
 
 Gate::Gate(StreamPtr stream)
-    : stream_(std::move(stream)),
+    : stream_(std::move(stream)), key_(key_of(*stream_)),
       word_(borrow_word(stream_->device(), false)),
       counts_on_(stream_->device().supports(Feature::wait_value_geq)) {
   if (word_ != nullptr) issued_ = read_word(word_);
@@ -175,7 +174,8 @@ Gate::~Gate() {
   if (word_ != nullptr && counts_on_ && read_word(word_) == issued_) give_back_word(stream_->device(), false, word_);
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
-  std::erase_if(known.all, [](const auto& entry) { return entry.second.expired(); });
+  const auto entry = known.all.find(key_);
+  if (entry != known.all.end() && entry->second.expired()) known.all.erase(entry);
 }
 
 void Gate::enqueue(std::shared_ptr<PythonCall> call) {

@@ -39,6 +39,9 @@ class Gate : public std::enable_shared_from_this<Gate> {
   /// Null if the stream has none.
   static std::shared_ptr<Gate> find(const Stream& stream) noexcept;
 
+  /// A native stream.
+  using Key = std::pair<const Device*, const void*>;
+
   explicit Gate(StreamPtr stream);
   ~Gate();
 
@@ -53,6 +56,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
 
  private:
   const StreamPtr stream_;
+  const Key key_;
   std::uint32_t* word_;
   bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
   std::uint32_t issued_ = 0;

@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "python/src/common.hpp"
+#include "weir/annotation.hpp"
+#include "weir/plugin/caller.hpp"
 
 /// The interpreter's lock, and what happens to it when the interpreter ends.
 namespace weir::python {
+
+/// Tells tools the lines of Python that the calling thread is in. Made with the interpreter's lock.
+class Caller {
+ public:
+  Caller();
+
+ private:
+  struct Frames {
+    std::vector<std::string> texts;  // function and file of each frame
+    std::vector<SourceFrame> frames;
+    Frames();
+  } frames_;
+  CallerScope scope_;
+};
 
 /// Lets go of the interpreter's lock, if there is one, for as long as it lives: in every call that may wait for work, for a
 /// lock of the driver's or for room in a queue. A host function in Python may be what the wait is for.
@@ -13,12 +34,17 @@ namespace weir::python {
 /// gone. Python before 3.14 would end the thread by unwinding it, which aborts the process where C++ does not expect it.
 class WithoutGil {
  public:
-  WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
+  WithoutGil() {
+    if (detail::tools_look()) [[unlikely]]
+      caller_ = std::make_unique<Caller>();
+    state_ = PyEval_SaveThread();
+  }
   ~WithoutGil();
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 
  private:
+  std::unique_ptr<Caller> caller_;
   PyThreadState* state_;
 };
 

@@ -28,7 +28,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args) 
 }
 
 /// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
-class Callback final : public Completion {
+class Callback final : public Completion, CallOwner {
  public:
   explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept
       : callback_(callback.inc_ref().ptr()), stream_(stream.inc_ref().ptr()), argument_(argument.inc_ref().ptr()) {}

@@ -63,11 +63,11 @@ class HostThread {
 
   void stop() {
     PyThreadState* const state = PyEval_SaveThread();
-    const bool dropped = abandon_all(false);
+    abandon_all(false);
     for (int i = 0; i < 1000 && is_running(); ++i)
       std::this_thread::sleep_for(1ms);  // one that runs on and on is left alone
     PyEval_RestoreThread(state);
-    if (dropped) nb::set_leak_warnings(false);  // what waits for ever keeps its objects
+    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
   }
 
  private:
@@ -133,12 +133,10 @@ class HostThread {
     return running_ != nullptr;
   }
 
-  /// Whether there was any.
-  bool abandon_all(bool stuck) noexcept {
+  void abandon_all(bool stuck) noexcept {
     const std::lock_guard lock(mutex_);
     if (running_) running_->abandon(stuck);
     for (const auto& task : tasks_) task->abandon(stuck);
-    return running_ != nullptr || !tasks_.empty();
   }
 
   // --- Whether the interpreter's lock can be had at all -----------------------------------------------------------------

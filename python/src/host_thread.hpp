@@ -44,8 +44,18 @@ bool is_host_thread() noexcept;
 /// Called when the interpreter is about to end, with its lock: nothing runs from now on, and nothing waits.
 void stop_host_thread();
 
+/// What owns a callable that waits to be called.
+class CallOwner {
+ public:
+  CallOwner() noexcept { ++count; }
+  ~CallOwner() { --count; }
+  CallOwner(const CallOwner&) = delete;
+  CallOwner& operator=(const CallOwner&) = delete;
+  static inline std::atomic<std::size_t> count{0};  // how many there are
+};
+
 /// A callable of Python's and its arguments. May be dropped on any thread.
-class PythonCall {
+class PythonCall : CallOwner {
  public:
   /// With the lock.
   PythonCall(nb::handle callable, nb::handle arguments) noexcept

@@ -143,7 +143,7 @@ _by_name = {
 }
 _by_name.update({t.typestr: t for t in _by_name.values()})
 _by_name.update({t.typestr[1:]: t for t in list(_by_name.values())})
-_by_name.update({"bool_": bool_, "int": int64, "float": float64, "complex": complex128})
+_by_name.update({"bool_": bool_, "?": bool_, "int": int64, "float": float64, "complex": complex128})
 
 
 def as_dtype(object: Any) -> dtype:
