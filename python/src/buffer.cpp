@@ -205,21 +205,24 @@ void bind_buffer(nb::module_& module) {
       .def_prop_ro(
           "is_host_accessible", [](const BufferObject& b) { return b.memory->host_accessible(); },
           "Whether the host may read and write the memory: pinned and managed memory.")
-      .def("copy_from", &copy_from, nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
+      .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: Any, *, stream: Any = None) -> Buffer"),
+           nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
            "Copies all bytes of ``src``, a ``Buffer`` or any object with the buffer protocol, in the order of ``stream``; "
            "then\n"
            "returns this buffer. A copy of another ``Buffer`` does not block; of all else it is done when the call returns, "
            "so\n"
            "that the memory may change. Raises ``LengthMismatchError``.")
-      .def("copy_to", &copy_to, nb::arg("dst"), nb::kw_only(), nb::arg("stream") = nb::none(),
-           "Copies all bytes to ``dst``, likewise, and returns ``dst``.")
+      .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _T, *, stream: Any = None) -> _T"), nb::arg("dst"),
+           nb::kw_only(), nb::arg("stream") = nb::none(), "Copies all bytes to ``dst``, likewise, and returns ``dst``.")
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def get(self, *, stream: Any = None) -> Any"),
            "The elements as a new numpy array, behind all work that was enqueued on ``stream``. Waits.")
-      .def("fill", &fill, nb::arg("value"), nb::kw_only(), nb::arg("stream") = nb::none(),
-           "Sets every element to ``value``, in the order of ``stream``.")
-      .def("view", &view, nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
-           "The same memory as elements of another type, which changes the last extent, or of another shape, which may be smaller.")
+      .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
+           nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value``, in the order of ``stream``.")
+      .def("view", &view, nb::sig("def view(self, dtype: Any = None, shape: Any = None) -> Buffer"),
+           nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
+           "The same memory as elements of another type, which changes the last extent, or of another shape, which may be "
+           "smaller.")
       .def("__getitem__", &slice, nb::arg("range"), "The rows of a slice, in the same memory: ``buffer[10:20]``.")
       .def("__repr__",
            [](const BufferObject& b) {
@@ -232,15 +235,18 @@ void bind_buffer(nb::module_& module) {
         return b.shape[0];
       });
 
-  nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(), nb::arg("shape"),
-                       nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
+  nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(),
+                       nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", kind: str = \"device\") -> Buffer"),
+                       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
                        "Memory of ``shape`` elements of ``dtype``, with undefined content; ``allocate(n)`` is ``n`` bytes.\n"
                        "``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises ``OutOfMemoryError``.");
-  nb::cpp_function_def(&allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
-                       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
-                       "Memory for work that is enqueued on this stream after this call. It is freed in the order of this\n"
-                       "stream, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its "
-                       "default one. Feature ``async_allocation``.");
+  nb::cpp_function_def(
+      &allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
+      nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", pool: MemoryPool | None = None) -> Buffer"),
+      nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
+      "Memory for work that is enqueued on this stream after this call. It is freed in the order of this\n"
+      "stream, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its "
+      "default one. Feature ``async_allocation``.");
 }
 
 }  // namespace weir::python

@@ -64,19 +64,34 @@ EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync
       [&] { return EventObject{device.create_event({.timing = timing_enabled, .blocking_sync = blocking_sync})}; });
 }
 
+/// Of each backend: its name, state, the reason if it is not usable, and its driver's version.
+nb::list probe() {
+  nb::list all;
+  for (const BackendInfo& info : without_gil([] { return Registry::instance().probe_all(); })) {
+    const std::string state(to_string(info.state));
+    all.append(
+        nb::make_tuple(info.name, state, info.reason, info.backend != nullptr ? info.backend->versions().driver : ""));
+  }
+  return all;
+}
+
 }  // namespace
 
 void bind_device(nb::module_& module) {
+  module.def("_probe", &probe, nb::sig("def _probe() -> list[tuple[str, str, str, str]]"));
   nb::class_<DeviceProperties>(module, "DeviceProperties", "What a device is. What the backend does not know is 0 or empty.")
       .def_ro("total_memory", &DeviceProperties::total_memory, "Bytes.")
       .def_ro("multiprocessor_count", &DeviceProperties::multiprocessor_count)
       .def_ro("warp_size", &DeviceProperties::warp_size, "Threads in a warp: never assume 32.")
       .def_ro("max_threads_per_block", &DeviceProperties::max_threads_per_block)
       .def_ro("max_threads_per_multiprocessor", &DeviceProperties::max_threads_per_multiprocessor)
-      .def_prop_ro("max_block_dim",
-                   [](const DeviceProperties& p) { return nb::make_tuple(p.max_block.x, p.max_block.y, p.max_block.z); })
-      .def_prop_ro("max_grid_dim",
-                   [](const DeviceProperties& p) { return nb::make_tuple(p.max_grid.x, p.max_grid.y, p.max_grid.z); })
+      .def_prop_ro(
+          "max_block_dim",
+          [](const DeviceProperties& p) { return nb::make_tuple(p.max_block.x, p.max_block.y, p.max_block.z); },
+          nb::sig("def max_block_dim(self) -> tuple[int, int, int]"))
+      .def_prop_ro(
+          "max_grid_dim", [](const DeviceProperties& p) { return nb::make_tuple(p.max_grid.x, p.max_grid.y, p.max_grid.z); },
+          nb::sig("def max_grid_dim(self) -> tuple[int, int, int]"))
       .def_ro("max_shared_memory_per_block", &DeviceProperties::shared_memory_per_block, "Bytes that every block may use.")
       .def_ro("max_shared_memory_per_block_optin", &DeviceProperties::shared_memory_per_block_optin,
               "Bytes that a launch may ask for.")
@@ -120,7 +135,7 @@ void bind_device(nb::module_& module) {
           "``(9, 0)``.")
       .def_prop_ro("properties", &Device::properties, "Limits and sizes.")
       .def_prop_ro(
-          "features", &features_of,
+          "features", &features_of, nb::sig("def features(self) -> dict[str, tuple[str, str]]"),
           "All features: by name, ``\"native\"``, ``\"emulated\"`` or ``\"absent\"``, and the reason if not native.")
       .def(
           "supports", [](const Device& d, const std::string& name) { return d.supports(feature_of(name)); },

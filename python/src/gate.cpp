@@ -163,7 +163,8 @@ std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
 }
 
 Gate::Gate(StreamPtr stream)
-    : stream_(std::move(stream)), key_(key_of(*stream_)),
+    : stream_(std::move(stream)),
+      key_(key_of(*stream_)),
       word_(borrow_word(stream_->device(), false)),
       counts_on_(stream_->device().supports(Feature::wait_value_geq)) {
   if (word_ != nullptr) issued_ = read_word(word_);

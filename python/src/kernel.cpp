@@ -236,8 +236,11 @@ void bind_kernel(nb::module_& module) {
           "bytes of\n"
           "dynamic shared memory of each block. ``is_cooperative``: all blocks can wait for each other. Feature\n"
           "``cooperative_launch``.")
-      .def_prop_ro("grid", [](const LaunchConfig& c) { return tuple_of(c.grid); })
-      .def_prop_ro("block", [](const LaunchConfig& c) { return tuple_of(c.block); })
+      .def_prop_ro(
+          "grid", [](const LaunchConfig& c) { return tuple_of(c.grid); }, nb::sig("def grid(self) -> tuple[int, int, int]"))
+      .def_prop_ro(
+          "block", [](const LaunchConfig& c) { return tuple_of(c.block); },
+          nb::sig("def block(self) -> tuple[int, int, int]"))
       .def_ro("shmem_size", &LaunchConfig::shared_memory_bytes)
       .def_ro("is_cooperative", &LaunchConfig::cooperative)
       .def("__repr__", [](const LaunchConfig& c) {
@@ -273,6 +276,7 @@ void bind_kernel(nb::module_& module) {
             all["tier"] = nb::str(p.tier.data(), p.tier.size());
             return all;
           },
+          nb::sig("def attributes(self) -> dict[str, Any]"),
           "Limits and needs, by name; 0 where the backend has no such number.")
       .def(
           "max_active_blocks_per_multiprocessor",
@@ -296,10 +300,12 @@ void bind_kernel(nb::module_& module) {
       nb::class_<KernelFunction>(module, "KernelFunction", nb::dynamic_attr(),
                                  "A kernel in source, compiled for a device at its first launch there. See ``kernel``.");
   function
-      .def("__init__",
-           [](KernelFunction* self, std::string source, std::string name, nb::object types, nb::kwargs options) {
-             new (self) KernelFunction(std::move(source), std::move(name), std::move(types), compile_options(options));
-           })
+      .def(
+          "__init__",
+          [](KernelFunction* self, std::string source, std::string name, nb::object types, nb::kwargs options) {
+            new (self) KernelFunction(std::move(source), std::move(name), std::move(types), compile_options(options));
+          },
+          nb::sig("def __init__(self, source: str, name: str, types: Any, **options: Any) -> None"))
       .def_prop_ro("name", &KernelFunction::name)
       .def(
           "on", [](KernelFunction& f, nb::handle device) { return &f.on(device_of(device)); },
@@ -339,8 +345,8 @@ void bind_kernel(nb::module_& module) {
         return without_gil([&] { return ModuleObject{on.compile(source, all)}; });
       },
       nb::arg("source"), nb::arg("device") = nb::none(), nb::arg("options"),
-      nb::sig("def compile(source: str, device: Any = None, *, name: str = 'kernel.cu', define_macro: dict[str, str] = {}, "
-              "include_path: str | list[str] = [], std: str = 'c++17', use_fast_math: bool = False, debug: bool = False, "
+      nb::sig("def compile(source: str, device: Any = None, *, name: str = ..., define_macro: dict[str, str] = {}, "
+              "include_path: str | list[str] = [], std: str = ..., use_fast_math: bool = False, debug: bool = False, "
               "options: list[str] = [], headers: dict[str, str] = {}, name_expressions: list[str] = []) -> Module"),
       "Compiles ``source``, written in what CUDA C++ and HIP C++ share, for ``device``, and loads it. Kernels are\n"
       "``extern \"C\" __global__ void``; templates are instantiated by ``name_expressions``: ``[\"blur<float, 3>\"]``.\n"

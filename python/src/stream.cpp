@@ -88,9 +88,11 @@ void bind_stream(nb::module_& module) {
           "Blocks until all work enqueued so far is done. ``timeout``: seconds, after which it raises ``TimeoutError``. "
           "Raises\n"
           "the exception of a host function, if one raised, and the device's error if work failed.")
-      .def("record", &record, nb::arg("event") = nb::none(), nb::kw_only(), nb::arg("timing_enabled") = false,
+      .def("record", &record,
+           nb::sig("def record(self, event: Event | None = None, *, timing_enabled: bool = False) -> Event"),
+           nb::arg("event") = nb::none(), nb::kw_only(), nb::arg("timing_enabled") = false,
            "Records ``event``, or a new one, behind all work enqueued so far, and returns it.")
-      .def("wait", &wait, nb::arg("event_or_stream"),
+      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Any) -> None"), nb::arg("event_or_stream"),
            "Later work of this stream waits for the event, or for all work enqueued so far on the other stream. Does not "
            "block.")
       .def(

@@ -3,6 +3,52 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "Error",
+    "InvalidArgumentError",
+    "LengthMismatchError",
+    "StreamClosedError",
+    "WrongDeviceError",
+    "WrongThreadError",
+    "UnsupportedError",
+    "CalledFromHostFunctionError",
+    "ForkedProcessError",
+    "CaptureUnsupportedError",
+    "CaptureInvalidatedError",
+    "CaptureMergeError",
+    "CaptureUnmatchedError",
+    "CaptureUnjoinedError",
+    "CaptureIsolationError",
+    "CaptureImplicitError",
+    "CapturedEventError",
+    "CaptureWrongThreadError",
+    "NotCapturingError",
+    "AlreadyCapturingError",
+    "TimingDisabledError",
+    "NotRecordedError",
+    "NotReadyError",
+    "OutOfMemoryError",
+    "PoolExhaustedError",
+    "CompilationFailedError",
+    "CompilerNotFoundError",
+    "InvalidImageError",
+    "KernelNotFoundError",
+    "GraphUpdateFailedError",
+    "InvalidEnvironmentError",
+    "BackendUnknownError",
+    "PluginNotFoundError",
+    "PluginIncompatibleError",
+    "HeadersIncompatibleError",
+    "DriverNotFoundError",
+    "DriverTooOldError",
+    "NoDeviceError",
+    "DriverFailedError",
+    "DeviceFaultError",
+    "BackendFailureError",
+    "CommunicatorFailedError",
+    "HostFunctionTimeoutError",
+]
+
 
 class Error(RuntimeError):
     """What every call of Weir's raises. Its text reads "operation on object: cause; remedy"."""
