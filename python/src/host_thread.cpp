@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -13,6 +12,7 @@
 
 #include "python/src/gil.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::python {
 namespace {
@@ -23,10 +23,8 @@ using Clock = std::chrono::steady_clock;
 thread_local bool on_host_thread = false;
 
 /// How long the interpreter's lock may be out of reach before streams that wait for a function go on without it.
-std::chrono::milliseconds patience() {
-  const char* const text = std::getenv("WEIR_PYTHON_GIL_TIMEOUT");
-  const double seconds = text != nullptr ? std::atof(text) : 0;
-  return seconds > 0 ? std::chrono::milliseconds(static_cast<long long>(seconds * 1000)) : 30s;
+std::chrono::seconds patience() {
+  return std::chrono::seconds(support::environment_number("WEIR_PYTHON_GIL_TIMEOUT", 30, 1, 1'000'000));
 }
 
 class HostThread {
@@ -34,6 +32,8 @@ class HostThread {
   void start() {
     const std::lock_guard lock(mutex_);
     if (started_) return;
+    patience_ = patience();
+    const support::SignalsBlocked blocked;  // Python's handlers run in the program's own threads
     spawn("weir functions", [this] { loop(); });
     spawn("weir lock probe", [this] { probe(); });
     spawn("weir lock watch", [this] { watch(); });
@@ -62,12 +62,12 @@ class HostThread {
   }
 
   void stop() {
+    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
     PyThreadState* const state = PyEval_SaveThread();
     abandon_all(false);
     for (int i = 0; i < 1000 && is_running(); ++i)
       std::this_thread::sleep_for(1ms);  // one that runs on and on is left alone
     PyEval_RestoreThread(state);
-    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
   }
 
  private:
@@ -155,7 +155,7 @@ class HostThread {
   }
 
   void watch() {
-    const std::chrono::milliseconds limit = patience();
+    const Clock::duration limit = patience_;
     std::uint64_t seen = 0;
     auto since = Clock::now();
     for (;;) {
@@ -182,6 +182,7 @@ class HostThread {
     }
   }
 
+  std::chrono::seconds patience_{};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<bool> started_{false};
