@@ -11,14 +11,14 @@ namespace weir {
 
 /// A place in a program's source.
 struct SourceFrame {
-  std::string_view function;
-  std::string_view file;
-  int line = 0;
+  std::string_view function;  ///< its name
+  std::string_view file;      ///< its path
+  int line = 0;               ///< from 1; 0 if it is not known
 };
 
-/// While it lives, tools show `frames`, innermost first, as the calling thread's stack: nobody can read an interpreter's from
-/// outside. The frames and their texts must live as long. The newest scope of a thread counts. Making one is of use where
-/// `Tools::any`.
+/// While it lives, tools show `frames`, innermost first, as the calling thread's stack: nobody can read an interpreter's
+/// from outside. The frames and their texts must live as long. The newest scope of a thread counts. Making one is of use
+/// where `Tools::any`.
 class WEIR_API CallerScope {
  public:
   [[nodiscard]] explicit CallerScope(std::span<const SourceFrame> frames) noexcept;
