@@ -120,7 +120,7 @@ def test_values(stream):
     flag = stream.device.allocate(1, weir.uint32, kind="pinned")
     flag.fill(0, stream=stream)
     stream.sync()
-    stream.wait_value(flag, 1)
+    stream.wait_value(flag, 1, "eq")
     assert not stream.is_done
     stream.device.create_stream().write_value(flag, 1)
     stream.sync()
