@@ -8,8 +8,10 @@
 
 #include "python/src/gil.hpp"
 #include "python/src/host_memory.hpp"
+#include "python/src/host_thread.hpp"
 #include "python/src/numbers.hpp"
 #include "python/src/objects.hpp"
+#include "python/src/releaser.hpp"
 #include "python/src/waiting.hpp"
 #include "weir/memory.hpp"
 #include "weir/stream.hpp"
@@ -181,6 +183,10 @@ BufferObject slice(const BufferObject& self, nb::slice range) {
 
 BufferObject::~BufferObject() {
   if (!memory) return;
+  if (is_host_thread()) {  // the free may wait for a host function
+    release_later(std::move(memory));
+    return;
+  }
   const WithoutGil released;  // the free may wait for work
   memory.reset();
 }

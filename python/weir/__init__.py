@@ -14,6 +14,7 @@ from ._core import (
     Module,
     Stream,
     compile,
+    from_dlpack,
     get_current_stream,
     grid_for,
     launch,
