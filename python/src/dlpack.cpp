@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/dlpack.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include "python/src/foreign.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"

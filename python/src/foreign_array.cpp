@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/vector.h>
+
 #include <memory>
 #include <optional>
 #include <string>
