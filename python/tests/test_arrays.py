@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory in and out: DLPack, __cuda_array_interface__ and the buffer protocol."""
 import gc
+import os
+import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -228,3 +231,43 @@ def test_kernels_take_arrays_of_others(device):
     weir.launch(stream, weir.LaunchConfig(1, 1), set, Array(shape=(1,), typestr="<i4", data=(address, False), version=3))
     stream.sync()
     assert memory[0] == 42
+
+
+PRETENDED = r"""
+import numpy as np, weir
+device = weir.Device("hip:0")
+numbers = np.arange(4, dtype=np.float32)
+with device.create_stream() as stream:
+    buffer = device.allocate(4, "float32").copy_from(numbers)
+    again = weir.from_dlpack(buffer)
+    assert (again.get() == numbers).all() and again.device == device and again.handle == buffer.handle
+    on_host = weir.from_dlpack(buffer.__dlpack__(dl_device=(1, 0)))
+    assert (np.asarray(on_host) == numbers).all()
+assert buffer.__dlpack_device__() == (10, 0)
+assert device.allocate(4, kind="pinned").__dlpack_device__() == (11, 0)
+other = device.create_stream()
+for stream in (None, 0, -1, other.handle):
+    buffer.__dlpack__(stream=stream)
+for refused in (1, 2, -2):
+    try:
+        buffer.__dlpack__(stream=refused)
+    except ValueError:
+        continue
+    raise SystemExit(f"stream {refused} was taken")
+for view in (memoryview, np.asarray):
+    try:
+        view(buffer)
+    except (BufferError, TypeError):
+        continue
+    raise SystemExit("the host has a view of the device's memory")
+"""
+
+
+def test_a_gpu_that_is_pretended():
+    tree = next((p for p in pathlib.Path(weir._core.__file__).parents if (p / "lib/bridge/7.2/libamdhip64.so.7").exists()), None)
+    if tree is None:
+        pytest.skip("the build tree has no bridge")
+    environment = {k: v for k, v in os.environ.items() if k != "WEIR_BACKEND"}
+    environment |= {"WEIR_HIP_RUNTIME": f"{tree}/lib/bridge/7.2/libamdhip64.so.7", "LD_LIBRARY_PATH": f"{tree}/lib/cpu_cuda",
+                    "PYTHONPATH": f"{tree}/python"}
+    subprocess.run([sys.executable, "-X", "dev", "-c", PRETENDED], env=environment, check=True, timeout=60)
