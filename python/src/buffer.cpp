@@ -211,6 +211,9 @@ void bind_buffer(nb::module_& module) {
       .def_prop_ro(
           "is_host_accessible", [](const BufferObject& b) { return b.memory->host_accessible(); },
           "Whether the host may read and write the memory: pinned and managed memory.")
+      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
+                   nb::sig("def __cuda_array_interface__(self) -> dict[str, Any]"),
+                   "Version 3, with ``stream``: the current stream. Of CUDA's memory alone.")
       .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: Any, *, stream: Any = None) -> Buffer"),
            nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
            "Copies all bytes of ``src``, a ``Buffer`` or any object with the buffer protocol, in the order of ``stream``; "

@@ -166,6 +166,8 @@ nb::object to_dlpack(const BufferObject& self, nb::handle stream, nb::handle max
   return capsule(self, self.read_only ? dlpack::Versioned::is_read_only : 0);
 }
 
+}  // namespace
+
 nb::object cuda_array_interface(const BufferObject& self) {
   if (self.device().backend().name() != "cuda")
     throw nb::attribute_error("__cuda_array_interface__: this buffer is of another backend than CUDA's");
@@ -182,11 +184,12 @@ nb::object cuda_array_interface(const BufferObject& self) {
   return interface;
 }
 
-}  // namespace
-
 void bind_dlpack(nb::module_& module) {
   const nb::object buffer = module.attr("Buffer");
-  nb::cpp_function_def(&to_dlpack, nb::scope(buffer), nb::name("__dlpack__"), nb::is_method(), nb::kw_only(),
+  nb::cpp_function_def(&to_dlpack, nb::scope(buffer), nb::name("__dlpack__"), nb::is_method(),
+                       nb::sig("def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, "
+                               "copy: bool | None = None) -> Any"),
+                       nb::kw_only(),
                        nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
                        nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
                        "A DLPack capsule over the memory. The consumer's ``stream``, by its number, waits for all work "
@@ -209,8 +212,6 @@ void bind_dlpack(nb::module_& module) {
       nb::scope(buffer), nb::name("__array__"), nb::is_method(),
       nb::sig("def __array__(self, *args: Any, **options: Any) -> Any"),
       "Only of memory that the host cannot see, which has no buffer protocol: raises ``TypeError``, as CuPy does.");
-  buffer.attr("__cuda_array_interface__") =
-      nb::module_::import_("builtins").attr("property")(nb::cpp_function(&cuda_array_interface));
   bind_foreign_arrays(module);
 }
 

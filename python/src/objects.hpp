@@ -60,6 +60,8 @@ struct PoolObject {
 
 /// Throws ValueError for a buffer that is read-only.
 void check_writable(const BufferObject& buffer);
+/// What Buffer shows to libraries that know no DLPack.
+nb::object cuda_array_interface(const BufferObject& buffer);
 /// How Buffer has the buffer protocol.
 PyType_Slot* buffer_slots() noexcept;
 
