@@ -364,7 +364,7 @@ void bind_kernel(nb::module_& module) {
       "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the host. Raises\n"
       "``InvalidImageError``.");
 
-  static nb::object name = nb::module_::import_("sys").attr("intern")("weir._core");
+  const nb::object name = nb::module_::import_("sys").attr("intern")("weir._core");
   module.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_method, nullptr, name.ptr()));
 }
 
