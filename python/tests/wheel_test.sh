@@ -24,7 +24,7 @@ def saxpy(n: weir.int32, a: weir.float32, x: weir.ptr, y: weir.ptr) -> None: ...
 x, y = np.random.rand(2, 10_000).astype(np.float32)
 with device.create_stream() as stream:
     ours = device.allocate(x.shape, weir.float32).copy_from(y)
-    weir.launch(stream, weir.LaunchConfig(weir.grid_for(x.size), 256), saxpy, x.size, 2, weir.from_dlpack(x), ours)
+    weir.launch(stream, weir.grid_for(x.size), saxpy, x.size, 2, weir.from_dlpack(x), ours)
     np.testing.assert_allclose(ours.get(), y + 2 * x, rtol=1e-6)
 END
 # shellcheck disable=SC2016  # nothing here is the shell's
