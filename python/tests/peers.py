@@ -316,7 +316,8 @@ class CudaCore:
 
     def take(self, stream, buffer):
         utils = importlib.import_module(self.core.__name__ + ".utils")
-        view = utils.StridedMemoryView.from_any_interface(buffer, stream_ptr=int(stream.handle))
+        make = getattr(utils.StridedMemoryView, "from_any_interface", utils.StridedMemoryView)
+        view = make(buffer, stream_ptr=int(stream.handle))
         self.kept = view
         return view.ptr
 

@@ -2,8 +2,8 @@
 """Streams of other libraries, both ways. docs/python-interop.md has what each needs.
 
 Into Weir: ``weir.Stream.wrap(theirs)``, or, as the current stream within a scope, ``with torch_stream():``. Out of Weir:
-``as_torch(ours)`` and its like, which those libraries' own ``with`` makes current. Each function imports its library when it is
-called; none of them waits.
+``as_torch(ours)`` and its like, which those libraries' own ``with`` makes current. Each function imports its library when it
+is called; none of them waits.
 """
 
 from __future__ import annotations
