@@ -119,7 +119,7 @@ nb::object adopt_capsule(nb::handle capsule) {
 }
 
 /// What `object.__dlpack__` gives; producers before version 1.0 do not know `max_version`.
-nb::object capsule_of(nb::handle object, nb::handle stream) {
+nb::object capsule_from(nb::handle object, nb::handle stream) {
   const nb::object method = object.attr("__dlpack__");
   try {
     return method(nb::arg("stream") = stream, nb::arg("max_version") = nb::make_tuple(1, 1));
@@ -216,10 +216,10 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
                       nb::cast<std::int32_t>(place[1])};
     if (there.type != DeviceType::cpu) {
       const StreamPtr consumer = stream_of(stream, location_of(there).device);
-      return adopt_capsule(capsule_of(object, nb::int_(number_of_stream(*consumer))));
+      return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
     }
     try {
-      return adopt_capsule(capsule_of(object, nb::none()));
+      return adopt_capsule(capsule_from(object, nb::none()));
     } catch (const nb::python_error& error) {
       // Versions of DLPack before 1.0 do not know read-only arrays; the buffer protocol does.
       if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) throw;
