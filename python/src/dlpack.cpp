@@ -189,8 +189,7 @@ void bind_dlpack(nb::module_& module) {
   nb::cpp_function_def(&to_dlpack, nb::scope(buffer), nb::name("__dlpack__"), nb::is_method(),
                        nb::sig("def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, "
                                "copy: bool | None = None) -> Any"),
-                       nb::kw_only(),
-                       nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+                       nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
                        nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
                        "A DLPack capsule over the memory. The consumer's ``stream``, by its number, waits for all work "
                        "enqueued so far on the\n"

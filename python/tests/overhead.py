@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a call costs from Python: Weir next to CuPy, cuda.core and PyTorch, in one process: overhead.py [ROUNDS].
 
-The peers' calls are those of bench/libraries/streams.py. In each round every library makes each call 300 times, one library after
-the other; then the device is waited for, which is not timed. Prints the medians over the rounds (51) in ns, and how Weir's
-compares with the cheapest peer's. Weir's launches are through a `weir.LaunchConfig`, of a kernel with a signature, on buffers.
+The peers' calls are those of bench/libraries/streams.py. In each round every library makes each call 300 times, one library
+after the other; then the device is waited for, which is not timed. Prints the medians over the rounds (51) in ns, and how
+Weir's compares with the cheapest peer's. Weir's launches are through a `weir.LaunchConfig`, of a kernel with a signature.
 """
 import importlib.util
 import pathlib
@@ -108,7 +108,8 @@ def main():
         own = [value for name, value in medians.items() if name.startswith("Weir")]
         others = [value for name, value in medians.items() if not name.startswith("Weir")]
         ratio = f"{own[0] / min(others):.2f}" if own and others else "-"
-        print("  ".join([row.ljust(width), *(cell.rjust(max(12, len(name))) for cell, name in zip(cells, libraries)), ratio]))
+        columns = [cell.rjust(max(12, len(name))) for cell, name in zip(cells, libraries)]
+        print("  ".join([row.ljust(width), *columns, ratio]))
 
 
 if __name__ == "__main__":

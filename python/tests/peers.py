@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams and arrays between Weir and other libraries, under load: peers.py [PEER…] [--repeats=10].
 
-For each peer that is installed, in both directions: work of one side that a slow kernel holds back, then a hand-over, then work of
-the other side. Without the wait that belongs to the hand-over the other side reads old values. The last column leaves that wait
-out, and says how often the values were old then: unless always, the other columns prove nothing. Prints a table; exit status 1
-unless every cell says "10 of 10" or "-", which stands for what the peer does not have.
+For each peer that is installed, in both directions: work of one side that a slow kernel holds back, then a hand-over, then
+work of the other side. Without the wait that belongs to the hand-over the other side reads old values. The last column leaves
+that wait out, and says how often the values were old then: unless always, the other columns prove nothing. Prints a table;
+exit status 1 unless every cell says "10 of 10", or "-" for a peer that is not there.
 
 On a machine without CUDA only the peers on the CPU are met: numpy, and PyTorch on the CPU.
 """
@@ -488,8 +488,8 @@ def address(array):
     return array.__cuda_array_interface__["data"][0]
 
 
-CUDA_PEERS = {"weir": Itself, "torch": Torch, "cupy": CuPy, "cupy, no DLPack": CuPyByInterface, "cuda.core": CudaCore, "numba-cuda": Numba,
-              "rmm": Rmm, "warp": Warp}
+CUDA_PEERS = {"weir": Itself, "torch": Torch, "cupy": CuPy, "cupy, no DLPack": CuPyByInterface, "cuda.core": CudaCore,
+              "numba-cuda": Numba, "rmm": Rmm, "warp": Warp}
 CUDA_CELLS = {"streams in": streams_in, "streams out": streams_out, "arrays in": arrays_in, "arrays out": arrays_out,
               "argument": arguments, "old without a wait": without_a_wait}
 

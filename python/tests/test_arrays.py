@@ -268,6 +268,7 @@ def test_a_gpu_that_is_pretended():
     if tree is None:
         pytest.skip("the build tree has no bridge")
     environment = {k: v for k, v in os.environ.items() if k != "WEIR_BACKEND"}
-    environment |= {"WEIR_HIP_RUNTIME": f"{tree}/lib/bridge/7.2/libamdhip64.so.7", "LD_LIBRARY_PATH": f"{tree}/lib/cpu_cuda",
-                    "PYTHONPATH": f"{tree}/python"}
+    environment["WEIR_HIP_RUNTIME"] = f"{tree}/lib/bridge/7.2/libamdhip64.so.7"
+    environment["LD_LIBRARY_PATH"] = f"{tree}/lib/cpu_cuda"
+    environment["PYTHONPATH"] = f"{tree}/python"
     subprocess.run([sys.executable, "-X", "dev", "-c", PRETENDED], env=environment, check=True, timeout=60)

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# wheel_test.sh FOLDER [PYTHON]: installs the wheel of FOLDER that fits PYTHON (python3) into a new environment, away from any build
-# tree, and compares a kernel on the CPU with numpy. Without a C++ compiler it first shows that the error names the package, and
-# installs that one with apt-get. On a bare system:
+# wheel_test.sh FOLDER [PYTHON]: installs the wheel of FOLDER that fits PYTHON (python3) into a new environment, away from any
+# build tree, and compares a kernel on the CPU with numpy. Without a C++ compiler it first shows that the error names the
+# package, and installs that one with apt-get. On a bare system:
 #   SUITE=trixie ci/clean_root.sh /tmp/root python/tests/wheel_test.sh /wheels
 # It needs python3-venv and python3-numpy, and installs them with apt-get if they are not there.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '3,7s/^# //p' "$0"; exit 2; }
 wheels=$(realpath "$1")
 python=${2-python3}
-install() { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null; }
+install() {
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null
+}
 
 "$python" -c 'import ensurepip, numpy' 2>/dev/null || install python3 python3-venv python3-numpy
 work=$(mktemp -d)
@@ -19,7 +22,8 @@ trap 'rm -rf "$work"' EXIT
 cat > "$work/ten_lines.py" <<'END'
 import numpy as np, weir
 device = weir.Device("host")
-@weir.kernel('extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }')
+@weir.kernel("""extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }""")
 def saxpy(n: weir.int32, a: weir.float32, x: weir.ptr, y: weir.ptr) -> None: ...
 x, y = np.random.rand(2, 10_000).astype(np.float32)
 with device.create_stream() as stream:
