@@ -3,9 +3,9 @@
 """Streams and arrays between Weir and other libraries, under load: peers.py [PEER…] [--repeats=10].
 
 For each peer that is installed, in both directions: work of one side that a slow kernel holds back, then a hand-over, then
-work of the other side. Without the wait that belongs to the hand-over the other side reads old values. The last column leaves
-that wait out, and says how often the values were old then: unless always, the other columns prove nothing. Prints a table;
-exit status 1 unless every cell says "10 of 10", or "-" for a peer that is not there.
+work of the other side. Without the wait that belongs to the hand-over the other side reads old values. The last two columns
+leave that wait out, and say how often the values were old then: unless always, the other columns prove nothing. Prints a table;
+exit status 1 unless every cell says "10 of 10", or "-" for what the peer does not have.
 
 On a machine without CUDA only the peers on the CPU are met: numpy, and PyTorch on the CPU.
 """
@@ -100,7 +100,7 @@ class Itself:
         self.weir.fill(stream.stream, array, value)
 
     def plus(self, stream, array):
-        out = self.weir.buffer()
+        out = self.weir.device.allocate(N, "int32")
         self.weir.add(stream.stream, out, array, 1)
         return out
 
@@ -332,6 +332,7 @@ class Rmm:
     """It has memory and streams, and copies; what others add one in, it copies."""
 
     adds = 0
+    looks_at_streams = False
 
     def __init__(self):
         self.rmm = importlib.import_module("rmm")
@@ -453,15 +454,17 @@ def arrays_in(ours, peer, value):
     return buffer.handle == address(array) and (out.get() == value).all()
 
 
-def arrays_out(ours, peer, value):
+def arrays_out(ours, peer, value, given=lambda buffer: buffer):
     """A buffer that Weir's current stream has yet to write."""
     theirs, buffer = peer.stream(), ours.buffer()
     with ours.device.create_stream() as stream:
         ours.hold(stream)
         ours.fill(stream, buffer, value)
-        array = peer.take(theirs, buffer)
-    result = peer.plus(theirs, array)
-    return (peer.read(theirs, result) == value + getattr(peer, "adds", 1)).all()
+        array = peer.take(theirs, given(buffer))
+        result = peer.plus(theirs, array)
+    right = (peer.read(theirs, result) == value + getattr(peer, "adds", 1)).all()
+    ours.device.sync()
+    return right
 
 
 def arguments(ours, peer, value):
@@ -476,8 +479,29 @@ def arguments(ours, peer, value):
     return (out.get() == value + 1).all()
 
 
-def without_a_wait(ours, peer, value):
+def stream_unawaited(ours, peer, value):
     return not streams_in(ours, peer, value, waits=False)
+
+
+class Unawaited:
+    """A buffer that tells its takers that they need not wait."""
+
+    def __init__(self, buffer):
+        self.buffer = buffer
+        self.device = buffer.device
+        self.__cuda_array_interface__ = {**buffer.__cuda_array_interface__, "stream": None}
+
+    def __dlpack_device__(self):
+        return self.buffer.__dlpack_device__()
+
+    def __dlpack__(self, *, stream=None, **options):
+        return self.buffer.__dlpack__(stream=-1, **options)
+
+
+def array_unawaited(ours, peer, value):
+    if not getattr(peer, "looks_at_streams", True):
+        return None
+    return not arrays_out(ours, peer, value, Unawaited)
 
 
 def address(array):
@@ -491,7 +515,7 @@ def address(array):
 CUDA_PEERS = {"weir": Itself, "torch": Torch, "cupy": CuPy, "cupy, no DLPack": CuPyByInterface, "cuda.core": CudaCore,
               "numba-cuda": Numba, "rmm": Rmm, "warp": Warp}
 CUDA_CELLS = {"streams in": streams_in, "streams out": streams_out, "arrays in": arrays_in, "arrays out": arrays_out,
-              "argument": arguments, "old without a wait": without_a_wait}
+              "argument": arguments, "stream unawaited": stream_unawaited, "array unawaited": array_unawaited}
 
 
 # --- On the CPU -------------------------------------------------------------------------------------------------------
@@ -544,10 +568,13 @@ def run(cell, ours, peer, repeats, failures, name):
     right = 0
     for value in range(1, repeats + 1):
         try:
-            right += bool(cell(ours, peer, 1000 + value))
+            result = cell(ours, peer, 1000 + value)
         except Exception as error:
             failures.append(f"{name}: {traceback.format_exc(limit=-3)}")
             return f"{type(error).__name__}"
+        if result is None:
+            return "-"
+        right += bool(result)
     return f"{right} of {repeats}"
 
 
