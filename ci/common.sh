@@ -56,3 +56,18 @@ say_remedies() {
       "ROCm: hip-dev), or name the headers' folder with -DWEIR_HIP_INCLUDE_DIR=…"
   fi
 }
+
+# python_options FOLDER: sets `python` to the options that build the Python package, by a Python in FOLDER that has nanobind, which
+# few distributions have; to none where it cannot be had.
+python_options() {
+  python=()
+  if [ ! -x "$1/bin/python" ]; then
+    python3 -m venv --system-site-packages "$1" >/dev/null 2>&1 || { echo "python3-venv is not here: going on without the Python package"; return 0; }
+  fi
+  if "$1/bin/pip" --quiet --disable-pip-version-check install "nanobind>=2.4,<4" mypy >/dev/null 2>&1; then
+    # shellcheck disable=SC2034  # the caller uses it
+    python=(-DWEIR_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$(realpath "$1")/bin/python")
+  else
+    echo "nanobind cannot be installed: going on without the Python package"
+  fi
+}

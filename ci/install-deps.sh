@@ -45,6 +45,10 @@ wanted=(
   "valgrind|header valgrind/callgrind.h|the count of instructions in each call"
   "libamdhip64-dev|header hip/hip_runtime_api.h|the HIP backend"
   "python3|command python3|the checks of the pages"
+  "python3-dev|command python3-config|the Python package"
+  "python3-venv|module ensurepip|the Python package"
+  "python3-numpy|module numpy|the tests of the Python package"
+  "python3-pytest|module pytest|the tests of the Python package"
   "libdlpack-dev|header dlpack/dlpack.h|the test of DLPack tensors"
   "openmpi-bin|command mpirun|the tests of collectives between processes"
   "doxygen|command doxygen|the reference as HTML"
@@ -54,6 +58,7 @@ wanted=(
 is_there() {  # KIND NAME
   case $1 in
     command) has_command "$2" ;;
+    module) has_command python3 && python3 -c "import $2" 2>/dev/null ;;
     header)
       # HIP's headers do not say by themselves for which vendor they are meant.
       if [[ $2 == hip/* ]]; then [ -e "/usr/include/$2" ] || [ -e "/opt/rocm/include/$2" ]; else has_header "$2"; fi

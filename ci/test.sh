@@ -114,6 +114,8 @@ ci/install-deps.sh
 major=$(pass_major)
 pass=("-DWEIR_WORKGROUP=${major:-OFF}")
 
+python_options build/python
+
 # Several files are compiled as one, in half the time. The stage clang compiles those of the libraries apart, and debug all.
 together=(-DCMAKE_UNITY_BUILD=ON)
 
@@ -121,14 +123,14 @@ together=(-DCMAKE_UNITY_BUILD=ON)
 # The benchmarks are built for the packages.
 release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr -DWEIR_BUILD_BENCH=OFF "${pass[@]}" "${together[@]}")
 stage_release() {
-  build release "${release_options[@]}" || return 0
+  build release "${release_options[@]}" "${python[@]}" || return 0
   say_remedies build/ci-release.log
   heading "testing release"
   run_ctest build/ci-release --label-exclude long
 }
 
 stage_long() {
-  build release "${release_options[@]}" || return 0
+  build release "${release_options[@]}" "${python[@]}" || return 0
   heading "testing release, what takes long"
   run_ctest build/ci-release --label-regex long
 }
@@ -176,7 +178,7 @@ stage_clang() {
 stage_mutations() { count "mutations of the table of quirks" ci/mutations.sh --table; }
 
 stage_packages() {
-  build release "${release_options[@]}" -DWEIR_BUILD_BENCH=ON || return 0
+  build release "${release_options[@]}" "${python[@]}" -DWEIR_BUILD_BENCH=ON || return 0
   count "Debian packages" ci/packages_test.sh build/ci-release
   count "the static library" ci/static_test.sh
 }

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/built_in.hpp"
 #include "core/environment.hpp"
@@ -19,6 +20,7 @@
 #include "core/stream_call.hpp"
 #include "core/thread_state.hpp"
 #include "weir/annotation.hpp"
+#include "weir/plugin/caller.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
@@ -50,6 +52,7 @@ struct Thread {
   std::vector<std::string> ranges;
   std::vector<MemoryAccess> touches;
   bool has_touches = false;
+  std::span<const SourceFrame> caller;
 };
 
 /// Objects with static lifetime, and other objects of the thread's, end behind its `thread_local` ones and may still use
@@ -97,6 +100,12 @@ StreamKey detail::key_of(const Stream& stream) noexcept {
   const Origin origin = StreamCore::origin(stream);
   return {origin.device, origin.handle, origin.thread_stream};
 }
+
+CallerScope::CallerScope(std::span<const SourceFrame> frames) noexcept
+    : outer_(std::exchange(this_thread().caller, frames)) {}
+CallerScope::~CallerScope() { this_thread().caller = outer_; }
+
+std::span<const SourceFrame> support::caller_frames() noexcept { return this_thread().caller; }
 
 // --- The tools --------------------------------------------------------------------------------------------------------
 

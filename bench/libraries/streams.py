@@ -204,4 +204,5 @@ def main():
     print(json.dumps({"version": version, "python": sys.version.split()[0], "rows": rows, "failed": failed}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <span>
 #include <string_view>
+
+#include "core/no_destructor.hpp"
+#include "weir/plugin/caller.hpp"
 
 #if WEIR_HAS_BACKTRACE
 #include <backtrace.h>
@@ -72,9 +78,21 @@ void add_frames(void* address, std::vector<Frame>& frames) {
 void add_frames(void* address, std::vector<Frame>& frames) { frames.push_back(plain_frame(address)); }
 #endif
 
+/// Each place of the program has one `Frame`, which stays: so equal stacks are equal.
+Stack foreign_stack(std::span<const SourceFrame> caller) {
+  static detail::NoDestructor<std::set<Frame>> known;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  Stack stack{nullptr};
+  for (const SourceFrame& frame : caller)
+    stack.push_back(&*(*known).insert({std::string(frame.function), fmt::format("{}:{}", frame.file, frame.line)}).first);
+  return stack;
+}
+
 }  // namespace
 
 Stack take_stack() {
+  if (const auto caller = support::caller_frames(); !caller.empty()) return foreign_stack(caller);
   void* addresses[most_frames];
   const int count = ::backtrace(addresses, most_frames);
   return Stack(addresses, addresses + count);
@@ -102,9 +120,16 @@ std::string text_of(const std::vector<Frame>& frames) {
 }
 
 std::vector<Frame> frames_of(const Stack& stack) {
+  if (!stack.empty() && stack.front() == nullptr) {
+    std::vector<Frame> frames;
+    for (std::size_t i = 1; i < stack.size(); ++i) frames.push_back(*static_cast<const Frame*>(stack[i]));
+    return frames;
+  }
   std::size_t first = 0;
   // A return address is behind the call.
-  const auto call = [&](std::size_t i) { return static_cast<void*>(static_cast<char*>(stack[i]) - 1); };
+  const auto call = [&](std::size_t i) {
+    return const_cast<char*>(static_cast<const char*>(stack[i])) - 1;
+  };
   while (first < stack.size() && is_of_weir(call(first))) ++first;
   std::vector<Frame> frames;
   for (std::size_t i = first; i < stack.size() && frames.size() < most_told; ++i) {

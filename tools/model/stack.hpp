@@ -7,7 +7,8 @@
 /// Call stacks: taken as addresses, shown as names and lines.
 namespace weir::model {
 
-using Stack = std::vector<void*>;
+/// Addresses of code. Of a program in another language (`CallerScope`): null, and the addresses of `Frame`s that stay.
+using Stack = std::vector<const void*>;
 
 /// The calling thread's stack, innermost first.
 Stack take_stack();
@@ -15,6 +16,7 @@ Stack take_stack();
 struct Frame {
   std::string function;  ///< "main", or "?"
   std::string place;     ///< "src/step.cpp:12", or the file of the code and the offset in it
+  friend auto operator<=>(const Frame&, const Frame&) = default;
 };
 
 /// Without what lies in Weir. Functions that were inlined have frames of their own, where the program has debug information.

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstring>
+
+#include "python/src/gil.hpp"
+#include "python/src/host_memory.hpp"
+#include "python/src/kernel.hpp"
+#include "python/src/numbers.hpp"
+#include "python/src/objects.hpp"
+#include "weir/annotation.hpp"
+#include "weir/stream.hpp"
+
+// A kernel's arguments: what Python's objects become.
+namespace weir::python {
+namespace {
+
+using Kind = Parameter::Kind;
+
+/// The bytes of one argument. The largest number is complex128; structures that are larger have memory of their own.
+struct Slot {
+  alignas(16) std::array<std::byte, 16> bytes{};
+  std::vector<std::byte> large{};
+  std::size_t size = 0;
+  MemoryAccess access{};  // the memory that it names
+
+  void* address() noexcept { return large.empty() ? bytes.data() : large.data(); }
+  template <class T>
+  void set(const T& value) {
+    std::memcpy(bytes.data(), &value, sizeof(T));
+    size = sizeof(T);
+  }
+};
+
+/// Arguments of one launch, on the stack unless there are many.
+class Arguments {
+ public:
+  explicit Arguments(std::size_t count) {
+    if (count > near_.size()) far_.resize(count);
+  }
+  Slot& operator[](std::size_t i) { return far_.empty() ? near_[i] : far_[i]; }
+
+ private:
+  std::array<Slot, 16> near_{};
+  std::vector<Slot> far_{};
+};
+
+[[noreturn]] void refuse(const KernelObject& kernel, std::size_t i, const std::string& why) {
+  throw nb::type_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) + ": " + why).c_str());
+}
+
+[[noreturn]] void refuse_number(const KernelObject& kernel, std::size_t i, const char* type) {
+  throw nb::value_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) +
+                         ": the number is none of the parameter's type, " + type)
+                            .c_str());
+}
+
+/// A number of that type. False if it is none.
+bool set_number(Slot& slot, nb::handle number, DType type) {
+  slot.size = type.size();
+  return store_number(slot.bytes.data(), number, type);
+}
+
+/// Of a parameter of which only the size is known: signed where that holds the number, as a program in C would have it.
+bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
+  if (size != 1 && size != 2 && size != 4 && size != 8) return false;
+  const auto bits = static_cast<std::uint8_t>(8 * size);
+  return set_number(slot, number, {TypeCode::integer, bits}) || set_number(slot, number, {TypeCode::unsigned_integer, bits});
+}
+
+void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const BufferObject& buffer,
+                const Parameter& parameter) {
+  if (parameter.kind == Kind::number || parameter.kind == Kind::floating)
+    refuse(kernel, i, "it is a Buffer, and the parameter is a number");
+  if (parameter.type && *parameter.type != buffer.dtype) {
+    refuse(kernel, i,
+           std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
+               name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
+  }
+  slot.set(buffer.data);
+  slot.access = {buffer.data, buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
+}
+
+/// A value with a type of its own, that of numpy's and ctypes' scalars: its bytes.
+bool set_bytes(Slot& slot, PyObject* object) {
+  if (!PyObject_CheckBuffer(object)) return false;
+  const HostMemory memory(object, HostMemory::Access::read);
+  if (memory.dimensions() != 0) return false;
+  slot.size = memory.size_bytes();
+  if (slot.size > slot.bytes.size()) slot.large.resize(slot.size);
+  std::memcpy(slot.address(), memory.data(), slot.size);
+  return true;
+}
+
+/// A weir.float32(2), which tells its type.
+std::optional<DType> type_of_scalar(PyObject* object) {
+  static const nb::handle metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass.ptr()) return {};
+  return dtype_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))));
+}
+
+void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* object, const Parameter& parameter) {
+  static const nb::handle buffer_type = nb::type<BufferObject>();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) == buffer_type.ptr())
+    return set_buffer(slot, kernel, i, *nb::inst_ptr<BufferObject>(object), parameter);
+  if (parameter.kind == Kind::number) {
+    const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+    // Weir's own scalars, and those of ctypes, have a value.
+    const nb::object value = is_plain ? nb::borrow(object) : nb::getattr(nb::borrow(object), "value", nb::borrow(object));
+    if (!set_number(slot, value, *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
+    return;
+  }
+  if (object == Py_None) return slot.set<void*>(nullptr);
+  if (PyLong_CheckExact(object)) {
+    if (parameter.kind == Kind::floating) refuse(kernel, i, "it is an int, and the parameter a floating-point number");
+    if (parameter.kind == Kind::pointer) {
+      if (!set_integer(slot, object, 8)) refuse_number(kernel, i, "an address");
+    } else if (parameter.size == 0) {
+      refuse(kernel, i, "an int, and the driver does not tell the parameter's type; give weir.int32(…), or numpy.int32(…)");
+    } else if (!set_integer(slot, object, parameter.size)) {
+      refuse_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
+    }
+    return;
+  }
+  if (PyFloat_CheckExact(object)) {
+    if (parameter.kind == Kind::integer || parameter.kind == Kind::pointer)
+      refuse(kernel, i, "it is a float, and the parameter is none");
+    if (parameter.size != 4 && parameter.size != 8)
+      refuse(kernel, i, "a float, and the parameter's type is not known; give weir.float32(…), or numpy.float32(…)");
+    set_number(slot, object, {TypeCode::floating, static_cast<std::uint8_t>(8 * parameter.size)});
+    return;
+  }
+  if (const auto type = type_of_scalar(object)) {
+    if (!set_number(slot, nb::object(nb::borrow(object).attr("value")), *type)) refuse_number(kernel, i, name_of(*type));
+    return;
+  }
+  if (PyBool_Check(object)) return slot.set(static_cast<std::uint8_t>(object == Py_True));
+  void* address = nullptr;
+  if (foreign_address_of(object, address)) {
+    slot.set(address);
+    slot.access = {address, 1, AccessKind::read_write};
+    return;
+  }
+  if (set_bytes(slot, object)) return;
+  refuse(kernel, i,
+         "no kernel takes this: give a weir.Buffer, a number, an address, or an array of a GPU library; memory of "
+         "the host must be copied to a Buffer");
+}
+
+}  // namespace
+
+void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
+            std::size_t count) {
+  if (kernel.is_counted && count != kernel.parameters.size()) {
+    throw nb::type_error(("kernel '" + kernel.kernel->name() + "' takes " + std::to_string(kernel.parameters.size()) +
+                          " arguments, and " + std::to_string(count) + " were given")
+                             .c_str());
+  }
+  constexpr std::size_t usual = 16;
+  Arguments slots(count);
+  std::array<void*, usual> near_addresses;
+  std::array<std::size_t, usual> near_sizes;
+  std::vector<void*> far_addresses(count > usual ? count : 0);
+  std::vector<std::size_t> far_sizes(count > usual ? count : 0);
+  void** const addresses = count > usual ? far_addresses.data() : near_addresses.data();
+  std::size_t* const sizes = count > usual ? far_sizes.data() : near_sizes.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    pack(slots[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
+    addresses[i] = slots[i].address();
+    sizes[i] = slots[i].size;
+  }
+  const WithoutGil released;
+  if (detail::tools_look()) [[unlikely]] {
+    std::vector<MemoryAccess> accesses;
+    for (std::size_t i = 0; i < count; ++i)
+      if (slots[i].access.bytes != 0) accesses.push_back(slots[i].access);
+    detail::declare_touches(accesses);
+  }
+  stream.launch_raw(kernel.kernel, config, {addresses, count}, {sizes, count});
+}
+
+}  // namespace weir::python

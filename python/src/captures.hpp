@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "python/src/gate.hpp"
+#include "weir/device.hpp"
+
+/// Captures, and where their functions in Python keep what they raise.
+namespace weir::python {
+
+/// That of the capture that `stream` is in: the graph's, when the capture has ended.
+std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream);
+/// The same for the graph; null if it has no functions in Python.
+std::shared_ptr<Thrown> take_thrown(std::uint64_t capture);
+
+struct GraphObject {
+  GraphPtr graph;
+  std::shared_ptr<Thrown> thrown;  // null if it has no functions in Python
+  GraphExecPtr executable{};       // made by the first launch
+  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
+
+  ~GraphObject();
+  GraphObject(GraphPtr captured, std::shared_ptr<Thrown> kept) : graph(std::move(captured)), thrown(std::move(kept)) {}
+  GraphObject(GraphObject&&) = default;
+  GraphObject& operator=(GraphObject&&) = delete;
+};
+
+}  // namespace weir::python

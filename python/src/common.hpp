@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "weir/fwd.hpp"
+
+/// What all files of the Python package's extension share.
+namespace weir::python {
+
+namespace nb = nanobind;
+
+/// Python's exception for an error of Weir's: a new reference, or null with another exception. With the interpreter's lock.
+PyObject* new_exception(const Error& error) noexcept;
+/// Makes the exception that is being handled Python's.
+void set_python_error() noexcept;
+
+// Each binds one concept; module.cpp calls them in this order.
+void bind_gil(nb::module_& module);
+void bind_errors(nb::module_& module);
+void bind_dtypes(nb::module_& module);
+void bind_device(nb::module_& module);
+void bind_event(nb::module_& module);
+void bind_stream(nb::module_& module);
+void bind_current_stream(nb::module_& module);
+void bind_buffer(nb::module_& module);
+void bind_memory_pool(nb::module_& module);
+void bind_values(nb::module_& module);
+void bind_kernel(nb::module_& module);
+void bind_graph(nb::module_& module);
+void bind_host_functions(nb::module_& module);
+void bind_dlpack(nb::module_& module);
+void bind_foreign_streams(nb::module_& module);
+
+}  // namespace weir::python

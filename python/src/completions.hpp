@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "python/src/host_thread.hpp"
+#include "weir/error.hpp"
+#include "weir/event.hpp"
+
+/// Functions that are called once an event is complete, for `await`.
+namespace weir::python {
+
+/// A function that is told how work ended.
+class Completion : public Task {
+ public:
+  void fail(const Error& error) { error_ = error; }
+  void abandon(bool) noexcept override {}  // nothing waits for it
+
+ protected:
+  /// None, or the exception: a new reference, or null with an exception.
+  PyObject* new_error() const { return error_ ? new_exception(*error_) : Py_NewRef(Py_None); }
+
+ private:
+  std::optional<Error> error_;
+};
+
+/// Has the thread of functions run `completion` soon after `event` is complete. A thread asks the driver from time to time,
+/// so that no stream and no thread of the driver's waits.
+void when_complete(EventPtr event, std::shared_ptr<Completion> completion);
+
+}  // namespace weir::python

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/event.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "python/src/gil.hpp"
+#include "python/src/objects.hpp"
+#include "python/src/waiting.hpp"
+
+// Events.
+namespace weir::python {
+
+void bind_event(nb::module_& module) {
+  nb::class_<EventObject>(
+      module, "Event", nb::is_weak_referenceable(),
+      "A point in the order of a stream. Made by ``Stream.record`` or ``Device.create_event``. One that was\n"
+      "never recorded is done.")
+      .def_prop_ro(
+          "device", [](const EventObject& e) -> Device& { return e.event->device(); }, nb::rv_policy::reference,
+          "The device on whose streams it is recorded.")
+      .def_prop_ro(
+          "handle", [](const EventObject& e) { return reinterpret_cast<std::uintptr_t>(e.event->share_native_handle()); },
+          "The vendor's event (cudaEvent_t, hipEvent_t) as an integer. This object still owns it.")
+      .def_prop_ro("is_timing_enabled", [](const EventObject& e) { return e.event->options().timing; })
+      .def_prop_ro("is_blocking_sync", [](const EventObject& e) { return e.event->options().blocking_sync; })
+      .def_prop_ro(
+          "is_done", [](const EventObject& e) { return without_gil([&] { return e.event->is_complete(); }); },
+          "Whether all work before the record is done. Raises the device's error if the work failed.")
+      .def(
+          "sync",
+          [](const EventObject& e, std::optional<double> timeout) {
+            wait_for(*e.event, timeout, [&] { return "the event is not done: " + e.event->describe(); });
+          },
+          nb::arg("timeout") = nb::none(),
+          "Blocks until the event is done. ``timeout``: seconds, after which it raises ``TimeoutError``. Raises the "
+          "device's\n"
+          "error if the work failed.")
+      .def(
+          "__sub__",
+          [](const EventObject& end, const EventObject& start) {
+            return without_gil([&] { return end.event->elapsed_since(start.event).count(); });
+          },
+          nb::arg("start"),
+          "Milliseconds from one record to the other, by the device's clock. Both need ``timing_enabled``, and must be "
+          "done.")
+      .def("__repr__", [](const EventObject& e) { return "<Event " + e.event->describe() + ">"; });
+}
+
+}  // namespace weir::python

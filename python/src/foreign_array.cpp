@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "python/src/dlpack.hpp"
+#include "python/src/foreign.hpp"
+#include "python/src/gil.hpp"
+#include "python/src/kernel.hpp"
+#include "python/src/objects.hpp"
+#include "python/src/releaser.hpp"
+#include "weir/backend.hpp"
+#include "weir/registry.hpp"
+#include "weir/stream.hpp"
+
+// Arrays of other libraries as buffers, and as arguments of kernels.
+namespace weir::python {
+namespace {
+
+using dlpack::DeviceType;
+using dlpack::Place;
+
+/// Where a buffer of another library lies, in Weir's words.
+struct Location {
+  Device& device;
+  MemoryKind kind;
+};
+
+Device& device_number(const char* backend, int ordinal) {
+  return without_gil([&]() -> Device& { return Registry::instance().open(backend).device(ordinal); });
+}
+
+/// The host's memory is the CPU backend's, of the kind that the host may touch.
+Location host_location() { return {device_number("host", 0), MemoryKind::pinned}; }
+
+Location location_of(Place place) {
+  switch (place.type) {
+    case DeviceType::cpu: return host_location();
+    case DeviceType::cuda: return {device_number("cuda", place.ordinal), MemoryKind::device};
+    case DeviceType::cuda_managed: return {device_number("cuda", place.ordinal), MemoryKind::managed};
+    case DeviceType::cuda_host: return {device_number("cuda", place.ordinal), MemoryKind::pinned};
+    case DeviceType::rocm: return {device_number("hip", place.ordinal), MemoryKind::device};
+    case DeviceType::rocm_host: return {device_number("hip", place.ordinal), MemoryKind::pinned};
+  }
+  throw nb::buffer_error(
+      ("from_dlpack: Weir has no device of DLPack's kind " + std::to_string(static_cast<int>(place.type))).c_str());
+}
+
+/// A buffer over memory that `owner` keeps: it is let go with the buffer's last owner.
+nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
+                 nb::object owner) {
+  std::size_t bytes = dtype.size();
+  for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
+  Device* const device = &location.device;
+  AllocationPtr memory = device->adopt_memory(bytes == 0 ? nullptr : data, bytes, location.kind,
+                                              [object = owner.ptr(), device](void*) { release_later(object, device); });
+  owner.release();
+  return nb::cast(BufferObject(std::move(memory), bytes == 0 ? nullptr : data, dtype, std::move(shape), read_only));
+}
+
+/// Raises BufferError unless the strides, in units of `unit`, are those of C's order.
+void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t* strides, std::int64_t unit) {
+  if (strides == nullptr) return;
+  for (const std::int64_t extent : shape)
+    if (extent == 0) return;
+  std::int64_t row_major = unit;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1 && strides[i] != row_major) {
+      throw nb::buffer_error(
+          "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, "
+          "tensor.contiguous())");
+    }
+    row_major *= shape[i];
+  }
+}
+
+// --- DLPack -----------------------------------------------------------------------------------------------------------
+
+template <class Managed>
+void call_deleter(PyObject* capsule) noexcept {
+  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, nullptr));
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+template <class Managed>
+nb::object adopt_capsule(nb::handle capsule, bool read_only) {
+  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+  const dlpack::Tensor& tensor = managed->tensor;
+  const DType dtype{static_cast<TypeCode>(tensor.code), tensor.bits};
+  if (tensor.lanes != 1) throw nb::buffer_error("from_dlpack: elements of several lanes are no type of Weir's");
+  (void)class_of(dtype);
+  std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.dimensions);
+  check_contiguous(shape, tensor.strides, 1);
+  const Location location = location_of(tensor.place);
+  // From here on the tensor is ours; its deleter is called with the interpreter's lock, which some need.
+  PyObject* const owner = PyCapsule_New(managed, nullptr, &call_deleter<Managed>);
+  if (owner == nullptr) throw nb::python_error();
+  PyCapsule_SetName(capsule.ptr(), Managed::used_name);
+  return adopt(location, static_cast<std::byte*>(tensor.data) + tensor.byte_offset, dtype, std::move(shape), read_only,
+               nb::steal(owner));
+}
+
+nb::object adopt_capsule(nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0) {
+    const auto* const managed =
+        static_cast<dlpack::Versioned*>(PyCapsule_GetPointer(capsule.ptr(), dlpack::Versioned::name));
+    if (managed->major != 1) {
+      throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed->major) +
+                              "; Weir knows version 1, and those before it")
+                                 .c_str());
+    }
+    return adopt_capsule<dlpack::Versioned>(capsule, (managed->flags & dlpack::Versioned::is_read_only) != 0);
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::Unversioned::name) != 0)
+    return adopt_capsule<dlpack::Unversioned>(capsule, false);
+  throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
+}
+
+/// What `object.__dlpack__` gives; producers before version 1.0 do not know `max_version`.
+nb::object capsule_from(nb::handle object, nb::handle stream) {
+  const nb::object method = object.attr("__dlpack__");
+  try {
+    return method(nb::arg("stream") = stream, nb::arg("max_version") = nb::make_tuple(1, 1));
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return method(nb::arg("stream") = stream);
+}
+
+// --- The buffer protocol ----------------------------------------------------------------------------------------------
+
+std::optional<DType> type_of_format(const char* format) {
+  std::string name = format == nullptr ? "B" : format;
+  if (name.size() > 1 && (name[0] == '@' || name[0] == '=' || name[0] == '<')) name.erase(0, 1);
+  if (name == "Zf") return DType{TypeCode::complex, 64};
+  if (name == "Zd") return DType{TypeCode::complex, 128};
+  if (name.size() != 1) return {};
+  switch (name[0]) {
+    case '?': return DType{TypeCode::boolean, 8};
+    case 'b': return DType{TypeCode::integer, 8};
+    case 'h': return DType{TypeCode::integer, 16};
+    case 'i': return DType{TypeCode::integer, 32};
+    case 'l':
+    case 'q': return DType{TypeCode::integer, 64};
+    case 'c':
+    case 'B': return DType{TypeCode::unsigned_integer, 8};
+    case 'H': return DType{TypeCode::unsigned_integer, 16};
+    case 'I': return DType{TypeCode::unsigned_integer, 32};
+    case 'L':
+    case 'Q': return DType{TypeCode::unsigned_integer, 64};
+    case 'e': return DType{TypeCode::floating, 16};
+    case 'f': return DType{TypeCode::floating, 32};
+    case 'd': return DType{TypeCode::floating, 64};
+    default: return {};
+  }
+}
+
+void release_view(PyObject* capsule) noexcept {
+  const std::unique_ptr<Py_buffer> view(static_cast<Py_buffer*>(PyCapsule_GetPointer(capsule, nullptr)));
+  PyBuffer_Release(view.get());
+}
+
+nb::object adopt_view(nb::handle object) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_CONTIG | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0) throw nb::python_error();
+  }
+  const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> lent(view.get(), &PyBuffer_Release);
+  const auto dtype = type_of_format(view->format);
+  if (!dtype || view->itemsize != static_cast<Py_ssize_t>(dtype->size())) {
+    throw nb::buffer_error(("from_dlpack: Weir has no type of elements for the format '" +
+                            std::string(view->format != nullptr ? view->format : "B") + "'")
+                               .c_str());
+  }
+  PyObject* const owner = PyCapsule_New(view.get(), nullptr, &release_view);
+  if (owner == nullptr) throw nb::python_error();
+  const Py_buffer& lasting = *view.release();
+  const_cast<std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)>&>(lent).release();
+  return adopt(host_location(), lasting.buf, *dtype, {lasting.shape, lasting.shape + lasting.ndim}, lasting.readonly != 0,
+               nb::steal(owner));
+}
+
+// --- __cuda_array_interface__ -----------------------------------------------------------------------------------------
+
+nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
+  const nb::dict interface = nb::cast<nb::dict>(object.attr("__cuda_array_interface__"));
+  const StreamObject* given = nullptr;
+  const bool is_given = nb::try_cast(stream, given, false) && given != nullptr;
+  Device& device = is_given ? given->stream->device() : device_of_foreign(object, "cuda");
+  const auto shape = nb::cast<std::vector<std::int64_t>>(interface["shape"]);
+  const DType dtype = dtype_of(interface["typestr"]);
+  if (interface.contains("strides") && !interface["strides"].is_none()) {
+    const auto strides = nb::cast<std::vector<std::int64_t>>(interface["strides"]);
+    check_contiguous(shape, strides.data(), static_cast<std::int64_t>(dtype.size()));
+  }
+  if (interface.contains("mask") && !interface["mask"].is_none())
+    throw nb::buffer_error("from_dlpack: Weir has no masked arrays");
+  if (interface.contains("stream") && !interface["stream"].is_none()) {
+    const StreamPtr producer = stream_of_number(device, nb::cast<std::uintptr_t>(interface["stream"]));
+    const StreamPtr consumer = stream_of(stream, device);
+    without_gil([&] { consumer->wait(producer); });
+  }
+  const nb::object data = interface["data"];
+  return adopt({device, MemoryKind::device}, reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), dtype, shape,
+               nb::cast<bool>(data[1]), std::move(object));
+}
+
+nb::object from_dlpack(nb::object object, nb::handle stream) {
+  if (PyCapsule_CheckExact(object.ptr())) return adopt_capsule(object);
+  if (nb::hasattr(object, "__dlpack__")) {
+    const nb::object place = object.attr("__dlpack_device__")();
+    const Place there{static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))),
+                      nb::cast<std::int32_t>(place[1])};
+    if (there.type != DeviceType::cpu) {
+      const StreamPtr consumer = stream_of(stream, location_of(there).device);
+      return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
+    }
+    try {
+      return adopt_capsule(capsule_from(object, nb::none()));
+    } catch (const nb::python_error& error) {
+      // Versions of DLPack before 1.0 do not know read-only arrays; the buffer protocol does.
+      if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) throw;
+    }
+  } else if (nb::hasattr(object, "__cuda_array_interface__")) {
+    return adopt_cuda_array(std::move(object), stream);
+  }
+  if (PyObject_CheckBuffer(object.ptr()) != 0) return adopt_view(object);
+  throw nb::type_error(
+      "from_dlpack: this is no array: it has neither __dlpack__ nor __cuda_array_interface__ nor the buffer protocol");
+}
+
+}  // namespace
+
+bool foreign_address_of(nb::handle object, void*& address) {
+  // PyTorch's dictionary costs ten times as much as its address.
+  if (nb::object is_cuda = nb::getattr(object, "is_cuda", nb::none()); is_cuda.is(Py_True)) {
+    if (nb::object data_ptr = nb::getattr(object, "data_ptr", nb::none()); !data_ptr.is_none()) {
+      address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data_ptr()));
+      return true;
+    }
+  }
+  const nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
+  if (interface.is_none()) return false;
+  address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(interface["data"])[0]));
+  return true;
+}
+
+void bind_foreign_arrays(nb::module_& module) {
+  module.def(
+      "from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("stream") = nb::none(),
+      nb::sig("def from_dlpack(x: Any, /, *, stream: Any = None) -> Buffer"),
+      "A ``Buffer`` over the memory of ``x``, without a copy; ``x`` is kept until the buffer is gone. It may have\n"
+      "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol, and must be contiguous in C's order. Work of\n"
+      "``stream``, or of the current stream of its device, waits for the work that makes its elements. Memory of the\n"
+      "host belongs to ``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
+}
+
+}  // namespace weir::python

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "python/src/host_thread.hpp"
+#include "weir/device.hpp"
+
+/// How streams and graphs wait for functions in Python, and learn what these raised.
+namespace weir::python {
+
+/// What functions raised, until somebody asks.
+class Thrown {
+ public:
+  ~Thrown() { drop_later(exception_); }
+  /// Takes the exception that is set, with the lock. The first is kept; later ones go to sys.unraisablehook.
+  void keep(PyObject* callable);
+  /// The interpreter's lock was out of reach. Any thread.
+  void keep_stuck() noexcept { stuck_ = true; }
+  /// Raises what was kept, once. With the lock.
+  void raise(const Stream& stream);
+
+ private:
+  std::atomic<PyObject*> exception_{nullptr};
+  std::atomic<bool> stuck_{false};
+};
+
+/// What waits for the functions of one stream: the stream enqueues a note, and then waits until a word in pinned memory has
+/// the number of the function's ticket, which the thread of functions writes. Functions end in the order of their tickets.
+/// Where the device cannot wait for values, the driver's thread itself waits, and other host functions behind it.
+class Gate : public std::enable_shared_from_this<Gate> {
+ public:
+  /// That of the native stream, made at the first call. It owns `stream`, lives while functions are under way or what one
+  /// raised is not told, and as long as its owners.
+  static std::shared_ptr<Gate> of(const StreamPtr& stream);
+  /// Null if the stream has none.
+  static std::shared_ptr<Gate> find(const Stream& stream) noexcept;
+
+  /// A native stream.
+  using Key = std::pair<const Device*, const void*>;
+
+  explicit Gate(StreamPtr stream);
+  ~Gate();
+
+  /// Enqueues a function, without the lock.
+  void enqueue(std::shared_ptr<PythonCall> call);
+  /// Raises what functions of the stream, and of graphs that it launched, raised.
+  void raise();
+  /// Keeps it alive until `raise`.
+  void hold();
+  /// A graph was launched whose functions keep there what they raise, which the next `raise` raises.
+  void watch(const std::shared_ptr<Thrown>& thrown);
+
+ private:
+  const StreamPtr stream_;
+  const Key key_;
+  std::uint32_t* word_;
+  bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
+  std::uint32_t issued_ = 0;
+  std::mutex mutex_;  // may be held while the stream's queue is full: never wait for it with the interpreter's lock
+  const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
+  std::mutex graphs_mutex_;
+  std::vector<std::shared_ptr<Thrown>> graphs_;
+};
+
+/// Adds a function to the graph that `stream` captures, without the lock; each launch calls it. `thrown`: where what it
+/// raises is kept.
+void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
+
+}  // namespace weir::python

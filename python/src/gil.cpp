@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/gil.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "python/src/host_thread.hpp"
+
+namespace weir::python {
+namespace {
+
+std::atomic<bool> forked{false};
+std::atomic<bool> finalizing{false};
+std::atomic<int> taking{0};  // threads that are about to take the lock
+std::atomic<std::thread::id> last_thread{};
+
+/// A thread is about to take the lock. It never does once the interpreter ends, unless it is the last one.
+class Taking {
+ public:
+  Taking() noexcept {
+    ++taking;
+    if (!finalizing || last_thread.load() == std::this_thread::get_id()) return;
+    --taking;
+    for (;;) pause();
+  }
+  ~Taking() { --taking; }
+};
+
+// Called by atexit, with the lock: threads that are about to take the lock get it, and no other will want it.
+void finalize() {
+  last_thread = std::this_thread::get_id();
+  finalizing = true;
+  stop_host_thread();
+  // Threads that go on hold objects, which is no leak of the package's.
+  if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
+  while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+}
+
+void note_fork() {
+  forked = has_host_thread();
+  taking = 0;
+}
+
+}  // namespace
+
+bool is_forked() noexcept { return forked; }
+bool is_finalizing() noexcept { return finalizing; }
+
+WithoutGil::~WithoutGil() { take_gil(state_); }
+
+void take_gil(PyThreadState* state) {
+  const Taking here;
+  PyEval_RestoreThread(state);
+}
+
+PyThreadState* attach_thread() {
+  const Taking here;
+  PyGILState_Ensure();
+  return PyThreadState_Get();
+}
+
+void bind_gil(nb::module_& module) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(
+        PyExc_ImportError,
+        "weir works in the main interpreter only: its streams call Python functions on a thread that belongs to one "
+        "interpreter; use processes, started by multiprocessing's method 'spawn'");
+    throw nb::python_error();
+  }
+  pthread_atfork(nullptr, nullptr, note_fork);
+  module.def("_finalize", &finalize);
+  nb::module_::import_("atexit").attr("register")(module.attr("_finalize"));
+}
+
+}  // namespace weir::python

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+
+#include "python/src/captures.hpp"
+#include "python/src/gil.hpp"
+#include "python/src/objects.hpp"
+#include "python/src/words.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+// Captures and graphs.
+namespace weir::python {
+namespace {
+
+struct Captures {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::shared_ptr<Thrown>> open;
+};
+Captures& captures() {
+  static Captures* const all = new Captures;  // never destroyed, as the streams of other threads may go on
+  return *all;
+}
+
+CaptureMode mode_of(const std::string& name) {
+  if (name == "relaxed") return CaptureMode::relaxed;
+  if (name == "thread_local") return CaptureMode::thread_local_;
+  if (name == "global") return CaptureMode::global;
+  throw nb::value_error(("mode: '" + name + "'; it is 'relaxed', 'thread_local' or 'global'").c_str());
+}
+
+void begin_capture(StreamObject& self, const std::string& mode) {
+  const CaptureMode wanted = mode_of(mode);
+  without_gil([&] { self.stream->begin_capture(wanted); });
+}
+
+GraphObject end_capture(StreamObject& self) {
+  return without_gil([&] {
+    const std::uint64_t id = self.stream->capture_info().id;
+    auto thrown = take_thrown(id);
+    return GraphObject(self.stream->end_capture(), std::move(thrown));
+  });
+}
+
+void discard_capture(StreamObject& self) {
+  without_gil([&] {
+    take_thrown(self.stream->capture_info().id);
+    self.stream->discard_capture();
+  });
+}
+
+const GraphExecPtr& executable_of(GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  if (!self.executable) self.executable = self.graph->instantiate();
+  return self.executable;
+}
+
+/// A function in Python has one word for all launches of its graph, which come one after another. The copy that is a node of
+/// another graph could run at the same time.
+void check_child(const GraphObject& self, Stream& stream) {
+  if (!self.thrown || !stream.is_capturing()) return;
+  std::uint32_t* const word = borrow_word(stream.device(), true);
+  if (word == nullptr) return;
+  give_back_word(stream.device(), true, word);
+  throw Error(Errc::unsupported, "Graph.launch", stream.describe(),
+              "a graph with functions in Python cannot be a part of another graph on this device; capture its work again");
+}
+
+void launch(GraphObject& self, nb::handle stream) {
+  const StreamPtr on = stream_of(stream, self.graph->device());
+  without_gil([&] {
+    check_child(self, *on);
+    if (self.thrown) Gate::of(on)->watch(self.thrown);
+    executable_of(self)->launch(on);
+  });
+}
+
+void upload(GraphObject& self, nb::handle stream) {
+  const StreamPtr on = stream_of(stream, self.graph->device());
+  without_gil([&] { executable_of(self)->upload(on); });
+}
+
+void update(GraphObject& self, GraphObject& source) {
+  without_gil([&] { executable_of(self)->update(source.graph); });
+  self.graph = source.graph;
+  self.thrown = source.thrown;
+}
+
+std::vector<std::string> nodes_of(const GraphObject& self) {
+  const Topology topology = without_gil([&] { return self.graph->topology(); });
+  std::vector<std::string> names;
+  for (const NodeKind kind : topology.nodes) names.emplace_back(to_string(kind));
+  return names;
+}
+
+template <class Capture>
+void conditional(StreamObject& self, const BufferObject& condition, nb::callable body, Capture capture) {
+  if (condition.dtype != DType{TypeCode::unsigned_integer, 32}) throw nb::type_error("condition: a Buffer of uint32");
+  ((*self.stream).*capture)(static_cast<const std::uint32_t*>(condition.data),
+                            [&](Stream& stream) { body(StreamObject{StreamPtr(&stream)}); });
+}
+
+}  // namespace
+
+std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
+  const std::uint64_t id = stream.capture_info().id;
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  std::shared_ptr<Thrown>& thrown = all.open[id];
+  if (!thrown) thrown = std::make_shared<Thrown>();
+  return thrown;
+}
+
+std::shared_ptr<Thrown> take_thrown(std::uint64_t capture) {
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  const auto node = all.open.extract(capture);
+  return node ? node.mapped() : nullptr;
+}
+
+GraphObject::~GraphObject() {
+  if (!graph) return;
+  const WithoutGil released;  // the end of an executable may wait for work
+  executable.reset();
+  graph.reset();
+}
+
+void bind_graph(nb::module_& module) {
+  nb::class_<GraphObject>(
+      module, "Graph", nb::is_weak_referenceable(),
+      "Captured work, which can be launched many times. Copies and kernels use the addresses of capture time: keep the\n"
+      "buffers. Launches run one after another, whatever their streams.")
+      .def_prop_ro(
+          "device", [](const GraphObject& g) -> Device& { return g.graph->device(); }, nb::rv_policy::reference)
+      .def("launch", &launch, nb::arg("stream") = nb::none(),
+           "Enqueues one run of the whole graph on ``stream``, or on the current stream. On a stream that captures, the "
+           "graph becomes\n"
+           "a node of that capture.")
+      .def("upload", &upload, nb::arg("stream") = nb::none(), "Prepares the first launch. Feature ``graph_upload``.")
+      .def("update", &update, nb::arg("source"),
+           "Replaces the parameters of all nodes by those of ``source``, a graph of the same shape. Raises\n"
+           "``GraphUpdateFailedError`` if the shapes differ. Feature ``graph_update``.")
+      .def_prop_ro("nodes", &nodes_of, "What the nodes do, in the order of the capture: ``[\"kernel\", \"copy\"]``.")
+      .def_prop_ro(
+          "edges", [](const GraphObject& g) { return without_gil([&] { return g.graph->topology().edges; }); },
+          "Pairs of indices into ``nodes``: the second runs after the first.")
+      .def(
+          "debug_dot", [](const GraphObject& g) { return without_gil([&] { return g.graph->debug_dot(); }); },
+          "The graph in Graphviz's language. Feature ``graph_debug_dot``.")
+      .def_prop_ro(
+          "handle", [](const GraphObject& g) { return reinterpret_cast<std::uintptr_t>(g.graph->native_handle()); },
+          "The vendor's graph (cudaGraph_t, hipGraph_t) as an integer.")
+      .def("__repr__", [](const GraphObject& g) { return "<Graph " + g.graph->describe() + ">"; });
+
+  const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
+    nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
+  };
+  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed",
+         "Begins a capture: work of this stream becomes part of a graph and does not run, and so does work of streams that "
+         "wait for\n"
+         "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. See ``weir.capture``.");
+  method("end_capture", &end_capture, "Ends the capture and returns its graph.");
+  method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
+  method(
+      "capture_if",
+      [](StreamObject& s, const BufferObject& condition, nb::callable body) {
+        conditional(s, condition, body, &Stream::capture_if);
+      },
+      nb::arg("condition"), nb::arg("body"),
+      nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
+      "Adds a node that runs the work which ``body(stream)`` submits, now, if the ``uint32`` in ``condition`` is not 0 at "
+      "the time\n"
+      "of the launch. Feature ``graph_conditional_nodes``.");
+  method(
+      "capture_while",
+      [](StreamObject& s, const BufferObject& condition, nb::callable body) {
+        conditional(s, condition, body, &Stream::capture_while);
+      },
+      nb::arg("condition"), nb::arg("body"),
+      nb::sig("def capture_while(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
+      "The same, but runs the work again and again while the value is not 0.");
+}
+
+}  // namespace weir::python

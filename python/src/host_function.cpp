@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "python/src/captures.hpp"
+#include "python/src/completions.hpp"
+#include "python/src/gate.hpp"
+#include "python/src/gil.hpp"
+#include "python/src/objects.hpp"
+#include "python/src/waiting.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+// Functions in Python that streams call.
+namespace weir::python {
+namespace {
+
+void launch_host_func(StreamObject& self, nb::callable function, nb::args args) {
+  start_host_thread();
+  const auto call = std::make_shared<PythonCall>(function, args);
+  auto gate = self.gate;
+  without_gil([&] {
+    if (self.stream->is_capturing()) return capture_call(*self.stream, call, thrown_of_capture(*self.stream));
+    if (!gate) gate = Gate::of(self.stream);
+    gate->enqueue(call);
+  });
+  if (!self.gate) self.gate = std::move(gate);
+}
+
+/// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
+class Callback final : public Completion, CallOwner {
+ public:
+  explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept
+      : callback_(callback.inc_ref().ptr()), stream_(stream.inc_ref().ptr()), argument_(argument.inc_ref().ptr()) {}
+  ~Callback() override {
+    drop_later(callback_);
+    drop_later(stream_);
+    drop_later(argument_);
+  }
+
+  void run() override {
+    PyObject* const error = new_error();
+    PyObject* result = nullptr;
+    if (error != nullptr) {
+      result = stream_ != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr)
+                                  : PyObject_CallFunctionObjArgs(callback_, error, nullptr);
+    }
+    if (result == nullptr) PyErr_WriteUnraisable(callback_);
+    Py_XDECREF(result);
+    Py_XDECREF(error);
+    Py_CLEAR(callback_);
+    Py_CLEAR(stream_);
+    Py_CLEAR(argument_);
+  }
+
+ private:
+  PyObject *callback_, *stream_, *argument_;
+};
+
+Error error_of(std::error_code status) {
+  const bool is_known = status.category() == error_category();
+  return Error(is_known ? static_cast<Errc>(status.value()) : Errc::backend_failure, "Stream.add_callback", "",
+               status.message());
+}
+
+void add_callback(nb::handle_t<StreamObject> self, nb::callable callback, nb::handle argument) {
+  start_host_thread();
+  auto task = std::make_shared<Callback>(callback, self, argument);
+  Stream& stream = *nb::inst_ptr<StreamObject>(self)->stream;
+  without_gil([&] {
+    if (!stream.device().supports(Feature::stream_callbacks)) return when_complete(stream.record(), std::move(task));
+    stream.add_callback([task = std::move(task)](Stream&, std::error_code status) mutable {
+      if (status) task->fail(error_of(status));
+      post(std::move(task));
+    });
+  });
+}
+
+void call_when_complete(const EventObject& event, nb::callable callback) {
+  start_host_thread();
+  when_complete(event.event, std::make_shared<Callback>(callback));
+}
+
+}  // namespace
+
+void check_may_wait(const char* operation) {
+  if (!is_host_thread()) return;
+  throw Error(
+      Errc::called_from_host_function, operation, "",
+      "a function that a stream calls waits for work, and all other such functions would wait behind it; wait on another "
+      "thread");
+}
+
+void raise_thrown(const Stream& stream) {
+  if (const auto gate = Gate::find(stream)) gate->raise();
+}
+
+void bind_host_functions(nb::module_& module) {
+  const nb::object stream = module.attr("Stream");
+  nb::cpp_function_def(
+      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::arg("function"),
+      nb::arg("args"), nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any) -> None"),
+      "Calls ``function(*args)`` in the order of the stream; later work waits until it has returned. A thread of the "
+      "package\n"
+      "calls it, never the driver's. It may enqueue work, and may not wait for work. What it raises, the stream's next "
+      "``sync``\n"
+      "raises; later work still runs. Captured, it belongs to the graph and runs at every launch.\n\n"
+      "If no thread can get the interpreter's lock for 30 seconds (WEIR_PYTHON_GIL_TIMEOUT), because one holds it in a call "
+      "that\n"
+      "waits for this stream, the stream goes on without the function, and ``sync`` raises ``HostFunctionTimeoutError``.\n"
+      "Feature ``host_functions``.");
+  nb::cpp_function_def(
+      &add_callback, nb::scope(stream), nb::name("add_callback"), nb::is_method(), nb::arg("callback"),
+      nb::arg("arg") = nb::none(),
+      nb::sig("def add_callback(self, callback: Callable[[Stream, Error | None, Any], object], arg: Any = None) -> None"),
+      "Calls ``callback(stream, error, arg)`` soon after all work enqueued so far is done; ``error`` is None, or the error "
+      "if\n"
+      "the stream has failed. Nothing waits for it, so whatever holds the interpreter's lock delays the callback, and no "
+      "work.\n"
+      "What it raises goes to ``sys.unraisablehook``. Cannot be captured.");
+  module.def("_when_complete", &call_when_complete, nb::arg("event"), nb::arg("callback"));
+  module.def(
+      "_raise_thrown", [](const StreamObject& s) { raise_thrown(*s.stream); }, nb::arg("stream"));
+  const auto await = [](nb::object self) {
+    return nb::module_::import_("weir._aio").attr("wait")(self).attr("__await__")();
+  };
+  nb::cpp_function_def(
+      await, nb::scope(module.attr("Event")), nb::name("__await__"), nb::is_method(),
+      nb::sig("def __await__(self) -> Generator[Any, None, None]"),
+      "Waits until the event is done, and lets other tasks run. Raises the device's error if the work failed.");
+  nb::cpp_function_def(
+      await, nb::scope(stream), nb::name("__await__"), nb::is_method(),
+      nb::sig("def __await__(self) -> Generator[Any, None, None]"),
+      "Waits until all work enqueued so far is done, and lets other tasks run. Raises what ``sync`` raises.");
+}
+
+}  // namespace weir::python

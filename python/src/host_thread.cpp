@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/host_thread.hpp"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "python/src/gil.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::python {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+thread_local bool on_host_thread = false;
+
+/// How long the interpreter's lock may be out of reach before streams that wait for a function go on without it.
+std::chrono::seconds patience() {
+  return std::chrono::seconds(support::environment_number("WEIR_PYTHON_GIL_TIMEOUT", 30, 1, 1'000'000));
+}
+
+class HostThread {
+ public:
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (started_) return;
+    patience_ = patience();
+    const support::SignalsBlocked blocked;  // Python's handlers run in the program's own threads
+    spawn("weir functions", [this] { loop(); });
+    spawn("weir lock probe", [this] { probe(); });
+    spawn("weir lock watch", [this] { watch(); });
+    started_ = true;
+  }
+
+  bool is_started() const noexcept { return started_; }
+
+  void post(std::shared_ptr<Task> task) noexcept {
+    if (is_finalizing()) return task->abandon(false);
+    bool sleeps = false;
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+      sleeps = sleeps_;
+      if (++outstanding_ == 1) outstanding_.notify_all();
+    }
+    if (sleeps) wake_.notify_one();
+  }
+
+  void drop(PyObject* object) noexcept {
+    if (object == nullptr || is_finalizing() || is_forked()) return;
+    const std::lock_guard lock(mutex_);
+    garbage_.push_back(object);
+    if (sleeps_) wake_.notify_one();
+  }
+
+  void stop() {
+    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
+    PyThreadState* const state = PyEval_SaveThread();
+    abandon_all(false);
+    for (int i = 0; i < 1000 && is_running(); ++i)
+      std::this_thread::sleep_for(1ms);  // one that runs on and on is left alone
+    PyEval_RestoreThread(state);
+  }
+
+ private:
+  template <class F>
+  static void spawn(const char* name, F&& body) {
+    std::thread thread([name, body] {
+      pthread_setname_np(pthread_self(), name);
+      body();
+    });
+    thread.detach();
+  }
+
+  void loop() {
+    on_host_thread = true;
+    PyThreadState* const state = attach_thread();
+    PyEval_SaveThread();
+    std::vector<std::shared_ptr<Task>> done;  // their destructors may call a driver, which must not happen with the lock
+    std::vector<PyObject*> garbage;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        sleeps_ = true;
+        wake_.wait(lock, [this] { return !tasks_.empty() || !garbage_.empty(); });
+        sleeps_ = false;
+      }
+      take_gil(state);
+      ++progress_;
+      while (begin_task(garbage)) {
+        for (PyObject* const object : garbage) Py_DECREF(object);
+        garbage.clear();
+        if (running_) {
+          running_->run();
+          end_task(done);
+        }
+        if (done.size() >= 64) break;
+      }
+      PyEval_SaveThread();
+      done.clear();
+    }
+  }
+
+  /// False if there is nothing to do. `running_` is null if there are only references to drop.
+  bool begin_task(std::vector<PyObject*>& garbage) {
+    if (is_finalizing()) return false;
+    const std::lock_guard lock(mutex_);
+    garbage.swap(garbage_);
+    if (tasks_.empty()) return !garbage.empty();
+    running_ = std::move(tasks_.front());
+    tasks_.pop_front();
+    return true;
+  }
+
+  void end_task(std::vector<std::shared_ptr<Task>>& done) {
+    ++progress_;
+    const std::lock_guard lock(mutex_);
+    done.push_back(std::move(running_));
+    running_ = nullptr;
+    --outstanding_;
+  }
+
+  bool is_running() noexcept {
+    const std::lock_guard lock(mutex_);
+    return running_ != nullptr;
+  }
+
+  void abandon_all(bool stuck) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (running_) running_->abandon(stuck);
+    for (const auto& task : tasks_) task->abandon(stuck);
+  }
+
+  // --- Whether the interpreter's lock can be had at all -----------------------------------------------------------------
+  // A thread may hold the lock within a call of the driver's that waits, directly or not, for the very stream that waits for
+  // a function. No design can keep the order then. So the stream goes on, and its next `sync` raises.
+
+  /// Takes the lock once, whenever `watch` asks whether that is possible.
+  void probe() {
+    PyThreadState* const state = attach_thread();
+    for (std::uint64_t answered = 0;; ++answered) {
+      PyEval_SaveThread();
+      asked_.wait(answered);
+      take_gil(state);
+      ++progress_;
+    }
+  }
+
+  void watch() {
+    const Clock::duration limit = patience_;
+    std::uint64_t seen = 0;
+    auto since = Clock::now();
+    for (;;) {
+      if (outstanding_ == 0) {
+        outstanding_.wait(0);
+        since = Clock::now();
+      }
+      std::this_thread::sleep_for(std::min<Clock::duration>(limit / 10, 500ms));
+      if (const std::uint64_t now = progress_; now != seen) {
+        seen = now;
+        since = Clock::now();
+        asked_pending_ = false;
+        continue;
+      }
+      if (!asked_pending_ && Clock::now() - since > limit / 4) {
+        asked_pending_ = true;
+        ++asked_;
+        asked_.notify_one();
+      }
+      if (Clock::now() - since > limit) {
+        abandon_all(true);
+        since = Clock::now();
+      }
+    }
+  }
+
+  std::chrono::seconds patience_{};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<bool> started_{false};
+  bool sleeps_ = false;
+  std::deque<std::shared_ptr<Task>> tasks_;
+  std::vector<PyObject*> garbage_;
+  std::shared_ptr<Task> running_;              // changed with `mutex_`
+  std::atomic<std::uint32_t> outstanding_{0};  // tasks that are not done
+  std::atomic<std::uint64_t> progress_{0};     // counts whenever a thread of these has the lock
+  std::atomic<std::uint64_t> asked_{0};
+  bool asked_pending_ = false;
+};
+
+/// Never destroyed: threads of drivers may outlive main.
+HostThread& host_thread() {
+  static HostThread* const thread = new HostThread;
+  return *thread;
+}
+
+}  // namespace
+
+void start_host_thread() {
+  if (is_forked()) {
+    throw Error(
+        Errc::forked_process, "Stream.launch_host_func", "",
+        "the process was forked after it had used Weir, and the thread that calls Python functions is the parent's; start "
+        "processes by multiprocessing's method 'spawn'");
+  }
+  host_thread().start();
+}
+bool has_host_thread() noexcept { return host_thread().is_started(); }
+void post(std::shared_ptr<Task> task) noexcept { host_thread().post(std::move(task)); }
+void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
+bool is_host_thread() noexcept { return on_host_thread; }
+void stop_host_thread() {
+  if (!is_forked()) host_thread().stop();
+}
+
+}  // namespace weir::python

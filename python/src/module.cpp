@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/common.hpp"
+#include "weir/version.hpp"
+
+// The extension module weir._core: the C++ interface as Python sees it. weir/__init__.py gives its names.
+NB_MODULE(_core, module) {
+  using namespace weir::python;
+  module.attr("version") = nb::str((std::to_string(WEIR_VERSION_MAJOR) + '.' + std::to_string(WEIR_VERSION_MINOR) + '.' +
+                                    std::to_string(WEIR_VERSION_PATCH))
+                                       .c_str());
+  bind_gil(module);
+  bind_errors(module);
+  bind_dtypes(module);
+  bind_device(module);
+  bind_event(module);
+  bind_stream(module);
+  bind_current_stream(module);
+  bind_memory_pool(module);
+  bind_buffer(module);
+  bind_values(module);
+  bind_kernel(module);
+  bind_graph(module);
+  bind_host_functions(module);
+  bind_dlpack(module);
+  bind_foreign_streams(module);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/stream.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "python/src/gate.hpp"
+#include "python/src/gil.hpp"
+#include "python/src/objects.hpp"
+#include "python/src/waiting.hpp"
+
+// Streams.
+namespace weir::python {
+namespace {
+
+nb::object record(StreamObject& self, nb::object event, bool timing_enabled) {
+  if (event.is_none()) {
+    return nb::cast(without_gil([&] { return EventObject{self.stream->record(EventOptions{.timing = timing_enabled})}; }));
+  }
+  const EventObject& given = nb::cast<const EventObject&>(event);
+  without_gil([&] { self.stream->record(given.event); });
+  return event;
+}
+
+void wait(StreamObject& self, nb::handle other) {
+  const EventObject* event = nullptr;
+  if (nb::try_cast(other, event, false) && event != nullptr) {
+    without_gil([&] { self.stream->wait(event->event); });
+    return;
+  }
+  const StreamObject* known = nullptr;
+  const StreamPtr stream = nb::try_cast(other, known, false) && known != nullptr
+                               ? known->stream
+                               : foreign_stream_of(other, self.stream->device());
+  without_gil([&] { self.stream->wait(stream); });
+}
+
+}  // namespace
+
+StreamObject::~StreamObject() {
+  if (!stream) return;
+  const WithoutGil released;  // its end may call the driver
+  gate.reset();
+  stream.reset();
+}
+
+StreamPtr stream_of(nb::handle argument, Device& device) {
+  const StreamObject* stream = nullptr;
+  if (nb::try_cast(argument, stream, false) && stream != nullptr) return stream->stream;
+  if (argument.is_none()) return current_stream_of(device);
+  return foreign_stream_of(argument, device);
+}
+
+void bind_stream(nb::module_& module) {
+  nb::class_<StreamObject>(
+      module, "Stream", nb::is_weak_referenceable(),
+      "A queue of work on one device, done in order. Made by ``Device.create_stream``. ``with stream:`` makes it\n"
+      "the current stream of its device. Functions that enqueue work return before it is done.")
+      .def_prop_ro(
+          "device", [](const StreamObject& s) -> Device& { return s.stream->device(); }, nb::rv_policy::reference,
+          "The device that the work runs on.")
+      .def_prop_ro(
+          "handle", [](StreamObject& s) { return reinterpret_cast<std::uintptr_t>(s.stream->share_native_handle()); },
+          "The vendor's stream (cudaStream_t, hipStream_t) as an integer. This object still owns it.")
+      .def_prop_ro(
+          "is_nonblocking", [](const StreamObject& s) { return s.stream->is_non_blocking(); },
+          "Whether the stream and the legacy default stream ignore each other.")
+      .def_prop_ro(
+          "priority", [](const StreamObject& s) { return s.stream->priority(); }, "As the vendor numbers it.")
+      .def_prop_ro("is_closed", [](const StreamObject& s) { return s.stream->is_closed(); })
+      .def_prop_ro(
+          "is_done", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_complete(); }); },
+          "Whether all work enqueued so far is done. Raises the error if work failed.")
+      .def_prop_ro(
+          "pending", [](const StreamObject& s) { return without_gil([&] { return s.stream->pending().describe(); }); },
+          "What the stream waits for, in words.")
+      .def(
+          "close", [](StreamObject& s) { without_gil([&] { s.stream->close(); }); },
+          "Ends the use of the stream. Does not wait for its work.")
+      .def(
+          "sync",
+          [](StreamObject& s, std::optional<double> timeout) {
+            wait_for(*s.stream, timeout,
+                     [&] { return s.stream->describe() + " is not done: " + s.stream->pending().describe(); });
+            raise_thrown(*s.stream);
+          },
+          nb::arg("timeout") = nb::none(),
+          "Blocks until all work enqueued so far is done. ``timeout``: seconds, after which it raises ``TimeoutError``. "
+          "Raises\n"
+          "the exception of a host function, if one raised, and the device's error if work failed.")
+      .def("record", &record,
+           nb::sig("def record(self, event: Event | None = None, *, timing_enabled: bool = False) -> Event"),
+           nb::arg("event") = nb::none(), nb::kw_only(), nb::arg("timing_enabled") = false,
+           "Records ``event``, or a new one, behind all work enqueued so far, and returns it.")
+      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Any) -> None"), nb::arg("event_or_stream"),
+           "Later work of this stream waits for the event, or for all work enqueued so far on the other stream. Does not "
+           "block.")
+      .def(
+          "__eq__",
+          [](const StreamObject& a, nb::handle other) {
+            const StreamObject* b = nullptr;
+            return nb::try_cast(other, b, false) && b != nullptr && *a.stream == *b->stream;
+          },
+          nb::arg("other").none())
+      .def("__hash__", [](const StreamObject& s) { return s.stream->hash(); })
+      .def("__repr__", [](const StreamObject& s) { return "<Stream " + s.stream->describe() + ">"; });
+}
+
+}  // namespace weir::python

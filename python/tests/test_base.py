@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+import weir
+
+
+def test_a_copy_there_and_back():
+    device = weir.Device()
+    with device.create_stream() as stream:
+        assert weir.get_current_stream(device) == stream
+        numbers = np.arange(1000, dtype=np.float32).reshape(10, 100)
+        buffer = device.allocate((10, 100), weir.float32).copy_from(numbers)
+        other = stream.allocate(4000).copy_from(buffer)
+        stream.record().sync()
+        assert (other.get().view(np.float32).reshape(10, 100) == numbers).all()
+        assert (buffer.get() == numbers).all()
+    assert weir.get_current_stream(device) == device.default_stream
+
+
+def test_errors_have_classes():
+    stream = weir.Device().create_stream()
+    stream.close()
+    with pytest.raises(weir.StreamClosedError) as caught:
+        stream.sync()
+    assert caught.value.code == "stream_closed"
+    with pytest.raises(ValueError):
+        weir.Device(1000)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+import asyncio
+import sys
+import threading
+import time
+import traceback
+
+import pytest
+
+import weir
+
+
+@pytest.fixture
+def stream():
+    return weir.Device().create_stream()
+
+
+def test_runs_in_the_streams_order(stream):
+    ones = stream.device.allocate(4, kind="pinned").copy_from(bytes([1] * 4), stream=stream)
+    target = stream.device.allocate(4, kind="pinned").copy_from(bytes(4), stream=stream)
+    seen = []
+    target.copy_from(ones, stream=stream)
+    stream.launch_host_func(lambda *arguments: seen.append((arguments, bytes(memoryview(target)))), 1, "two")
+    stream.sync()
+    assert seen == [((1, "two"), bytes([1] * 4))]
+
+
+def test_later_work_waits(stream):
+    gate = threading.Event()
+    after = stream.device.allocate(4, kind="pinned").copy_from(bytes(4), stream=stream)
+    ones = stream.device.allocate(4).copy_from(bytes([1] * 4), stream=stream)
+    stream.launch_host_func(gate.wait)
+    after.copy_from(ones, stream=stream)
+    event = stream.record()
+    time.sleep(0.05)
+    assert not event.is_done
+    with pytest.raises(TimeoutError):
+        stream.sync(timeout=0.01)
+    gate.set()
+    event.sync(timeout=10)
+    assert bytes(after.get(stream=stream)) == bytes([1] * 4)
+
+
+def test_exceptions_are_the_next_syncs(stream):
+    def fail():
+        raise ValueError("no")
+
+    stream.launch_host_func(fail)
+    ran = []
+    stream.launch_host_func(ran.append, 1)
+    with pytest.raises(ValueError, match="no") as caught:
+        stream.sync()
+    assert ran == [1]
+    assert "in fail" in "".join(traceback.format_tb(caught.value.__traceback__))
+    assert "host function" in caught.value.__notes__[0]
+    stream.sync()
+
+
+def test_may_not_wait(stream):
+    stream.launch_host_func(stream.sync)
+    with pytest.raises(weir.CalledFromHostFunctionError):
+        stream.sync()
+
+
+def test_functions_of_many_streams_and_threads():
+    device = weir.Device()
+    counts = [0] * 8
+
+    def count(i):
+        counts[i] += 1
+
+    def work(i):
+        stream = device.create_stream()
+        for _ in range(500):
+            stream.launch_host_func(count, i)
+        stream.sync()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [500] * 8
+
+
+def test_callbacks(stream):
+    called = threading.Event()
+    seen = []
+
+    def callback(*arguments):
+        seen.append(arguments)
+        called.set()
+
+    stream.add_callback(callback, "x")
+    assert called.wait(10)
+    assert seen == [(stream, None, "x")]
+
+
+def test_references_are_dropped(stream):
+    class Thing:
+        pass
+
+    thing = Thing()
+    before = sys.getrefcount(thing)
+    for _ in range(100):
+        stream.launch_host_func(lambda x: None, thing)
+    stream.sync()
+    for _ in range(100):
+        if sys.getrefcount(thing) == before:
+            break
+        time.sleep(0.01)
+    assert sys.getrefcount(thing) == before
+    closed = stream.device.create_stream()
+    closed.close()
+    with pytest.raises(weir.StreamClosedError):
+        closed.launch_host_func(lambda x: None, thing)
+    time.sleep(0.05)
+    assert sys.getrefcount(thing) == before
+
+
+def test_in_a_graph(stream):
+    calls = []
+    ones = stream.device.allocate(4, kind="pinned").copy_from(bytes([1] * 4), stream=stream)
+    target = stream.device.allocate(4, kind="pinned")
+
+    def first():
+        memoryview(target)[:] = bytes(4)
+
+    with weir.capture() as captured:
+        captured.stream.launch_host_func(first)
+        target.copy_from(ones)
+        captured.stream.launch_host_func(lambda: calls.append(bytes(memoryview(target))))
+    assert calls == []
+    assert "host_function" in captured.graph.nodes
+    for _ in range(100):
+        captured.graph.launch(stream)
+    stream.sync()
+    assert calls == [bytes([1] * 4)] * 100
+
+
+def test_exceptions_in_a_graph(stream):
+    with weir.capture() as captured:
+        captured.stream.launch_host_func(lambda: 1 / 0)
+    captured.graph.launch(stream)
+    with pytest.raises(ZeroDivisionError):
+        stream.sync()
+    captured.graph.launch(stream)
+    with pytest.raises(ZeroDivisionError):
+        stream.sync()
+
+
+def test_await(stream):
+    async def main():
+        event = stream.record()
+        await event
+        assert event.is_done
+        gate = threading.Event()
+        stream.launch_host_func(gate.wait)
+        turns = 0
+
+        async def count():
+            nonlocal turns
+            for _ in range(10):
+                await asyncio.sleep(0.001)
+                turns += 1
+            gate.set()
+
+        await asyncio.gather(stream_done(), count())
+        assert turns == 10
+        stream.launch_host_func(lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await stream
+
+    async def stream_done():
+        await stream
+
+    asyncio.run(main(), debug=True)
+
+
+def test_the_current_stream_is_a_tasks_own():
+    device = weir.Device()
+
+    async def one():
+        with device.create_stream() as stream:
+            for _ in range(5):
+                await asyncio.sleep(0)
+                assert weir.get_current_stream(device) == stream
+
+    async def main():
+        await asyncio.gather(*(one() for _ in range(10)))
+        assert weir.get_current_stream(device) == device.default_stream
+
+    asyncio.run(main())

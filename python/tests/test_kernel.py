@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+import ctypes
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import weir
+
+SOURCE = r"""
+extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+extern "C" __global__ void numbers(signed char b, unsigned long long u, double d, bool yes, double* out) {
+  out[0] = b, out[1] = u, out[2] = d, out[3] = yes;
+}
+__device__ int counter;
+extern "C" __global__ void count() { atomicAdd(&counter, 1); }
+template <class T, int N> __global__ void put(T* out) { *out = N; }
+"""
+
+
+@pytest.fixture(scope="module")
+def module():
+    return weir.compile(SOURCE, name_expressions=["put<float, 3>"])
+
+
+@weir.kernel(SOURCE)
+def saxpy(n: weir.int32, a: weir.float32, x: weir.ptr[weir.float32], y: weir.ptr) -> None:
+    """y = a x + y"""
+
+
+@weir.kernel(SOURCE)
+def numbers(b: weir.int8, u: weir.uint64, d: weir.float64, yes: weir.bool_, out: weir.ptr) -> None: ...
+
+
+def arrays(stream, n=1000):
+    x, y = (stream.device.allocate(n, weir.float32) for _ in range(2))
+    x.copy_from(np.arange(n, dtype=np.float32), stream=stream)
+    y.copy_from(np.ones(n, np.float32), stream=stream)
+    return x, y
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(1000, 2.0), (np.int32(1000), np.float32(2)), (ctypes.c_int(1000), ctypes.c_float(2)), (weir.int32(1000), weir.float32(2))],
+)
+def test_arguments_of_every_kind(module, arguments):
+    stream = weir.Device().create_stream()
+    x, y = arrays(stream)
+    untyped = module.get_kernel("saxpy")
+    # A driver that does not tell the sizes of parameters cannot convert a plain number.
+    for kernel in (untyped if untyped.num_arguments or arguments != (1000, 2.0) else saxpy, saxpy):
+        weir.launch(stream, weir.grid_for(1000), kernel, *arguments, x, y)
+    assert (y.get(stream=stream) == 4 * np.arange(1000) + 1).all()
+
+
+def test_called_as_cupy_does(module):
+    with weir.Device().create_stream() as stream:
+        x, y = arrays(stream)
+        module["saxpy"]((4,), (256,), (weir.int32(1000), weir.float32(2), x, y))
+        saxpy(4, 256, (1000, 2, x.handle, y))
+        assert (y.get() == 4 * np.arange(1000) + 1).all()
+        assert saxpy.__doc__ == "y = a x + y"
+
+
+def test_annotations_convert():
+    stream = weir.Device().create_stream()
+    out = stream.allocate(4, weir.float64)
+    weir.launch(stream, weir.LaunchConfig(1, 1), numbers, np.int64(-3), 2**64 - 1, 2, [1], out)
+    assert list(out.get(stream=stream)) == [-3, float(2**64 - 1), 2, 1]
+
+
+def test_what_a_parameter_cannot_take(module):
+    stream = weir.Device().create_stream()
+    x, y = arrays(stream)
+    one = weir.LaunchConfig(1, 1)
+    kernel = module.get_kernel("saxpy")
+    if kernel.num_arguments is None:
+        pytest.skip("the driver does not tell the sizes of parameters")
+    for error, arguments in [
+        (TypeError, (1, 2.0, x)),
+        (TypeError, (1, 2.0, np.zeros(3, np.float32), y)),
+        (TypeError, (1, x, x, y)),
+        (TypeError, (2.5, 2.0, x, y)),
+        (ValueError, (2**32, 2.0, x, y)),
+        (weir.InvalidArgumentError, (np.int64(1), np.float32(2), x, y)),
+    ]:
+        with pytest.raises(error):
+            weir.launch(stream, one, kernel, *arguments)
+    with pytest.raises(TypeError, match="float64"):
+        weir.launch(stream, one, saxpy, 1, 2, stream.allocate(4, "f8"), y)
+    with pytest.raises(ValueError, match="int8"):
+        weir.launch(stream, one, numbers, 128, 1, 1, 1, y)
+    with pytest.raises(TypeError):
+        weir.launch(stream, one, saxpy, "1", 2, x, y)
+
+
+def test_a_signature_that_is_not_the_kernels(module):
+    if module["saxpy"].num_arguments is not None:
+        with pytest.raises(weir.InvalidArgumentError):
+            module.get_kernel("saxpy", (weir.int32, weir.float64, weir.ptr, weir.ptr))
+    with pytest.raises(TypeError, match="has no type"):
+        weir.kernel(SOURCE)(lambda n: None)
+
+
+def test_modules(module):
+    stream = weir.Device().create_stream()
+    config = weir.LaunchConfig(grid=(2, 3), block=(4, 1, 2))
+    assert (config.grid, config.block) == ((2, 3, 1), (4, 1, 2))
+    weir.launch(stream, config, module["count"])
+    counter = module.get_global("counter").get(stream=stream).view(np.int32)
+    assert counter[0] == 48
+    out = stream.allocate(1, weir.float32)
+    weir.launch(stream, weir.LaunchConfig(1, 1), module["put<float, 3>"], out)
+    assert out.get(stream=stream)[0] == 3
+    assert module["saxpy"].num_arguments in (4, None)
+    assert module["saxpy"].attributes["max_threads_per_block"] >= 1024
+    with pytest.raises(weir.KernelNotFoundError) as caught:
+        module["sixpy"]
+    assert isinstance(caught.value, LookupError) and "sixpy" in str(caught.value)
+
+
+def test_what_does_not_compile():
+    with pytest.raises(weir.CompilationFailedError, match="nonsense"):
+        weir.compile("nonsense")
+    with pytest.raises(TypeError, match="no option"):
+        weir.compile("", fastmath=True)
+
+
+def test_no_compiler_names_the_package(tmp_path):
+    code = "import weir\ntry: weir.compile('extern \"C\" __global__ void k() {}')\nexcept weir.Error as e: print(e)"
+    environment = {**os.environ, "PATH": str(tmp_path), "WEIR_BACKEND": "host", "XDG_CACHE_HOME": str(tmp_path)}
+    text = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+    assert "install" in text

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+import gc
+
+import numpy as np
+import pytest
+
+import weir
+
+
+def resident() -> int:
+    """Bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@pytest.fixture
+def stream():
+    return weir.Device().create_stream()
+
+
+def make_graph(stream):
+    with weir.capture(stream) as captured:
+        stream.launch_host_func(int)
+    captured.graph.launch(stream)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda stream: stream.device.create_stream().launch_host_func(int),
+        lambda stream: stream.device.allocate(4096),
+        lambda stream: stream.allocate(4096),
+        lambda stream: stream.record(),
+        lambda stream: stream.add_callback(lambda *arguments: None),
+        make_graph,
+    ],
+    ids=["streams", "buffers", "stream-ordered buffers", "events", "callbacks", "graphs"],
+)
+def test_nothing_is_left(stream, make):
+    def many(count):
+        for i in range(count):
+            make(stream)
+            if i % 500 == 499:
+                stream.device.sync()
+        stream.device.sync()
+        gc.collect()
+
+    many(5000)
+    before = resident()
+    many(20000)
+    assert resident() - before < 4 << 20
+
+
+def test_numpy_shares_host_memory(stream):
+    buffer = stream.device.allocate((2, 3), weir.float32, kind="pinned")
+    array = np.asarray(buffer)
+    array[:] = np.arange(6).reshape(2, 3)
+    assert array.dtype == weir.float32 and array.shape == (2, 3)
+    assert (buffer[1:].get() == [[3, 4, 5]]).all()
+    assert buffer.view("int32").get()[1, 0] == np.float32(3).view(np.int32)
+    assert buffer.view(weir.uint8).shape == (2, 12)
+    assert buffer.view(shape=6).get()[5] == 5
+    del buffer
+    assert array.sum() == 15
+    with pytest.raises(BufferError, match="device"):
+        memoryview(stream.device.allocate(4))
+
+
+def test_fills(stream):
+    for dtype, value in [("f8", 2.5), ("f4", -1), ("i2", -3), ("c16", 1 + 2j), ("f2", 0.5), ("?", True), ("u8", 2**64 - 1)]:
+        buffer = stream.device.allocate(5, dtype)
+        buffer.fill(value, stream=stream)
+        assert (buffer.get(stream=stream) == value).all(), dtype
+    buffer = stream.device.allocate(1, weir.bfloat16, kind="pinned")
+    buffer.fill(1.5, stream=stream)
+    stream.sync()
+    assert np.asarray(buffer)[0] == 0x3FC0
+    with pytest.raises(ValueError):
+        stream.device.allocate(1, "i1").fill(128, stream=stream)
+
+
+def test_sizes(stream):
+    buffer = stream.device.allocate((3, 0, 2), weir.int64)
+    assert (buffer.size, buffer.nbytes, len(buffer), buffer.handle) == (0, 0, 3, 0)
+    assert buffer.get().shape == (3, 0, 2)
+    for wrong in (-1, (2**40, 2**40)):
+        with pytest.raises(ValueError):
+            stream.device.allocate(wrong)
+    with pytest.raises(TypeError, match="float32"):
+        stream.device.allocate(1, "f3")
+    with pytest.raises(MemoryError):
+        stream.device.allocate(2**60)
+    with pytest.raises(weir.LengthMismatchError):
+        stream.device.allocate(3).copy_from(bytes(4))
+    with pytest.raises(ValueError, match="step"):
+        stream.device.allocate(4)[::2]
+
+
+def test_copies_to_the_host(stream):
+    buffer = stream.device.allocate(4).copy_from(b"abcd", stream=stream)
+    target = bytearray(4)
+    assert buffer.copy_to(target, stream=stream) is target and target == b"abcd"
+    with pytest.raises(BufferError):
+        buffer.copy_to(b"1234", stream=stream)
+    with pytest.raises(TypeError):
+        buffer.copy_to([1, 2], stream=stream)
+
+
+def test_pools(stream):
+    pool = stream.device.create_memory_pool(release_threshold=1 << 20)
+    buffer = stream.allocate(1000, weir.float32, pool)
+    assert pool.used_bytes() >= 4000
+    del buffer
+    stream.sync()
+    pool.trim_to(0)
+    assert pool.used_bytes() == 0
+
+
+def test_values(stream):
+    flag = stream.device.allocate(1, weir.uint32, kind="pinned")
+    flag.fill(0, stream=stream)
+    stream.sync()
+    stream.wait_value(flag, 1, "eq")
+    assert not stream.is_done
+    stream.device.create_stream().write_value(flag, 1)
+    stream.sync()
+
+
+def test_types_are_what_numpy_says():
+    for type in (weir.bool_, weir.int8, weir.uint64, weir.float16, weir.float32, weir.complex128):
+        assert np.dtype(type).name == type.name and np.zeros(2, type).itemsize == type.itemsize
+        assert weir.dtypes.as_dtype(np.dtype(type)) is type
+    assert repr(weir.float32) == "weir.float32"
+    assert weir.dtypes.as_dtype(np.float32) is weir.float32 and weir.dtypes.as_dtype(bool) is weir.bool_

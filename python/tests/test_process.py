@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What needs a process of its own: the interpreter's end, fork, other interpreters, a lock that is out of reach."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import weir
+
+
+def run(code, *, seconds=60, **environment):
+    command = [sys.executable, "-X", "dev", "-c", "import os, sys, threading, time\nimport weir\n" + textwrap.dedent(code)]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_the_interpreter_ends_while_functions_are_under_way():
+    done = run(
+        """
+        stream = weir.Device().create_stream()
+        for _ in range(10000):
+            stream.launch_host_func(time.sleep, 0.001)
+        stream.add_callback(print)
+        """,
+        seconds=20,
+    )
+    assert done.stderr == ""
+
+
+def test_the_interpreter_ends_while_threads_wait():
+    done = run(
+        """
+        device = weir.Device()
+        gate = threading.Event()
+        def wait():
+            stream = device.create_stream()
+            stream.launch_host_func(gate.wait)
+            stream.sync()
+        def call():
+            while True:
+                device.create_stream().sync()
+        for target in (wait, wait, call, call):
+            threading.Thread(target=target, daemon=True).start()
+        time.sleep(0.1)
+        """,
+        seconds=20,
+    )
+    assert done.stderr == ""
+
+
+def test_what_is_done_at_exit():
+    done = run(
+        """
+        import atexit
+        stream = weir.Device().create_stream()
+        @atexit.register
+        def last():
+            buffer = stream.allocate(4, "uint8").copy_from(b"abcd", stream=stream)
+            print(bytes(buffer.get(stream=stream)))
+        """
+    )
+    assert done.stdout == "b'abcd'\n" and done.stderr == ""
+
+
+def test_a_child_of_fork_is_told():
+    done = run(
+        """
+        stream = weir.Device().create_stream()
+        stream.launch_host_func(lambda: None)
+        stream.sync()
+        if os.fork() == 0:
+            for call in (stream.sync, lambda: stream.launch_host_func(print), weir.Device, lambda: weir.Device().create_stream()):
+                try:
+                    call()
+                    print("no error", call)
+                except weir.ForkedProcessError as error:
+                    print("spawn" in str(error))
+            sys.stdout.flush()
+            del stream
+            sys.exit(0)
+        assert os.wait()[1] == 0
+        stream.launch_host_func(lambda: None)
+        stream.sync()
+        """
+    )
+    assert done.stdout.split("\n") == ["True"] * 4 + [""]
+
+
+def test_a_child_of_fork_may_be_the_first():
+    run(
+        """
+        if os.fork() == 0:
+            stream = weir.Device().create_stream()
+            ran = []
+            stream.launch_host_func(ran.append, 1)
+            stream.sync()
+            assert ran == [1]
+            sys.exit(0)
+        assert os.wait()[1] == 0
+        """
+    )
+
+
+def test_other_interpreters_are_refused():
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    one = interpreters.create()
+    with pytest.raises(interpreters.RunFailedError, match="ImportError"):
+        interpreters.run_string(one, f"import sys; sys.path = {sys.path!r}\nimport weir")
+    interpreters.destroy(one)
+
+
+def test_a_lock_that_is_out_of_reach():
+    """A thread waits for the stream, and holds the lock meanwhile. No order could be kept: the stream goes on, and says so."""
+    run(
+        """
+        import ctypes
+        stream = weir.Device().create_stream()
+        stream.launch_host_func(print)
+        held = ctypes.PyDLL(None).usleep  # a PyDLL keeps the lock
+        ran = []
+        stream.launch_host_func(time.sleep, 0.05)  # it needs the lock to return, and does not get it
+        stream.launch_host_func(ran.append, 1)
+        held(2_500_000)
+        try:
+            stream.sync()
+            print("no error")
+        except weir.HostFunctionTimeoutError as error:
+            assert "lock" in str(error)
+        stream.launch_host_func(ran.append, 2)
+        stream.sync()
+        assert ran[-1] == 2
+        """,
+        WEIR_PYTHON_GIL_TIMEOUT="1",
+    )
+
+
+def test_a_long_function_is_no_lock_out_of_reach():
+    run(
+        """
+        stream = weir.Device().create_stream()
+        stream.launch_host_func(time.sleep, 2)
+        def spin():
+            end = time.monotonic() + 2
+            while time.monotonic() < end: pass
+        stream.launch_host_func(spin)
+        stream.sync()
+        """,
+        WEIR_PYTHON_GIL_TIMEOUT="1",
+    )
+
+
+def test_a_variable_that_does_not_parse():
+    run(
+        """
+        try:
+            weir.Device().create_stream().launch_host_func(print)
+            print("no error")
+        except weir.InvalidEnvironmentError as error:
+            sys.exit("WEIR_PYTHON_GIL_TIMEOUT" not in str(error))
+        """,
+        WEIR_PYTHON_GIL_TIMEOUT="soon",
+    )
+
+
+def test_import_is_quick_and_without_numpy():
+    done = run("assert 'numpy' not in sys.modules and 'asyncio' not in sys.modules")
+    assert done.stderr == ""

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import weir
+device = weir.Device()
+x, y = (device.allocate(4096) for _ in range(2))
+def load(stream):
+    x.copy_from(y, stream=stream)
+def compute(stream):
+    y.copy_from(x, stream=stream)
+load(device.create_stream())
+compute(device.create_stream())
+device.sync()
+"""
+
+
+def test_race_shows_lines_of_python(tmp_path):
+    program = tmp_path / "pipeline.py"
+    program.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, program], env={**os.environ, "WEIR_TOOLS": "race"}, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 66, done.stderr
+    for line in ("load {}:6", "compute {}:8", "<module> {}:9", "<module> {}:4"):
+        assert line.format(program) in done.stderr, done.stderr

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``await event`` and ``await stream``."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ._core import Event, Stream, _raise_thrown, _when_complete
+
+
+async def wait(object: Event | Stream) -> None:
+    """Returns when the event, or all work that was enqueued on the stream, is done."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+
+    def finish(error: Exception | None) -> None:
+        if future.done():  # the task was cancelled
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    def notify(error: Exception | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(finish, error)
+
+    _when_complete(object if isinstance(object, Event) else object.record(), notify)
+    await future
+    if isinstance(object, Stream):
+        _raise_thrown(object)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``with weir.capture() as captured:``."""
+
+from __future__ import annotations
+
+from ._core import Device, Graph, Stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class capture:
+    """Captures the work of ``stream``, which is the current stream meanwhile::
+
+        with weir.capture() as captured:
+            weir.launch(captured.stream, config, kernel, n, x)
+        captured.graph.launch(stream)
+
+    ``stream``: None for a new one of the default device. ``mode``: as for ``Stream.begin_capture``. If the block raises, what
+    was captured is dropped.
+    """
+
+    graph: Graph
+    """What was captured, once the block has ended."""
+    stream: Stream
+
+    def __init__(self, stream: Stream | None = None, mode: str = "relaxed") -> None:
+        self.stream = Device().create_stream() if stream is None else stream
+        self._mode = mode
+
+    def __enter__(self) -> capture:
+        self.stream.begin_capture(self._mode)
+        self.stream.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.stream.__exit__()
+        if kind is None:
+            self.graph = self.stream.end_capture()
+        else:
+            self.stream.discard_capture()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of elements and of kernels' parameters: ``weir.float32``, ``weir.ptr``.
+
+They are classes, so that they can annotate the parameters of a kernel, and their names are numpy's. numpy takes them
+wherever it takes a dtype: ``numpy.zeros(4, weir.float32)``. numpy itself is imported at the first such use only.
+"""
+
+from __future__ import annotations
+
+from types import GenericAlias
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of Weir
+if TYPE_CHECKING:
+    from typing import Any, Generic, TypeVar
+
+    T = TypeVar("T", bound="scalar")
+
+
+class dtype(type):
+    """The class of ``weir.float32`` and the other types of elements."""
+
+    name: str
+    itemsize: int
+    kind: str
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], *, kind: str = "", itemsize: int = 0) -> dtype:
+        cls = super().__new__(mcs, name, bases, body)
+        cls.name = name.rstrip("_")
+        cls.kind = kind
+        cls.itemsize = itemsize
+        return cls
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, body)
+
+    @property
+    def typestr(cls) -> str:
+        """The type as ``__array_interface__`` spells it: ``"<f4"``."""
+        return f"{'|' if cls.itemsize == 1 else '<'}{cls.kind}{cls.itemsize}"
+
+    @property
+    def dtype(cls) -> Any:
+        """The numpy dtype. Raises ``TypeError`` for ``bfloat16``, which numpy does not have."""
+        import numpy
+
+        if cls.kind == "bf":
+            raise TypeError("numpy has no bfloat16; view the buffer as weir.uint16")
+        return numpy.dtype(cls.typestr)
+
+    def __repr__(cls) -> str:
+        return f"weir.{cls.__name__}"
+
+
+class scalar(metaclass=dtype):
+    """A value of a certain type, for a kernel whose parameters' types are not known: ``weir.float32(2)``."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: complex) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"{type(self)!r}({self.value!r})"
+
+
+class bool_(scalar, kind="b", itemsize=1):
+    """``bool``: one byte."""
+
+
+class int8(scalar, kind="i", itemsize=1):
+    """``signed char``"""
+
+
+class int16(scalar, kind="i", itemsize=2):
+    """``short``"""
+
+
+class int32(scalar, kind="i", itemsize=4):
+    """``int``"""
+
+
+class int64(scalar, kind="i", itemsize=8):
+    """``long``, ``long long``"""
+
+
+class uint8(scalar, kind="u", itemsize=1):
+    """``unsigned char``"""
+
+
+class uint16(scalar, kind="u", itemsize=2):
+    """``unsigned short``"""
+
+
+class uint32(scalar, kind="u", itemsize=4):
+    """``unsigned int``"""
+
+
+class uint64(scalar, kind="u", itemsize=8):
+    """``unsigned long``, ``size_t``"""
+
+
+class float16(scalar, kind="f", itemsize=2):
+    """``__half``"""
+
+
+class bfloat16(scalar, kind="bf", itemsize=2):
+    """``__nv_bfloat16``"""
+
+
+class float32(scalar, kind="f", itemsize=4):
+    """``float``"""
+
+
+class float64(scalar, kind="f", itemsize=8):
+    """``double``"""
+
+
+class complex64(scalar, kind="c", itemsize=8):
+    """Two ``float``."""
+
+
+class complex128(scalar, kind="c", itemsize=16):
+    """Two ``double``."""
+
+
+if TYPE_CHECKING:
+
+    class ptr(Generic[T]):
+        """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+
+else:
+
+    class ptr:
+        """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+_by_name = {
+    t.name: t
+    for t in (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
+    + (float16, bfloat16, float32, float64, complex64, complex128)
+}
+_by_name.update({t.typestr: t for t in _by_name.values()})
+_by_name.update({t.typestr[1:]: t for t in list(_by_name.values())})
+_by_name.update({"bool_": bool_, "?": bool_, "int": int64, "float": float64, "complex": complex128})
+
+
+def as_dtype(object: Any) -> dtype:
+    """Weir's type for a type of numpy's, torch's or CuPy's, a Python type, or a name: ``"float32"``, ``"f4"``, ``"<f4"``."""
+    if isinstance(object, dtype):
+        name = object.name
+    elif isinstance(object, str):
+        name = object
+    else:
+        name = getattr(object, "name", None) or getattr(object, "__name__", None) or str(object).rpartition(".")[2]
+    try:
+        return _by_name[name]
+    except (KeyError, TypeError):
+        names = ", ".join(t.__name__ for t in dict.fromkeys(_by_name.values()))
+        raise TypeError(f"{object!r} is no type of elements; Weir has {names}") from None

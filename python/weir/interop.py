@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams of other libraries, both ways. docs/python-interop.md has what each needs.
+
+Into Weir: ``weir.Stream.wrap(theirs)``, or, as the current stream within a scope, ``with torch_stream():``. Out of Weir:
+``as_torch(ours)`` and its like, which those libraries' own ``with`` makes current. Each function imports its library when it
+is called; none of them waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from ._core import Stream
+
+__all__ = ["as_cuda_core", "as_cupy", "as_numba", "as_rmm", "as_torch", "as_warp", "cupy_stream", "torch_stream"]
+
+
+@contextmanager
+def torch_stream(device: Any = None) -> Iterator[Stream]:
+    """PyTorch's current stream is Weir's current stream within the scope, and its value.
+
+    ``device``: torch's, if not its current one.
+    """
+    with Stream.wrap(import_module("torch").cuda.current_stream(device)) as stream:
+        yield stream
+
+
+@contextmanager
+def cupy_stream() -> Iterator[Stream]:
+    """CuPy's current stream is Weir's current stream within the scope, and its value."""
+    cuda = import_module("cupy").cuda
+    with Stream.wrap(cuda.get_current_stream().ptr, cuda.Device().id) as stream:
+        yield stream
+
+
+def _handle(stream: Stream) -> int:
+    return stream.__cuda_stream__()[1]
+
+
+def _keeping(theirs: Any, stream: Stream) -> Any:
+    theirs.weir_stream = stream  # which owns the handle
+    return theirs
+
+
+def as_torch(stream: Stream) -> Any:
+    """A ``torch.cuda.Stream`` over Weir's: ``with torch.cuda.stream(as_torch(stream)):``."""
+    torch = import_module("torch")
+    index = stream.device.device_id
+    if stream == stream.device.default_stream:
+        return torch.cuda.default_stream(index)
+    # On ROCm, too, PyTorch says cuda.
+    return _keeping(torch.cuda.ExternalStream(stream.handle, device=index), stream)
+
+
+def as_cupy(stream: Stream) -> Any:
+    """A ``cupy.cuda.ExternalStream`` over Weir's: ``with as_cupy(stream):``."""
+    return _keeping(import_module("cupy").cuda.ExternalStream(_handle(stream), stream.device.device_id), stream)
+
+
+def as_numba(stream: Stream) -> Any:
+    """A stream of ``numba.cuda`` over Weir's, for ``kernel[grid, block, as_numba(stream)]``."""
+    cuda = import_module("numba.cuda")
+    handle = _handle(stream)
+    return _keeping(cuda.legacy_default_stream() if handle == 1 else cuda.external_stream(handle), stream)
+
+
+def as_warp(stream: Stream) -> Any:
+    """A ``warp.Stream`` over Weir's: ``with warp.ScopedStream(as_warp(stream)):``."""
+    warp = import_module("warp")
+    return _keeping(warp.Stream(f"cuda:{stream.device.device_id}", cuda_stream=_handle(stream)), stream)
+
+
+def as_cuda_core(stream: Stream) -> Any:
+    """A ``cuda.core.Stream`` over Weir's, which it keeps. The device must be cuda.core's current one."""
+    try:
+        core = import_module("cuda.core")
+        device = core.Device(stream.device.device_id)
+    except (ImportError, AttributeError):
+        device = import_module("cuda.core.experimental").Device(stream.device.device_id)
+    device.set_current()
+    return device.create_stream(stream)
+
+
+def as_rmm(stream: Stream) -> Any:
+    """An ``rmm`` stream over Weir's, for ``rmm.DeviceBuffer(size=…, stream=as_rmm(stream))``."""
+    return import_module("rmm.pylibrmm.stream").Stream(stream)
