@@ -218,6 +218,10 @@ void Gate::raise() {
 void Gate::watch(const std::shared_ptr<Thrown>& thrown) {
   const std::lock_guard lock(graphs_mutex_);
   if (std::find(graphs_.begin(), graphs_.end(), thrown) != graphs_.end()) return;
+  if (graphs_.size() >= graphs_looked_at_) {  // graphs that are gone have nothing more to tell
+    std::erase_if(graphs_, [](const auto& graph) { return graph.use_count() == 1 && graph->is_empty(); });
+    graphs_looked_at_ = 2 * graphs_.size() + 16;
+  }
   graphs_.push_back(thrown);
   hold();
 }

@@ -20,6 +20,7 @@ class Thrown {
   void keep(PyObject* callable);
   /// The interpreter's lock was out of reach. Any thread.
   void keep_stuck() noexcept { stuck_ = true; }
+  bool is_empty() const noexcept { return exception_ == nullptr && !stuck_; }
   /// Raises what was kept, once. With the lock.
   void raise(const Stream& stream);
 
@@ -64,6 +65,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<Thrown>> graphs_;
+  std::size_t graphs_looked_at_ = 16;  // how many there may be before the next look at them
 };
 
 /// Adds a function to the graph that `stream` captures, without the lock; each launch calls it. `thrown`: where what it
