@@ -16,7 +16,8 @@ int main() {
   const auto x = device.allocate<int>(100);
 
   std::array<weir::UniqueFunction<void(weir::Stream&)>, 3> cases;
-  for (int i = 0; i < 3; ++i) cases[i] = [&x, i](weir::Stream& s) { s.fill(x, 10 * i); };
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    cases[i] = [&x, value = static_cast<int>(10 * i)](weir::Stream& s) { s.fill(x, value); };
   const auto ready = stream->capture([&](weir::Stream& s) { s.capture_switch(which.data(), cases); })->instantiate();
 
   int wrong = 0;

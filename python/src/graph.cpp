@@ -98,8 +98,8 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
   return names;
 }
 
-template <class Capture>
-void conditional(StreamObject& self, const BufferObject& condition, nb::callable body, Capture capture) {
+void conditional(StreamObject& self, const BufferObject& condition, nb::callable body,
+                 void (Stream::*capture)(const std::uint32_t*, UniqueFunction<void(Stream&)>)) {
   if (condition.dtype != DType{TypeCode::unsigned_integer, 32}) throw nb::type_error("condition: a Buffer of uint32");
   ((*self.stream).*capture)(static_cast<const std::uint32_t*>(condition.data),
                             [&](Stream& stream) { body(StreamObject{StreamPtr(&stream)}); });
