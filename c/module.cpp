@@ -43,14 +43,23 @@ CompileOptions compile_options(const weir_compile_options* given) {
 }
 
 Dim3 extent_of(const weir_dim3& given) { return {given.x, given.y != 0 ? given.y : 1U, given.z != 0 ? given.z : 1U}; }
+Dim3 cluster_of(weir_dim3 given) {
+  if (given.x == 0) given.x = 1;
+  return extent_of(given);
+}
 
 LaunchConfig launch_config(const weir_launch_config* given) {
   const weir_launch_config wanted = options(&output(given, "config"), "config");
-  check_flags(wanted.flags, WEIR_LAUNCH_COOPERATIVE, "config->flags");
-  return {.grid = extent_of(wanted.grid),
-          .block = extent_of(wanted.block),
-          .shared_memory_bytes = wanted.shared_memory_bytes,
-          .cooperative = (wanted.flags & WEIR_LAUNCH_COOPERATIVE) != 0};
+  constexpr std::uint32_t programmatic = WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
+  check_flags(wanted.flags, WEIR_LAUNCH_COOPERATIVE | programmatic | WEIR_LAUNCH_PRIORITY, "config->flags");
+  LaunchConfig config{.grid = extent_of(wanted.grid),
+                      .block = extent_of(wanted.block),
+                      .shared_memory_bytes = wanted.shared_memory_bytes,
+                      .cooperative = (wanted.flags & WEIR_LAUNCH_COOPERATIVE) != 0,
+                      .programmatic_stream_serialization = (wanted.flags & programmatic) != 0,
+                      .cluster = cluster_of(wanted.cluster)};
+  if ((wanted.flags & WEIR_LAUNCH_PRIORITY) != 0) config.priority = wanted.priority;
+  return config;
 }
 
 /// The sizes of a kernel's parameters, to stand for those of its `count` arguments.

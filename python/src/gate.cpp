@@ -66,6 +66,7 @@ class HostCall final : public Task {
       write_word(word_, ticket_);
     else
       ended_.notify_all();
+    if (gate_) gate_->note_end();
   }
 
   const std::shared_ptr<PythonCall> call_;
@@ -180,16 +181,24 @@ Gate::~Gate() {
 }
 
 void Gate::enqueue(std::shared_ptr<PythonCall> call) {
+  // A driver whose queue is full waits for room, and holds locks meanwhile that all other calls need. A thread that makes one of
+  // these with the interpreter's lock would keep the functions from running that make room. So the queue never fills with them.
+  if (!is_host_thread()) {
+    for (std::uint32_t done = done_; begun_ - done >= most_under_way; done = done_) done_.wait(done);
+  }
   const std::lock_guard lock(mutex_);  // the note and the wait belong together
   const std::uint32_t ticket = issued_ + 1;
   const auto task = std::make_shared<HostCall>(std::move(call), thrown_, word_, ticket, shared_from_this());
   if (word_ == nullptr) {
-    return stream_->launch_host_function([task] {
+    stream_->launch_host_function([task] {
       post(task);
       task->wait();
     });
+    ++begun_;
+    return;
   }
   stream_->launch_host_function([task = task]() mutable { post(std::move(task)); });
+  ++begun_;
   issued_ = ticket;
   stream_->wait_value(word_, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
 }

@@ -52,6 +52,11 @@ class Gate : public std::enable_shared_from_this<Gate> {
   void raise();
   /// Keeps it alive until `raise`.
   void hold();
+  /// A function has returned, or was given up.
+  void note_end() noexcept {
+    ++done_;
+    done_.notify_all();
+  }
   /// A graph was launched whose functions keep there what they raise, which the next `raise` raises.
   void watch(const std::shared_ptr<Thrown>& thrown);
 
@@ -61,6 +66,8 @@ class Gate : public std::enable_shared_from_this<Gate> {
   std::uint32_t* word_;
   bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
   std::uint32_t issued_ = 0;
+  static constexpr std::uint32_t most_under_way = 128;  // a driver's queue has room for about a thousand calls
+  std::atomic<std::uint32_t> begun_{0}, done_{0};
   std::mutex mutex_;  // may be held while the stream's queue is full: never wait for it with the interpreter's lock
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
   std::mutex graphs_mutex_;

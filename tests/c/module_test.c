@@ -136,7 +136,7 @@ void test_launches(void) {
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "threads", weir_stream_launch(stream, saxpy, &config, arguments, sizes, 4));
   config.block.x = 0;
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "threads", weir_stream_launch(stream, saxpy, &config, arguments, sizes, 4));
-  config = (weir_launch_config){.struct_size = sizeof(config), .grid = {1, 0, 0}, .block = {1, 0, 0}, .flags = 2};
+  config = (weir_launch_config){.struct_size = sizeof(config), .grid = {1, 0, 0}, .block = {1, 0, 0}, .flags = 8};
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "config->flags", weir_stream_launch(stream, saxpy, &config, arguments, sizes, 4));
   config.flags = WEIR_LAUNCH_COOPERATIVE;
   NEEDS(WEIR_FEATURE_COOPERATIVE_LAUNCH, weir_stream_launch(stream, saxpy, &config, arguments, sizes, 4));

@@ -61,9 +61,9 @@ typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_BATCH_COPIES = 46,               ///< weir_stream_copy_batch: many copies in one call
   WEIR_FEATURE_GRAPH_NODE_CHANGES = 47,         ///< new arguments for single nodes of a graph: C++ alone
   WEIR_FEATURE_GRAPH_SWITCH_NODES = 48,         ///< conditional nodes with several bodies: C++ alone
-  WEIR_FEATURE_CLUSTER_LAUNCH = 49,             ///< launches in thread block clusters: C++ alone
-  WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 50,        ///< kernels that begin before the one before them has ended: C++ alone
-  WEIR_FEATURE_LAUNCH_PRIORITY = 51,            ///< a priority for one launch: C++ alone
+  WEIR_FEATURE_CLUSTER_LAUNCH = 49,             ///< launches in thread block clusters
+  WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 50,        ///< kernels that begin before the one before them has ended
+  WEIR_FEATURE_LAUNCH_PRIORITY = 51,            ///< a priority for one launch
   WEIR_FEATURE_PARTITIONS = 52,                 ///< streams that run on a part of the device: C++ alone
 } weir_feature;
 

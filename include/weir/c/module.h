@@ -131,12 +131,17 @@ typedef struct weir_launch_config {
   weir_dim3 block;               ///< threads in a block; likewise
   uint32_t shared_memory_bytes;  ///< dynamic shared memory of each block
   uint32_t flags;                ///< of `weir_launch_flags`
+  weir_dim3 cluster;             ///< blocks in a thread block cluster; 0 stands for 1. Feature `cluster_launch`
+  int32_t priority;              ///< with `WEIR_LAUNCH_PRIORITY`: as vendors number priorities. Feature `launch_priority`
 } weir_launch_config;
 
 /// The bits of `weir_launch_config::flags`.
 typedef enum weir_launch_flags WEIR_C_ENUM {
   WEIR_LAUNCH_DEFAULT = 0,
   WEIR_LAUNCH_COOPERATIVE = 1,  ///< all blocks can wait for each other. Feature `cooperative_launch`
+  /// The kernel may begin before the one before it has ended, and waits for that one itself. Feature `programmatic_launch`.
+  WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 2,
+  WEIR_LAUNCH_PRIORITY = 4,  ///< `priority` counts, and not that of the stream
 } weir_launch_flags;
 
 /// Fills in a one-dimensional launch of at least `count` threads in blocks of `block_threads`; one block if `count` is 0.
@@ -147,8 +152,8 @@ WEIR_C_API weir_result weir_grid_for(size_t count, uint32_t block_threads, weir_
 /// returns: `{&n, &a, &x, &y}`, where `x` is a variable that holds a device address. `sizes` has their sizes in bytes, to be
 /// checked against the kernel's; null leaves that out, and fails with `WEIR_ERROR_INVALID_ARGUMENT` where the backend does
 /// not know the kernel's parameters. Fails with `WEIR_ERROR_WRONG_DEVICE`; `WEIR_ERROR_INVALID_ARGUMENT` for an impossible
-/// shape, and if the number or the sizes of the arguments are not the kernel's. Features `cooperative_launch` and
-/// `block_cooperation` if the configuration needs them. (cuLaunchKernel)
+/// shape, and if the number or the sizes of the arguments are not the kernel's. Features `cooperative_launch`,
+/// `block_cooperation` and those of the fields if the configuration needs them. (cuLaunchKernel, cuLaunchKernelEx)
 WEIR_C_API weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                           void* const* arguments, const size_t* sizes, size_t count);
 

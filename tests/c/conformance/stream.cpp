@@ -201,7 +201,10 @@ void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<
   c.grid = {config.grid.x, config.grid.y, config.grid.z};
   c.block = {config.block.x, config.block.y, config.block.z};
   c.shared_memory_bytes = config.shared_memory_bytes;
-  c.flags = config.cooperative ? WEIR_LAUNCH_COOPERATIVE : WEIR_LAUNCH_DEFAULT;
+  c.cluster = {config.cluster.x, config.cluster.y, config.cluster.z};
+  c.priority = config.priority.value_or(0);
+  c.flags = (config.cooperative ? WEIR_LAUNCH_COOPERATIVE : 0U) | (config.priority ? WEIR_LAUNCH_PRIORITY : 0U) |
+            (config.programmatic_stream_serialization ? WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION : 0U);
   need(weir_stream_launch(handle(this), handle(kernel.get()), &c, arguments.data(), sizes.data(), sizes.size()));
 }
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
