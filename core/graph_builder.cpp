@@ -10,7 +10,9 @@
 
 namespace weir {
 
-GraphBuilder::GraphBuilder(Device& device) : stream_(device.create_stream()) { stream_->begin_capture(CaptureMode::relaxed); }
+GraphBuilder::GraphBuilder(Device& device) : stream_(device.create_stream()) {
+  stream_->begin_capture(CaptureMode::relaxed);
+}
 
 GraphBuilder::~GraphBuilder() {
   if (stream_) detail::StreamCore::drop_own_capture(*stream_);

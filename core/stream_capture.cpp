@@ -343,8 +343,8 @@ struct Conditional {
   const std::uint32_t* condition;
   std::span<UniqueFunction<void(Stream&)>> bodies;
   bool validate(const StreamCall& call) const {
-    call.require(Feature::graph_conditional_nodes);
-    if (what == ConditionalKind::switch_case || bodies.size() > 1) call.require(Feature::graph_switch_nodes);
+    const bool chooses = what == ConditionalKind::switch_case || bodies.size() > 1;
+    call.require(chooses ? Feature::graph_switch_nodes : Feature::graph_conditional_nodes);
     if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
     if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
       call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");

@@ -45,8 +45,8 @@ struct Launch {
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
-                                                            const ArgumentTypes& types) {
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(StreamCall call, const Kernel& kernel,
+                                                            const LaunchConfig& config, const ArgumentTypes& types) {
     detail::refuse_launch(call.device(), call.operation(), call.describe(), kernel, config, types);
   }
 };

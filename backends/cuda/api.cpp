@@ -89,7 +89,8 @@ int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept
   if (context == own.context) [[likely]] return own.device;
   // A green context is a part of its device's primary context, and its streams do all that other streams do.
   GreenContext* green = nullptr;
-  const bool is_green = StreamGetGreenCtx != nullptr && StreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green != nullptr;
+  const bool is_green =
+      StreamGetGreenCtx != nullptr && StreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green != nullptr;
   CUdevice device = -1;
   if (CtxPushCurrent(context) != CUDA_SUCCESS) return -1;
   const CUresult result = CtxGetDevice(&device);

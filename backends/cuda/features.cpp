@@ -235,8 +235,9 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::cluster_launch, {launch_ex}, WEIR_WHEN(CLUSTER_LAUNCH));
   rules.decide(Feature::programmatic_launch, {launch_ex});
   if (features.supports(Feature::programmatic_launch) && properties.compute_capability_major < 9) {
-    features.emulated(Feature::programmatic_launch,
-                      "the kernel begins once the one before it has ended; GPUs from compute capability 9.0 on overlap them");
+    features.emulated(
+        Feature::programmatic_launch,
+        "the kernel begins once the one before it has ended; GPUs from compute capability 9.0 on overlap them");
   }
   rules.decide(Feature::graph_node_changes,
                {WEIR_HAS(GraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 12000),

@@ -14,8 +14,8 @@ namespace weir::gpu {
 /// An opened driver. This folder has the code that CUDA and HIP share: templates over a policy `Api`, which has
 ///
 ///   types       Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
-///               FunctionHandle, PoolHandle, PartitionHandle, ComputeUnits, UserObject, HostNodeParameters, BatchOperation, ConditionalHandle, and the
-///               enumerations that are passed through
+///               FunctionHandle, PoolHandle, PartitionHandle, ComputeUnits, UserObject, HostNodeParameters, BatchOperation,
+///               ConditionalHandle, and the enumerations that are passed through
 ///   constants   success, not_ready, not_found, illegal_state, peer_already_enabled, of_another_context, max_batch, and the
 ///               flags of streams, graphs and user objects
 ///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch):

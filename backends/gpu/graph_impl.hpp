@@ -349,7 +349,8 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
         const std::uint32_t index = change.node.index;
         if (change.kind == NodeChange::Kind::kernel) {
           arguments = changes.arguments_of(change);
-          if (exec.kernels[index].get() != change.kernel) exec.kernels[index] = KernelPtr(const_cast<Kernel*>(change.kernel));
+          if (exec.kernels[index].get() != change.kernel)
+            exec.kernels[index] = KernelPtr(const_cast<Kernel*>(change.kernel));
         }
         const auto result =
             device_.api().change_node(device_.context(), exec.handle, exec.nodes[index], change, arguments);

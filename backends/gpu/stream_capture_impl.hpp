@@ -210,8 +210,8 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   }
 }
 
-/// Captures the body of a conditional node into `graph`. `begun`: set once `body` is called. `finish(stream)` adds what comes
-/// last.
+/// Captures the body of a conditional node into `graph`. `begun`: set once `body` is called. `finish(stream)` adds what
+/// comes last.
 template <class Api>
 template <class F>
 void GpuStream<Api>::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,

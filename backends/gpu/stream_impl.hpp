@@ -302,7 +302,8 @@ template <class Api>
 void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                                const ArgumentTypes&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
-  if (!plain_ || config.cooperative || config.has_attributes() || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
+  if (!plain_ || config.cooperative || config.has_attributes() || !launched.allows_shared_memory(config.shared_memory_bytes))
+      [[unlikely]] {
     launch_otherwise(launched, config, arguments, capture);
     return;
   }

@@ -287,7 +287,9 @@ class Api : public Symbols {
 
   // --- Partitions, which are absent -----------------------------------------------------------------------------------
 
-  static Result split_compute_units(const DeviceContext&, std::vector<ComputeUnits>&) noexcept { return hipErrorNotSupported; }
+  static Result split_compute_units(const DeviceContext&, std::vector<ComputeUnits>&) noexcept {
+    return hipErrorNotSupported;
+  }
   static Result create_partition(const DeviceContext&, std::span<ComputeUnits>, PartitionHandle&) noexcept {
     return hipErrorNotSupported;
   }

@@ -3,8 +3,8 @@
 // How do I use a stream that other code made?
 //
 // `wrap_stream` takes the vendor's handle (cudaStream_t, hipStream_t): PyTorch's, RAPIDS', your own. A borrowed one is never
-// destroyed by Weir; `keep_alive` is held until the wrapper is closed and its stream-ordered memory is freed. The typed forms are `weir::cuda::wrap` and
-// `weir::hip::wrap`. Here another `Stream` stands for the other code's.
+// destroyed by Weir; `keep_alive` is held until the wrapper is closed and its stream-ordered memory is freed. The typed
+// forms are `weir::cuda::wrap` and `weir::hip::wrap`. Here another `Stream` stands for the other code's.
 #include <memory>
 #include <weir/weir.hpp>
 

@@ -102,7 +102,8 @@ TEST_CASE("S19 await: a coroutine goes on where the program's executor runs it")
   bool done = false;
   std::thread::id on;
   const auto task = [&]() -> Task {
-    for (int i = 0; i < 3; ++i) co_await completion(*s, [&](UniqueFunction<void()> resume) { executor.post(std::move(resume)); });
+    for (int i = 0; i < 3; ++i)
+      co_await completion(*s, [&](UniqueFunction<void()> resume) { executor.post(std::move(resume)); });
     on = std::this_thread::get_id();
     done = true;
   };

@@ -139,7 +139,10 @@ struct Conditional {
   bool is_loop() const noexcept { return kind == ConditionalKind::while_nonzero; }
   /// The number of the body that runs for this value; none if it is not below `bodies.size()`.
   std::size_t chosen(std::uint32_t value) const noexcept {
-    return kind == ConditionalKind::switch_case ? value : value != 0 ? 0 : kind == ConditionalKind::if_nonzero ? 1 : bodies.size();
+    return kind == ConditionalKind::switch_case  ? value
+           : value != 0                          ? 0
+           : kind == ConditionalKind::if_nonzero ? 1
+                                                 : bodies.size();
   }
 };
 

@@ -208,7 +208,8 @@ void Capture::set_position(Queue& queue, std::vector<std::uint32_t> nodes) {
   const Capture* const capture = queue.capture_.get();
   if (capture == nullptr) throw_capture_refusal(Errc::not_capturing, operation, queue);
   const std::size_t count = capture->data().nodes.size();
-  if (!nodes.empty() && nodes.back() >= count) support::refuse_node(operation, queue.device().describe(), {nodes.back()}, count);
+  if (!nodes.empty() && nodes.back() >= count)
+    support::refuse_node(operation, queue.device().describe(), {nodes.back()}, count);
   queue.capture_nodes_ = std::move(nodes);
 }
 

@@ -28,7 +28,8 @@ namespace detail {
 // clang-format off
 /// The types whose size a plugin and the library must agree on.
 #define WEIR_PLUGIN_ABI_SIZES(X)                                                                                 \
-  X(BackendImpl) X(DeviceImpl) X(PartitionImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) X(KernelImpl) \
+  X(BackendImpl) X(DeviceImpl) X(PartitionImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) \
+  X(KernelImpl)                                                                                                    \
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
   X(CollectiveCall) X(StreamKey) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
 /// The fields whose offset they must agree on.

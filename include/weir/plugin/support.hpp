@@ -148,7 +148,8 @@ inline bool fits(NodeChange::Kind change, NodeKind node) noexcept {
   }
   return node == NodeKind::kernel || node == NodeKind::copy || node == NodeKind::fill;
 }
-/// Throws `graph_update_failed`: a graph of `count` nodes has no such node, or that is of `kind`, which the change does not fit.
+/// Throws `graph_update_failed`: a graph of `count` nodes has no such node, or that is of `kind`, which the change does not
+/// fit.
 [[noreturn]] WEIR_API void refuse_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,
                                          std::size_t count);
 
