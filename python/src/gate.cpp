@@ -181,9 +181,9 @@ Gate::~Gate() {
 }
 
 void Gate::enqueue(std::shared_ptr<PythonCall> call) {
-  // A driver whose queue is full waits for room, and holds locks meanwhile that all other calls need. A thread that makes one
-  // of these with the interpreter's lock would keep the functions from running that make room. So the queue never fills with
-  // them.
+  // A driver whose queue is full waits for room, and holds locks meanwhile that all other calls need. A thread that makes
+  // one of these with the interpreter's lock would keep the functions from running that make room. So the queue never fills
+  // with them.
   if (!is_host_thread()) {
     for (std::uint32_t done = done_; begun_ - done >= most_under_way; done = done_) done_.wait(done);
   }
