@@ -38,10 +38,10 @@ struct Awaited {
   /// Whether it is over. `error`: what went wrong.
   bool is_over(std::exception_ptr& error) const {
     try {
-      // Drivers refuse the question, and break the capture, in the mode `global`.
-      if (is_forbidden()) return false;
-      if (!detail::impl(std::as_const(*event)).do_is_complete()) return false;
-      (void)event->is_complete();  // for tools
+      const EventImpl& asked = detail::impl(std::as_const(*event));
+      if (asked.is_captured()) (void)event->is_complete();  // throws: it is never over
+      if (!asked.do_look()) return false;  // which harms no capture
+      tell_tools();
       if (stream) error = detail::impl(*stream).do_take_host_error();
     } catch (...) {
       error = std::current_exception();
@@ -50,9 +50,14 @@ struct Awaited {
   }
 
  private:
-  bool is_forbidden() const {
-    return detail::open_captures.load(std::memory_order_acquire) != 0 &&
-           Captures::instance().forbidding_unsafe_calls(event->device().backend());
+  /// As of a question that was answered with yes. None may refuse it.
+  void tell_tools() const {
+    detail::perform_always(event->device(), OperationKind::query, "when_done",
+                           [this](Watched& watched) {
+                             watched->event = event.get();
+                             watched->is_complete = true;
+                           },
+                           [] {});
   }
 };
 
@@ -66,6 +71,7 @@ class Completions {
 
   void add(Awaited&& awaited) {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return;
     if (!thread_.joinable()) {
       process_ = ::getpid();
       const support::SignalsBlocked no_signals;
@@ -85,7 +91,15 @@ class Completions {
       {
         std::unique_lock lock(mutex_);
         if (open.empty()) changed_.wait(lock, [this] { return stopping_ || !added_.empty(); });
-        if (stopping_) return leave_open(std::move(open));
+        if (stopping_) {
+          std::move(added_.begin(), added_.end(), std::back_inserter(open));
+          added_.clear();
+          lock.unlock();
+          open.clear();  // while drivers are there
+          lock.lock();
+          has_stopped_ = true;
+          return changed_.notify_all();
+        }
         if (!added_.empty()) eager_until = Clock::now() + eager;
         std::move(added_.begin(), added_.end(), std::back_inserter(open));
         added_.clear();
@@ -119,16 +133,15 @@ class Completions {
     return any;
   }
 
-  /// At exit. Functions may own objects that end here, while drivers are there.
-  static void leave_open(std::vector<Awaited>&& open) noexcept { open.clear(); }
-
   void stop() noexcept {
     if (process_ != ::getpid()) return;  // a forked child has no such thread
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      changed_.notify_one();
-    }
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+    // A function may have called `exit`, or wait for what the program's end keeps it from.
+    const bool is_own = std::this_thread::get_id() == thread_.get_id();
+    if (is_own || !changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) return thread_.detach();
+    lock.unlock();
     thread_.join();
   }
 
@@ -136,7 +149,7 @@ class Completions {
   std::condition_variable changed_;
   std::vector<Awaited> added_;
   std::thread thread_;
-  bool stopping_ = false;
+  bool stopping_ = false, has_stopped_ = false;
   int process_ = 0;
 };
 

@@ -225,8 +225,13 @@ void GraphExec::apply(const GraphChanges& changes) {
     watched->changes = &changes;
   };
   perform(device_, OperationKind::change_nodes, call.operation(), describe, [&] {
+    try {
+      impl(*this).do_apply(changes);
+    } catch (const Error& error) {
+      if (error.errc() != Errc::graph_update_failed) changed_.store(true, std::memory_order_relaxed);  // some may be in effect
+      throw;
+    }
     changed_.store(true, std::memory_order_relaxed);
-    impl(*this).do_apply(changes);
   });
 }
 

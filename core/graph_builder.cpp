@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/graph_builder.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,13 @@ GraphBuilder::~GraphBuilder() {
 void GraphBuilder::begin_node(std::span<const GraphNode> after) {
   if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the graph is finished; make a new builder");
   stream_->set_capture_dependencies(after);
+}
+
+GraphNode GraphBuilder::end_node(std::span<const GraphNode> after) const {
+  const GraphNode node = stream_->last_captured_node();
+  if (std::find(after.begin(), after.end(), node) != after.end())
+    throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the function submits nothing, so there is no new node");
+  return node;
 }
 
 GraphPtr GraphBuilder::finish() {

@@ -41,6 +41,11 @@ struct StreamCore {
     return stream.kind_ == StreamKind::owned || stream.kind_ == StreamKind::adopted;
   }
 
+  /// Such a stream keeps its partition alive; other owned streams keep nothing.
+  static bool is_of_partition(const Stream& stream) noexcept {
+    return stream.kind_ == StreamKind::owned && impl(stream).keep_alive_ != nullptr;
+  }
+
   // --- The capture that a stream is in ----------------------------------------------------------------------------
 
   static Origin origin(const Stream& stream) noexcept {

@@ -281,9 +281,9 @@ void Watched::end(bool has_failed) noexcept {
   if (!std::exchange(begun_, false)) return;
   operation_.accesses = accesses_;
   operation_.has_failed = has_failed;
-  if (operation_.capture != 0 && operation_.stream != nullptr && !has_failed) operation_.node = captured_node(operation_);
   weir::this_thread().launch = 0;
   const support::UnshownCalls scope;
+  if (operation_.capture != 0 && operation_.stream != nullptr && !has_failed) operation_.node = captured_node(operation_);
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }
 

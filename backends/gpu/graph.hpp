@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -142,6 +143,8 @@ class GpuGraph final : public GraphImpl {
   struct Contents {
     std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
     bool allocates = false;                       // whether a node allocates memory
+    std::vector<NodeHandle> nodes;   // of the graph itself, where they can be changed
+    std::vector<NodeKind> kinds;
     std::vector<void*> left, freed;  // what nodes allocate, and what they free; empty if `Api::executables_free_memory()`
   };
   /// Calls `use(handle, errors, contents)`. `errors`: of the host functions that Weir captured; null if there are none.
@@ -246,11 +249,11 @@ struct Executable {
   const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, if the graph allocates
   std::vector<void*> left;                      // memory that a launch leaves for the next launch, or the end, to free
 
-  // Of the graph that this was instantiated from, by whose nodes the driver knows those of the executable. Noted by the
-  // first `apply`.
+  // Of the graph that this was instantiated from, as it was then: the driver knows the executable's nodes by them.
   std::vector<typename Api::NodeHandle> nodes;
   std::vector<NodeKind> kinds;
   std::vector<KernelPtr> kernels;  // that `apply` gave to nodes
+  std::set<std::uint32_t> disabled;
 };
 
 /// The last launch of an executable. Noted if the driver does not order launches or wait for them, or if a launch leaves
@@ -297,7 +300,15 @@ class GpuGraphExec final : public GraphExecImpl {
         [executable = std::move(executable), over = std::move(last.over)]() mutable { executable.reset(); });
   }
   void launch_in_order(GpuStream<Api>& stream);
-  void note_nodes(typename Api::GraphHandle graph, const char* operation);
+  /// The driver's update leaves nodes disabled.
+  void enable_all() {
+    for (const std::uint32_t index : std::exchange(executable_->disabled, {})) {
+      const NodeChange change{.kind = NodeChange::Kind::enable, .node = {index}, .config = {}};
+      check(device_.api(),
+            device_.api().change_node(device_.context(), executable_->handle, executable_->nodes[index], change, nullptr),
+            "GraphExec::update", *this);
+    }
+  }
   std::unique_ptr<Executable<Api>> instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
                                                     std::shared_ptr<GraphTemplate<Api>> made_of);
   [[noreturn]] void refuse_update(const std::string& difference, typename Api::Result result) const {

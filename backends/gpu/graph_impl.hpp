@@ -157,6 +157,10 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   const std::lock_guard lock(mutex_);
   check_there(operation);
   Contents contents;
+  if constexpr (Api::changes_nodes) {
+    contents.nodes = nodes_of(device_.api(), native(), operation, *this);
+    for (const NodeHandle node : contents.nodes) check(device_.api().node_kind(node, contents.kinds.emplace_back()), operation);
+  }
   look_through(native(), contents);
   // A driver gives one address to several allocations of a graph, if each is freed before the next.
   auto &allocated = contents.left, &freed = contents.freed;
@@ -181,6 +185,10 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
     if (auto_free) executable->left = std::move(contents.left);
     check(executable->instantiate(graph), operation);
+    if constexpr (Api::changes_nodes) {
+      executable->nodes = std::move(contents.nodes);
+      executable->kinds = std::move(contents.kinds);
+    }
     made = make_ptr<GpuGraphExec<Api>>(device_, std::move(executable),
                                        Api::changes_nodes ? GraphPtr(const_cast<GpuGraph*>(this)) : nullptr);
   });
@@ -309,6 +317,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
         if (difference.empty()) fail(device_.api(), result, "GraphExec::update", describe());
         refuse_update(difference, result);
       }
+      if constexpr (Api::changes_nodes) enable_all();
       executable_->made_of.swap(made_of);
       former_errors = std::exchange(executable_->errors, std::move(errors));
     } else {
@@ -328,15 +337,16 @@ template <class Api>
 void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
   if constexpr (Api::changes_nodes) {
     const char* const operation = "GraphExec::apply";
+    std::vector<KernelPtr> former;  // destroyed outside the locks, since that may unload modules
     const std::lock_guard lock(mutex_);
     const auto current = device_.make_current();
     Executable<Api>& exec = *executable_;
-    // The lock keeps a capture from continuing the graph meanwhile.
-    static_cast<const GpuGraph<Api>&>(*graph_).with_handle([&](auto graph) {
-      if (exec.nodes.empty()) note_nodes(graph, operation);
+    const std::size_t count = exec.nodes.size();
+    exec.kernels.resize(count);
+    former.reserve(changes.size());
+    const auto change_all = [&](auto) {
       for (const NodeChange& change : changes.changes()) {
         const std::uint32_t index = change.node.index;
-        const std::size_t count = exec.kinds.size();
         if (index >= count) [[unlikely]] support::refuse_change(describe(), change, std::nullopt, count);
         if (!support::fits(change.kind, exec.kinds[index])) [[unlikely]]
           support::refuse_change(describe(), change, exec.kinds[index], count);
@@ -344,38 +354,30 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
           static_cast<const GpuKernel<Api>&>(*change.kernel).allow_shared_memory(change.config.shared_memory_bytes);
       }
       std::size_t done = 0;
-      void** arguments = nullptr;
       for (const NodeChange& change : changes.changes()) {
         const std::uint32_t index = change.node.index;
-        if (change.kind == NodeChange::Kind::kernel) {
-          arguments = changes.arguments_of(change);
-          if (exec.kernels[index].get() != change.kernel)
-            exec.kernels[index] = KernelPtr(const_cast<Kernel*>(change.kernel));
-        }
-        const auto result =
-            device_.api().change_node(device_.context(), exec.handle, exec.nodes[index], change, arguments);
+        const bool is_kernel = change.kind == NodeChange::Kind::kernel;
+        const auto result = device_.api().change_node(device_.context(), exec.handle, exec.nodes[index], change,
+                                                      is_kernel ? changes.arguments_of(change) : nullptr);
         if (result != Api::success) [[unlikely]] {
           fail(device_.api(), result, operation, describe(),
                "the driver refuses change " + std::to_string(done + 1) + " of " + std::to_string(changes.size()) +
                    ", of node " + std::to_string(index) + "; those before it are in effect");
         }
         ++done;
+        if (is_kernel && exec.kernels[index].get() != change.kernel) {
+          former.push_back(std::move(exec.kernels[index]));
+          exec.kernels[index] = KernelPtr(const_cast<Kernel*>(change.kernel));
+        }
+        if (change.kind == NodeChange::Kind::disable) exec.disabled.insert(index);
+        if (change.kind == NodeChange::Kind::enable) exec.disabled.erase(index);
       }
-    });
+    };
+    // Throws if the graph, by whose nodes the driver knows those of the executable, is gone.
+    static_cast<const GpuGraph<Api>&>(*graph_).with_handle(change_all);
   } else {
     GraphExecImpl::do_apply(changes);
   }
-}
-
-template <class Api>
-void GpuGraphExec<Api>::note_nodes(typename Api::GraphHandle graph, const char* operation) {
-  const auto nodes = nodes_of(device_.api(), graph, operation, *this);
-  std::vector<NodeKind> kinds(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    check(device_.api(), device_.api().node_kind(nodes[i], kinds[i]), operation, *this);
-  executable_->kernels.resize(nodes.size());
-  executable_->kinds = std::move(kinds);
-  executable_->nodes = nodes;
 }
 
 }  // namespace weir::gpu

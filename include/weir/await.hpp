@@ -23,7 +23,7 @@ namespace weir {
 /// `capture_unsupported` if the stream captures. Any thread but those of host functions.
 ///
 /// The thread sleeps while nothing is awaited. Else it asks the driver: all the time at first, and every few microseconds
-/// from 200 us on. While a capture forbids that, it waits for the capture's end.
+/// from 200 us on. That harms no capture.
 WEIR_API void when_done(StreamRef stream, UniqueFunction<void(std::exception_ptr)> function);
 /// The same for `event`, which is kept alive. A later record of it is not waited for, if the former is seen to be over.
 WEIR_API void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> function);
@@ -36,10 +36,10 @@ class Completion {
 
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> coroutine) {
-    // Nothing of this object may be used behind the call: the coroutine may have gone on, and ended, by then.
-    when_done(target_, [this, coroutine](std::exception_ptr error) {
+    // Once the coroutine can be resumed, this object may be gone: what is used until then is the function's own.
+    when_done(target_, [this, coroutine, post = std::move(post_)](std::exception_ptr error) mutable {
       error_ = std::move(error);
-      post_(UniqueFunction<void()>([coroutine] { coroutine.resume(); }));
+      post(UniqueFunction<void()>([coroutine] { coroutine.resume(); }));
     });
   }
   void await_resume() const {
@@ -61,7 +61,8 @@ struct ResumeAtOnce {
 
 /// `co_await completion(*stream, post)`: suspends the coroutine until all work enqueued so far is done, and has
 /// `post(function)` call the function, which resumes it: on the thread, or the executor, that `post` chooses. `post` is
-/// called on Weir's thread, and must not wait. Throws, where it resumes, what `when_done` hands on.
+/// called on Weir's thread; it must neither wait nor throw. The coroutine must not be destroyed while it waits. Throws, where
+/// it resumes, what `when_done` hands on.
 template <class Post>
 Completion<StreamRef, Post> completion(StreamRef stream, Post post) {
   return {stream, std::move(post)};

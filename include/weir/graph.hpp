@@ -108,7 +108,8 @@ class WEIR_API GraphExec : public RefCounted {
   Result<void> try_launch(StreamRef stream) noexcept;
   /// Prepares the first launch ahead of time, in the order of `stream`. Feature `graph_upload`.
   void upload(StreamRef stream);
-  /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them. If
+  /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them, and
+  /// nodes that were disabled are enabled again. If
   /// the shapes differ, or one of the graphs allocates memory, throws `graph_update_failed`, which names the cause, and
   /// changes nothing. Feature `graph_update`.
   void update(GraphRef graph);

@@ -37,7 +37,7 @@ class WEIR_API GraphBuilder {
   GraphNode add(std::span<const GraphNode> after, F&& function) {
     begin_node(after);
     std::forward<F>(function)(*stream_);
-    return stream_->last_captured_node();
+    return end_node(after);
   }
   template <class F>
   GraphNode add(std::initializer_list<GraphNode> after, F&& function) {
@@ -48,6 +48,7 @@ class WEIR_API GraphBuilder {
 
  private:
   void begin_node(std::span<const GraphNode> after);
+  GraphNode end_node(std::span<const GraphNode> after) const;
 
   StreamPtr stream_;
 };

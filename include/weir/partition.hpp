@@ -23,7 +23,8 @@ struct PartitionOptions {
 ///
 /// All else is the device's: memory, pools, modules, events. Streams of a partition wait for events of other streams, and
 /// the other way round; copies do not use compute units, as a rule; `Device::synchronize` waits for all. A captured kernel
-/// keeps the partition of the stream that captured it, wherever the graph is launched. The units are free again when the
+/// runs in the partition of the stream that captured it, wherever the graph is launched: keep the partition as long as the
+/// graph is launched, as you keep memory. Bodies of conditional nodes run on all units. The units are free again when the
 /// partition and its streams have no owner. Any thread.
 class WEIR_API Partition : public RefCounted {
  public:

@@ -146,7 +146,7 @@ class WEIR_API Stream : public RefCounted {
   /// Throws `invalid_argument` for a default stream, which cannot be closed.
   void close();
   /// Like `close`, but the caller takes over the native handle and must destroy it (after cuda::stream::release).
-  /// Throws `invalid_argument` unless the stream is owned or adopted.
+  /// Throws `invalid_argument` unless the stream is owned or adopted, and for one of a partition.
   [[nodiscard]] void* release_handle();
 
   // --- Ordering ---------------------------------------------------------------------------------------------------

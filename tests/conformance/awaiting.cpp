@@ -199,6 +199,17 @@ TEST_CASE("S19 S31 when done: while another stream captures in the mode 'global'
   CHECK(called.wait());
 }
 
+TEST_CASE("S19 S31 when done: of an event that a capture records, is an error, and the capture goes on") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  s->begin_capture(CaptureMode::relaxed);
+  board.set(*s, 0, 1);
+  const EventPtr event = s->record();
+  CHECK_REFUSED(Errc::captured_event, when_done(event, [](std::exception_ptr) {}));
+  CHECK(s->end_capture()->node_count() == 1);
+}
+
 TEST_CASE("S19 when done: what is not there is refused") {
   const StreamPtr s = device().create_stream();
   const auto nothing = [](std::exception_ptr) {};

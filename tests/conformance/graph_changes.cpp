@@ -126,6 +126,12 @@ TEST_CASE("S37 changes: nodes are disabled and enabled again; what comes behind 
   c.launch(exec, *s);
   CHECK(c.board[1] == 1);
   if (c.has_kernel) CHECK(c.board[2] == 1);
+  if (!device().supports(Feature::graph_update)) return;
+  exec->apply(off);
+  exec->update(c.graph);  // enables all
+  c.board.set(*s, 0, 5);
+  c.launch(exec, *s);
+  CHECK(c.board[1] == 1);
 }
 
 TEST_CASE("S37 changes: another kernel of another module, which the executable keeps") {
@@ -255,6 +261,7 @@ TEST_CASE("S38 S41 builder: a graph of nodes and edges, by hand") {
   builder.add({d}, [&](Stream& c) { board.show(c, 2); });
   CHECK_REFUSED(Errc::invalid_argument, builder.add({GraphNode{99}}, [&](Stream& c) { board.set(c, 5, 1); }));
   CHECK_REFUSED(Errc::invalid_argument, builder.add({}, [](Stream&) {}));
+  CHECK_REFUSED(Errc::invalid_argument, builder.add({a}, [](Stream&) {}));
   const GraphPtr graph = builder.finish();
   CHECK_REFUSED(Errc::invalid_argument, builder.finish());
   const Topology t = graph->topology();

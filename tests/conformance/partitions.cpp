@@ -30,6 +30,7 @@ TEST_CASE("S1 S2 partition: its streams do what streams do, in order with the de
   CHECK(inside->kind() == StreamKind::owned);
   CHECK(inside->is_non_blocking());
   CHECK_REFUSED(Errc::invalid_argument, part->create_stream({.blocking = true}));
+  CHECK_REFUSED(Errc::invalid_argument, inside->release_handle());
   board.set(*s, 0, 3);
   inside->wait(*s);
   board.move(*inside, 1, 0);

@@ -129,10 +129,8 @@ inline constexpr std::chrono::seconds patience = 60s;
 class Latch {
  public:
   void open() {
-    {
-      std::lock_guard lock(mutex_);
-      open_ = true;
-    }
+    std::lock_guard lock(mutex_);  // until the end: who has waited may destroy the latch
+    open_ = true;
     opened_.notify_all();
   }
   bool is_open() const {

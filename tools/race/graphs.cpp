@@ -55,16 +55,7 @@ void Graphs::add(const Operation& operation) {
       clock.join(other->second.clock);
     return;
   }
-  if (operation.kind == OperationKind::capture_dependencies) {
-    // As if another stream had waited for these nodes.
-    lane.number = ++capture.last_lane;
-    clock = Clock();
-    for (const Node& node : capture.nodes) {
-      const auto named = [&](GraphNode each) { return node.node == each; };
-      if (std::any_of(operation.dependencies.begin(), operation.dependencies.end(), named)) clock.join(node.clock);
-    }
-    return;
-  }
+  if (operation.kind == OperationKind::capture_dependencies) return;  // `note` does it, once it is made
   Node node;
   const Point point = node.point = clock.advance(lane.number);
   node.operation = operation.id;
@@ -149,11 +140,15 @@ void Graphs::note(const Operation& operation) {
   const auto finish_capture = [this](Capture& capture) { finish(capture); };
   if (operation.kind == OperationKind::conditional) {
     const std::vector<Node> bodies = graphs_.end_conditional(operation, finish_capture);
-    if (Node* const node = node_of(operation)) add_nodes(*node, bodies);
+    if (Node* const node = node_of(operation)) {
+      add_nodes(*node, bodies);
+      node->node = operation.node;
+    }
     return;
   }
   graphs_.note(operation, finish_capture);
   if (operation.kind == OperationKind::change_nodes && !operation.has_failed) change_nodes(operation);
+  if (operation.kind == OperationKind::capture_dependencies && !operation.has_failed) set_dependencies(operation);
   if (operation.node) {
     if (Node* const node = node_of(operation)) node->node = operation.node;
   }
@@ -166,6 +161,28 @@ void Graphs::note(const Operation& operation) {
     capture.last_lane = std::max(capture.last_lane, node.point.lane);
   }
   lane_of(capture, operation.stream_key).clock.join(all);
+}
+
+/// As if another stream had waited for these nodes. One that is not known stands for all.
+void Graphs::set_dependencies(const Operation& operation) {
+  Capture& capture = graphs_.capture_of(operation);
+  Lane& lane = lane_of(capture, operation.stream_key);
+  Clock clock;
+  std::size_t found = 0;
+  const auto is_named = [&](const Node& node) {
+    return std::any_of(operation.dependencies.begin(), operation.dependencies.end(),
+                       [&](GraphNode each) { return node.node == each; });
+  };
+  for (const Node& node : capture.nodes) {
+    if (!is_named(node)) continue;
+    clock.join(node.clock);
+    ++found;
+  }
+  if (found < operation.dependencies.size()) {
+    for (const Node& node : capture.nodes) clock.join(node.clock);
+  }
+  lane.number = ++capture.last_lane;
+  lane.clock = clock;
 }
 
 void Graphs::change_nodes(const Operation& operation) {

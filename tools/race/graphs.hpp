@@ -70,6 +70,7 @@ class Graphs {
   void check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock);
   void finish(Capture& capture);
   void report_races(const std::vector<Node>& nodes);
+  void set_dependencies(const Operation& operation);
   void change_nodes(const Operation& operation);
 
   Report& report_;

@@ -323,11 +323,14 @@ class Validator final : public Tool {
           }
           continue;
         }
-        std::erase_if(uses, [&](const Use& use) { return use.node == change.node; });
+        const auto is_of_node = [&](const Use& use) { return use.node == change.node; };
+        const auto there = std::find_if(uses.begin(), uses.end(), is_of_node);
+        const bool is_disabled = there != uses.end() && there->is_disabled;
+        std::erase_if(uses, is_of_node);
         for (const MemoryAccess& access : operation.changes->accesses_of(change)) {
           const Block* const block = blocks_.find(number_of(access.address));
           if (block == nullptr || block->is_of_graph) continue;
-          uses.push_back({block->id, number_of(access.address), extent_of(access), step, change.node});
+          uses.push_back({block->id, number_of(access.address), extent_of(access), step, change.node, is_disabled});
         }
       }
     });
@@ -335,7 +338,10 @@ class Validator final : public Tool {
 
   void add_uses(const Operation& operation, const std::vector<Use>& uses) {
     std::vector<Use>& nodes = graphs_.capture_of(operation).nodes;
-    nodes.insert(nodes.end(), uses.begin(), uses.end());
+    for (Use use : uses) {
+      use.node = operation.node;  // of a graph within it, too
+      nodes.push_back(std::move(use));
+    }
   }
 
   void add(const Operation& operation, const MemoryAccess& memory, bool is_of_device) {

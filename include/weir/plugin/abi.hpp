@@ -31,7 +31,7 @@ namespace detail {
   X(BackendImpl) X(DeviceImpl) X(PartitionImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) \
   X(KernelImpl)                                                                                                    \
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
-  X(CollectiveCall) X(StreamKey) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
+  X(CollectiveCall) X(StreamKey) X(NodeChange) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
 /// The fields whose offset they must agree on.
 #define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
   X(CommunicatorRequest, timeout) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)

@@ -21,6 +21,9 @@ class WEIR_API EventImpl : public Event {
   virtual double do_elapsed_ms_since(const Event& start) const = 0;
   virtual InterprocessHandle do_interprocess_handle() const;
 
+  /// Whether the last record was in a capture.
+  bool is_captured() const noexcept { return record_state_.load(std::memory_order_acquire) >= captured_base; }
+
  protected:
   EventImpl(Device& device, const EventOptions& options, void* handle) noexcept : Event(device, options, handle) {}
   Disposal disposal() const noexcept override { return Disposal::driver; }
@@ -28,8 +31,6 @@ class WEIR_API EventImpl : public Event {
   void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
   /// Whether external code has the handle and may have recorded the event.
   bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
-  /// Whether the last record was in a capture.
-  bool is_captured() const noexcept { return record_state_.load(std::memory_order_acquire) >= captured_base; }
   /// Resets an event for reuse, for backends that pool events.
   void reset_state() noexcept {
     record_state_.store(unrecorded, std::memory_order_relaxed);
