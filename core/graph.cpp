@@ -228,7 +228,8 @@ void GraphExec::apply(const GraphChanges& changes) {
     try {
       impl(*this).do_apply(changes);
     } catch (const Error& error) {
-      if (error.errc() != Errc::graph_update_failed) changed_.store(true, std::memory_order_relaxed);  // some may be in effect
+      if (error.errc() != Errc::graph_update_failed)
+        changed_.store(true, std::memory_order_relaxed);  // some may be in effect
       throw;
     }
     changed_.store(true, std::memory_order_relaxed);

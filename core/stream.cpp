@@ -259,8 +259,9 @@ void* Stream::release_handle() {
   check_closable(*this, call.operation());
   if (!StreamCore::destroys_handle(*this)) call.refuse(Errc::invalid_argument, "the stream does not own its handle");
   if (StreamCore::is_of_partition(*this)) {
-    call.refuse(Errc::invalid_argument,
-                "the stream is of a partition, which would end under the handle; keep the stream, and use its native_handle");
+    call.refuse(
+        Errc::invalid_argument,
+        "the stream is of a partition, which would end under the handle; keep the stream, and use its native_handle");
   }
   if (dependents() != 0) {
     call.refuse(Errc::invalid_argument, "memory allocated on the stream is to be freed on it; drop the memory first");

@@ -159,7 +159,8 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   Contents contents;
   if constexpr (Api::changes_nodes) {
     contents.nodes = nodes_of(device_.api(), native(), operation, *this);
-    for (const NodeHandle node : contents.nodes) check(device_.api().node_kind(node, contents.kinds.emplace_back()), operation);
+    for (const NodeHandle node : contents.nodes)
+      check(device_.api().node_kind(node, contents.kinds.emplace_back()), operation);
   }
   look_through(native(), contents);
   // A driver gives one address to several allocations of a graph, if each is freed before the next.

@@ -61,8 +61,8 @@ struct ResumeAtOnce {
 
 /// `co_await completion(*stream, post)`: suspends the coroutine until all work enqueued so far is done, and has
 /// `post(function)` call the function, which resumes it: on the thread, or the executor, that `post` chooses. `post` is
-/// called on Weir's thread; it must neither wait nor throw. The coroutine must not be destroyed while it waits. Throws, where
-/// it resumes, what `when_done` hands on.
+/// called on Weir's thread; it must neither wait nor throw. The coroutine must not be destroyed while it waits. Throws,
+/// where it resumes, what `when_done` hands on.
 template <class Post>
 Completion<StreamRef, Post> completion(StreamRef stream, Post post) {
   return {stream, std::move(post)};
