@@ -7,6 +7,7 @@
 
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
+#include "python/src/waiting.hpp"
 #include "weir/backend.hpp"
 #include "weir/registry.hpp"
 
@@ -188,7 +189,12 @@ void bind_device(nb::module_& module) {
           },
           nb::arg("peer"), "Ends what ``enable_peer_access`` began.")
       .def(
-          "sync", [](Device& d) { without_gil([&] { d.synchronize(); }); }, "Blocks until all work of the device is done.")
+          "sync",
+          [](Device& d) {
+            check_may_wait("Device.sync");
+            without_gil([&] { d.synchronize(); });
+          },
+          "Blocks until all work of the device is done.")
       .def_prop_ro(
           "health", [](const Device& d) { return without_gil([&] { return d.health().describe(); }); },
           "``\"ok\"``, or the first error of a device that its driver has lost.")

@@ -57,9 +57,10 @@ def test_exceptions_are_the_next_syncs(stream):
 
 
 def test_may_not_wait(stream):
-    stream.launch_host_func(stream.sync)
-    with pytest.raises(weir.CalledFromHostFunctionError):
-        stream.sync()
+    for wait in (stream.sync, stream.device.sync):
+        stream.launch_host_func(wait)
+        with pytest.raises(weir.CalledFromHostFunctionError):
+            stream.sync()
 
 
 def test_functions_of_many_streams_and_threads():
