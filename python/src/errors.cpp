@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exception>
 #include <string>
+#include <typeinfo>
 
 #include "python/src/common.hpp"
 #include "weir/error.hpp"
@@ -42,6 +43,18 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Error&) {
     set_python_error();
+  } catch (const std::bad_cast&) {  // nanobind's, of nb::cast
+    set_python_error();
+  }
+}
+
+PyObject* class_of(nb::exception_type type) noexcept {
+  switch (type) {
+    case nb::exception_type::value_error: return PyExc_ValueError;
+    case nb::exception_type::index_error: return PyExc_IndexError;
+    case nb::exception_type::buffer_error: return PyExc_BufferError;
+    case nb::exception_type::attribute_error: return PyExc_AttributeError;
+    default: return PyExc_TypeError;
   }
 }
 
@@ -58,7 +71,9 @@ void set_python_error() noexcept {
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const nb::builtin_exception& error) {
-    PyErr_SetString(error.type() == nb::exception_type::value_error ? PyExc_ValueError : PyExc_TypeError, error.what());
+    PyErr_SetString(class_of(error.type()), error.what());
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an argument, or a part of one, has the wrong type or is out of its type's range");
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const Error& error) {

@@ -18,6 +18,22 @@ def test_a_copy_there_and_back():
     assert weir.get_current_stream(device) == device.default_stream
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda device: weir.LaunchConfig("ab", 1),
+        lambda device: device.allocate((2.0,)),
+        lambda device: weir.Stream.wrap(-1, device),
+        lambda device: device.create_stream(priority=1.5),
+        lambda device: weir.compile("", device, debug="yes"),
+        lambda device: weir.launch(-1, weir.LaunchConfig(1, 1), None),
+    ],
+)
+def test_wrong_arguments_are_type_errors(call):
+    with pytest.raises(TypeError):
+        call(weir.Device())
+
+
 def test_errors_have_classes():
     stream = weir.Device().create_stream()
     stream.close()
