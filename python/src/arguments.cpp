@@ -101,7 +101,7 @@ std::optional<DType> type_of_scalar(PyObject* object) {
 void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* object, const Parameter& parameter) {
   static const nb::handle buffer_type = nb::type<BufferObject>();
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) == buffer_type.ptr())
-    return set_buffer(slot, kernel, i, *nb::inst_ptr<BufferObject>(object), parameter);
+    return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
   if (parameter.kind == Kind::number) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
     // Weir's own scalars, and those of ctypes, have a value.

@@ -26,8 +26,12 @@ struct Exported {
 };
 
 int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
-  const BufferObject& self = *nb::inst_ptr<BufferObject>(nb::handle(object));
   view->obj = nullptr;
+  if (!nb::inst_ready(object)) {
+    PyErr_SetString(PyExc_BufferError, "the buffer is one that only __new__ has made");
+    return -1;
+  }
+  const BufferObject& self = *nb::inst_ptr<BufferObject>(nb::handle(object));
   if (!self.memory->host_accessible() || ((flags & PyBUF_WRITABLE) != 0 && self.read_only)) {
     PyErr_SetString(PyExc_BufferError, self.read_only
                                            ? "the buffer is read-only"

@@ -64,9 +64,9 @@ Error error_of(std::error_code status) {
 }
 
 void add_callback(nb::handle_t<StreamObject> self, nb::callable callback, nb::handle argument) {
+  Stream& stream = *held_by<StreamObject>(self).stream;
   start_host_thread();
   auto task = std::make_shared<Callback>(callback, self, argument);
-  Stream& stream = *nb::inst_ptr<StreamObject>(self)->stream;
   without_gil([&] {
     if (!stream.device().supports(Feature::stream_callbacks)) return when_complete(stream.record(), std::move(task));
     stream.add_callback([task = std::move(task)](Stream&, std::error_code status) mutable {

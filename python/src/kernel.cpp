@@ -88,7 +88,7 @@ nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
 /// The kernel that an argument names: a Kernel, or a KernelFunction, compiled for `device`.
 const KernelObject& kernel_of(nb::handle argument, Device& device) {
   static const nb::handle kernel_type = nb::type<KernelObject>();
-  if (argument.type().is(kernel_type)) return *nb::inst_ptr<KernelObject>(argument);
+  if (argument.type().is(kernel_type)) return held_by<KernelObject>(argument);
   KernelFunction* function = nullptr;
   if (nb::try_cast(argument, function, false) && function != nullptr) return function->on(device);
   throw nb::type_error("this is no kernel: give what Module.get_kernel returns, or a function with @weir.kernel");
@@ -110,11 +110,11 @@ PyObject* launch_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!config.type().is(config_type)) throw nb::type_error("launch: the second argument is no weir.LaunchConfig");
     const std::size_t given = static_cast<std::size_t>(count) - 3;
     if (stream.type().is(stream_type)) [[likely]] {
-      Stream& known = *nb::inst_ptr<StreamObject>(stream)->stream;
-      launch(known, *nb::inst_ptr<LaunchConfig>(config), kernel_of(kernel, known.device()), args + 3, given);
+      Stream& known = *held_by<StreamObject>(stream).stream;
+      launch(known, held_by<LaunchConfig>(config), kernel_of(kernel, known.device()), args + 3, given);
     } else {
       const StreamPtr other = stream_of(stream, device_of_kernel(kernel));
-      launch(*other, *nb::inst_ptr<LaunchConfig>(config), kernel_of(kernel, other->device()), args + 3, given);
+      launch(*other, held_by<LaunchConfig>(config), kernel_of(kernel, other->device()), args + 3, given);
     }
     Py_RETURN_NONE;
   } catch (...) {

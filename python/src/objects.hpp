@@ -58,6 +58,15 @@ struct PoolObject {
   ~PoolObject();
 };
 
+/// What an instance of exactly the class that is bound to T holds. Throws TypeError if only `__new__` made it, which holds
+/// nothing.
+template <class T>
+T& held_by(nb::handle object) {
+  if (!nb::inst_ready(object)) [[unlikely]]
+    throw nb::type_error("an object is used that only __new__ has made");
+  return *nb::inst_ptr<T>(object);
+}
+
 /// Throws ValueError for a buffer that is read-only.
 void check_writable(const BufferObject& buffer);
 /// What Buffer shows to libraries that know no DLPack.

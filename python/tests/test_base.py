@@ -34,6 +34,27 @@ def test_wrong_arguments_are_type_errors(call):
         call(weir.Device())
 
 
+def test_objects_that_only_new_made_are_refused():
+    def empty(cls):
+        return cls.__new__(cls)
+
+    device = weir.Device()
+    stream, config = device.create_stream(), weir.LaunchConfig(1, 1)
+    kernel = weir.compile('extern "C" __global__ void f(int* x) { *x = 1; }', device)["f"]
+    with pytest.raises(BufferError):
+        memoryview(empty(weir.Buffer))
+    for arguments in (
+        (empty(weir.Stream), config, kernel, None),
+        (stream, empty(weir.LaunchConfig), kernel, None),
+        (stream, config, empty(weir.Kernel), None),
+        (stream, config, kernel, empty(weir.Buffer)),
+    ):
+        with pytest.raises(TypeError):
+            weir.launch(*arguments)
+    with pytest.raises(TypeError):
+        empty(weir.Stream).add_callback(print)
+
+
 def test_errors_have_classes():
     stream = weir.Device().create_stream()
     stream.close()
