@@ -2,7 +2,9 @@
 #include "python/src/releaser.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -35,17 +37,26 @@ class Releaser {
     Device* device;
   };
 
-  static void wait_for_devices(const std::vector<Held>& objects) noexcept {
-    std::vector<Device*> waited;
-    for (const Held& held : objects) {
-      if (held.device == nullptr || std::find(waited.begin(), waited.end(), held.device) != waited.end()) continue;
-      waited.push_back(held.device);
-      try {
-        held.device->synchronize();
-      } catch (const Error&) {
-        // A capture forbids it, or the device is lost: whoever captures keeps what the graph uses.
-      }
+  /// Whether the work so far is done. False if that cannot be known now, as an open capture forbids to ask.
+  static bool is_idle(Device& device) noexcept try {
+    try {
+      device.synchronize();
+      return true;
+    } catch (const Error& error) {
+      return error.errc() == Errc::device_fault && !device.health().is_ok();  // lost, and its work is over
     }
+  } catch (...) {
+    return false;
+  }
+
+  /// Moves what may be dropped now to the front, and returns its end.
+  static std::vector<Held>::iterator split(std::vector<Held>& objects) {
+    std::map<Device*, bool> idle{{nullptr, true}};
+    return std::stable_partition(objects.begin(), objects.end(), [&](const Held& held) {
+      const auto [known, is_new] = idle.try_emplace(held.device);
+      if (is_new) known->second = is_idle(*held.device);
+      return known->second;
+    });
   }
 
   void wake() noexcept {
@@ -57,21 +68,32 @@ class Releaser {
   void loop() {
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
+    std::vector<Held> objects;  // with those that could not be dropped before
+    constexpr std::chrono::milliseconds soon{10}, late{1000};
+    auto retry = soon;
     for (;;) {
       std::vector<AllocationPtr> memory;
-      std::vector<Held> objects;
       {
         std::unique_lock lock(mutex_);
-        work_.wait(lock, [this] { return !memory_.empty() || !objects_.empty(); });
+        const auto is_called = [this] { return !memory_.empty() || !objects_.empty(); };
+        if (objects.empty())
+          work_.wait(lock, is_called);
+        else
+          work_.wait_for(lock, retry, is_called);
         memory.swap(memory_);
-        objects.swap(objects_);
+        objects.insert(objects.end(), objects_.begin(), objects_.end());
+        objects_.clear();
       }
       memory.clear();
       if (objects.empty()) continue;
-      wait_for_devices(objects);
-      take_gil(state);
-      for (const Held& held : objects) Py_DECREF(held.object);
-      PyEval_SaveThread();
+      const auto end = split(objects);
+      if (end != objects.begin()) {
+        take_gil(state);
+        std::for_each(objects.begin(), end, [](const Held& held) { Py_DECREF(held.object); });
+        PyEval_SaveThread();
+      }
+      objects.erase(objects.begin(), end);
+      retry = objects.empty() ? soon : std::min(2 * retry, late);
     }
   }
 

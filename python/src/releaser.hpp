@@ -12,7 +12,7 @@ namespace weir::python {
 /// Frees the memory, if this is its last owner. From any thread, with the interpreter's lock or without.
 void release_later(AllocationPtr memory) noexcept;
 /// Drops a reference. From any thread, with the interpreter's lock or without. `device`, if any, is idle once before, since
-/// its work may use memory that the object owns.
+/// its work may use memory that the object owns: while a capture forbids to wait for it, the object stays.
 void release_later(PyObject* object, Device* device = nullptr) noexcept;
 
 }  // namespace weir::python

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -61,6 +62,27 @@ def test_the_owner_lives_as_long_as_the_last_view():
     assert sys.getrefcount(numbers) > before and view[3] == 3
     del view
     wait_until(lambda: sys.getrefcount(numbers) == before)
+
+
+def test_memory_in_use_stays_while_a_capture_forbids_to_wait(device):
+    opened = threading.Event()
+    stream, other = device.create_stream(), device.create_stream()
+    numbers = np.zeros(1 << 20)
+    gone = weakref.ref(numbers)
+    buffer = weir.from_dlpack(numbers)
+    stream.launch_host_func(lambda: opened.wait(10))
+    buffer.fill(1.0, stream=stream)
+    other.begin_capture()
+    try:
+        del numbers, buffer
+        gc.collect()
+        time.sleep(0.05)
+        assert gone() is not None
+    finally:
+        opened.set()
+        stream.sync(timeout=10)
+        other.discard_capture()
+    wait_until(lambda: gone() is None)
 
 
 def test_a_capsule_that_nobody_takes_lets_go():
