@@ -18,6 +18,7 @@ struct GraphObject {
   GraphPtr graph;
   std::shared_ptr<Thrown> thrown;  // null if it has no functions in Python
   GraphExecPtr executable{};       // made by the first launch
+  /// Guards the pointers, which `update` exchanges. Held for no longer than it takes to copy them.
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
 
   ~GraphObject();

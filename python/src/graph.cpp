@@ -54,16 +54,33 @@ void discard_capture(StreamObject& self) {
   });
 }
 
-const GraphExecPtr& executable_of(GraphObject& self) {
+GraphPtr graph_of(const GraphObject& self) {
   const std::lock_guard lock(*self.mutex);
-  if (!self.executable) self.executable = self.graph->instantiate();
+  return self.graph;
+}
+
+std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.thrown;
+}
+
+GraphExecPtr executable_of(GraphObject& self) {
+  GraphPtr graph;
+  {
+    const std::lock_guard lock(*self.mutex);
+    if (self.executable) return self.executable;
+    graph = self.graph;
+  }
+  GraphExecPtr made = graph->instantiate();  // two threads may do so at once; the first one's is kept
+  const std::lock_guard lock(*self.mutex);
+  if (!self.executable) self.executable = made;
   return self.executable;
 }
 
 /// A function in Python has one word for all launches of its graph, which come one after another. The copy that is a node of
 /// another graph could run at the same time.
-void check_child(const GraphObject& self, Stream& stream) {
-  if (!self.thrown || !stream.is_capturing()) return;
+void check_child(Stream& stream) {
+  if (!stream.is_capturing()) return;
   std::uint32_t* const word = borrow_word(stream.device(), true);
   if (word == nullptr) return;
   give_back_word(stream.device(), true, word);
@@ -72,27 +89,35 @@ void check_child(const GraphObject& self, Stream& stream) {
 }
 
 void launch(GraphObject& self, nb::handle stream) {
-  const StreamPtr on = stream_of(stream, self.graph->device());
+  const StreamPtr on = stream_of(stream, graph_of(self)->device());
   without_gil([&] {
-    check_child(self, *on);
-    if (self.thrown) Gate::of(on)->watch(self.thrown);
-    executable_of(self)->launch(on);
+    const GraphExecPtr executable = executable_of(self);
+    if (const auto thrown = thrown_of(self)) {
+      check_child(*on);
+      Gate::of(on)->watch(thrown);
+    }
+    executable->launch(on);
   });
 }
 
 void upload(GraphObject& self, nb::handle stream) {
-  const StreamPtr on = stream_of(stream, self.graph->device());
+  const StreamPtr on = stream_of(stream, graph_of(self)->device());
   without_gil([&] { executable_of(self)->upload(on); });
 }
 
 void update(GraphObject& self, GraphObject& source) {
-  without_gil([&] { executable_of(self)->update(source.graph); });
-  self.graph = source.graph;
-  self.thrown = source.thrown;
+  without_gil([&] {
+    GraphPtr graph = graph_of(source);
+    auto thrown = thrown_of(source);
+    executable_of(self)->update(graph);
+    const std::lock_guard lock(*self.mutex);  // what they replace is destroyed behind it
+    self.graph.swap(graph);
+    self.thrown.swap(thrown);
+  });
 }
 
 std::vector<std::string> nodes_of(const GraphObject& self) {
-  const Topology topology = without_gil([&] { return self.graph->topology(); });
+  const Topology topology = without_gil([&] { return graph_of(self)->topology(); });
   std::vector<std::string> names;
   for (const NodeKind kind : topology.nodes) names.emplace_back(to_string(kind));
   return names;
@@ -136,7 +161,7 @@ void bind_graph(nb::module_& module) {
       "Captured work, which can be launched many times. Copies and kernels use the addresses of capture time: keep the\n"
       "buffers. Launches run one after another, whatever their streams.")
       .def_prop_ro(
-          "device", [](const GraphObject& g) -> Device& { return g.graph->device(); }, nb::rv_policy::reference)
+          "device", [](const GraphObject& g) -> Device& { return graph_of(g)->device(); }, nb::rv_policy::reference)
       .def("launch", &launch, nb::arg("stream") = nb::none(),
            "Enqueues one run of the whole graph on ``stream``, or on the current stream. On a stream that captures, the "
            "graph becomes\n"
@@ -147,15 +172,15 @@ void bind_graph(nb::module_& module) {
            "``GraphUpdateFailedError`` if the shapes differ. Feature ``graph_update``.")
       .def_prop_ro("nodes", &nodes_of, "What the nodes do, in the order of the capture: ``[\"kernel\", \"copy\"]``.")
       .def_prop_ro(
-          "edges", [](const GraphObject& g) { return without_gil([&] { return g.graph->topology().edges; }); },
+          "edges", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->topology().edges; }); },
           "Pairs of indices into ``nodes``: the second runs after the first.")
       .def(
-          "debug_dot", [](const GraphObject& g) { return without_gil([&] { return g.graph->debug_dot(); }); },
+          "debug_dot", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->debug_dot(); }); },
           "The graph in Graphviz's language. Feature ``graph_debug_dot``.")
       .def_prop_ro(
-          "handle", [](const GraphObject& g) { return reinterpret_cast<std::uintptr_t>(g.graph->native_handle()); },
+          "handle", [](const GraphObject& g) { return reinterpret_cast<std::uintptr_t>(graph_of(g)->native_handle()); },
           "The vendor's graph (cudaGraph_t, hipGraph_t) as an integer.")
-      .def("__repr__", [](const GraphObject& g) { return "<Graph " + g.graph->describe() + ">"; });
+      .def("__repr__", [](const GraphObject& g) { return "<Graph " + graph_of(g)->describe() + ">"; });
 
   const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
     nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
