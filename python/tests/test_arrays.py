@@ -126,6 +126,13 @@ def test_what_no_buffer_can_be_is_refused():
     assert weir.from_dlpack(np.float32(2).reshape(())).shape == ()
 
 
+def test_the_other_byte_order_is_refused(device):
+    for other in (np.dtype(">f4"), np.dtype("<i2").newbyteorder(), ">f4"):
+        with pytest.raises(TypeError):
+            device.allocate(4, other)
+    assert device.allocate(4, np.dtype("<f4")).dtype is weir.float32
+
+
 def test_a_consumer_on_the_host_finds_the_work_done(device):
     """The host function keeps the stream busy until after the consumer has begun to wait."""
     began = threading.Event()

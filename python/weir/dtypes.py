@@ -152,6 +152,8 @@ def as_dtype(object: Any) -> dtype:
         name = object.name
     elif isinstance(object, str):
         name = object
+    elif getattr(object, "isnative", True) is False:  # numpy's, whose name does not tell
+        raise TypeError(f"{object!r} has the other byte order than this machine; Weir has none of these")
     else:
         name = getattr(object, "name", None) or getattr(object, "__name__", None) or str(object).rpartition(".")[2]
     try:
