@@ -208,12 +208,24 @@ nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
                nb::cast<bool>(data[1]), std::move(object));
 }
 
+/// Where `__dlpack_device__` says that an array is.
+Place place_of(nb::handle object) {
+  const nb::object place = object.attr("__dlpack_device__")();
+  return {static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))), nb::cast<std::int32_t>(place[1])};
+}
+
+template <class Managed>
+void* address_in(nb::handle capsule) {
+  const auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+  if (managed == nullptr) throw nb::python_error();
+  const dlpack::Tensor& tensor = managed->tensor;
+  return static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+}
+
 nb::object from_dlpack(nb::object object, nb::handle stream) {
   if (PyCapsule_CheckExact(object.ptr())) return adopt_capsule(object);
   if (nb::hasattr(object, "__dlpack__")) {
-    const nb::object place = object.attr("__dlpack_device__")();
-    const Place there{static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))),
-                      nb::cast<std::int32_t>(place[1])};
+    const Place there = place_of(object);
     if (there.type != DeviceType::cpu) {
       const StreamPtr consumer = stream_of(stream, location_of(there).device);
       return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
@@ -243,8 +255,15 @@ bool foreign_address_of(nb::handle object, void*& address) {
     }
   }
   const nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
-  if (interface.is_none()) return false;
-  address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(interface["data"])[0]));
+  if (!interface.is_none()) {
+    address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(interface["data"])[0]));
+    return true;
+  }
+  // Buffers of cuda.core have DLPack alone. The capsule lets go of the array at once: the caller keeps the object.
+  if (!nb::hasattr(object, "__dlpack_device__") || place_of(object).type == DeviceType::cpu) return false;
+  const nb::object capsule = capsule_from(object, nb::int_(-1));
+  address = PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0 ? address_in<dlpack::Versioned>(capsule)
+                                                                           : address_in<dlpack::Unversioned>(capsule);
   return true;
 }
 

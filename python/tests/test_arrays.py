@@ -250,6 +250,39 @@ def test_cuda_arrays_need_the_cuda_backend():
     assert weir.from_dlpack(array).handle == 4096
 
 
+class Tensor:
+    """What cuda.core's buffers have: DLPack alone. It says that it is on a GPU."""
+
+    def __init__(self, numbers, versioned):
+        self.numbers = numbers
+        self.versioned = versioned
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, *, stream=None, **options):
+        if options and not self.versioned:
+            raise TypeError("max_version")
+        assert stream == -1
+        return weir.from_dlpack(self.numbers).__dlpack__(stream=-1, **options)
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_kernels_take_arrays_that_have_dlpack_alone(versioned, device):
+    @weir.kernel('extern "C" __global__ void set(int* out) { *out = 42; }')
+    def set(out: weir.ptr) -> None: ...
+
+    stream = device.create_stream()
+    memory = np.zeros(2, np.int32)
+    before = sys.getrefcount(memory)
+    weir.launch(stream, weir.LaunchConfig(1, 1), set, Tensor(memory[1:], versioned))
+    stream.sync()
+    assert memory.tolist() == [0, 42]
+    wait_until(lambda: sys.getrefcount(memory) == before)
+    with pytest.raises(TypeError, match="no kernel takes this"):
+        weir.launch(stream, weir.LaunchConfig(1, 1), set, memory)
+
+
 def test_kernels_take_arrays_of_others(device):
     @weir.kernel('extern "C" __global__ void set(int* out) { *out = 42; }')
     def set(out: weir.ptr) -> None: ...
