@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <new>
 
 #include "python/src/objects.hpp"
@@ -37,6 +38,11 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
                                            ? "the buffer is read-only"
                                            : "the host may not touch memory of the kind 'device': use Buffer.get(), or "
                                              "allocate memory of the kind 'pinned' or 'managed'");
+    return -1;
+  }
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && self.size() != 0 &&
+      std::count_if(self.shape.begin(), self.shape.end(), [](std::int64_t extent) { return extent > 1; }) > 1) {
+    PyErr_SetString(PyExc_BufferError, "the buffer is in C's order, not in Fortran's");
     return -1;
   }
   if (detail::tools_watch.load(std::memory_order_relaxed) && self.size() != 0)

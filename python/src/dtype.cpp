@@ -49,7 +49,7 @@ DType dtype_of(nb::handle object) {
 nb::object class_of(DType type) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].type == type) return nb::borrow(classes[i]);
-  throw nb::type_error("Weir has no name for this type of elements");
+  throw nb::buffer_error("Weir has no type for these elements");
 }
 
 const char* name_of(DType type) {

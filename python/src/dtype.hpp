@@ -23,7 +23,7 @@ struct DType {
 
 /// The type that an object names: a class of Weir's, a numpy dtype or scalar type, "float32". Throws TypeError.
 DType dtype_of(nb::handle object);
-/// Weir's class for a type.
+/// Weir's class for a type. Throws BufferError for one that it has not.
 nb::object class_of(DType type);
 /// "float32"
 const char* name_of(DType type);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory in and out: DLPack, __cuda_array_interface__ and the buffer protocol."""
+import ctypes
 import gc
 import os
 import pathlib
@@ -192,6 +193,31 @@ def test_the_buffer_protocol_of_pinned_memory(device):
     del buffer
     gc.collect()
     assert view.tolist()[1] == [4, 5, 6]
+
+
+@pytest.mark.parametrize("shape, is_lent", [((2, 3), False), ((1, 3), True), ((0, 2, 3), True), ((), True), (4, True)])
+def test_the_buffer_protocol_lends_fortrans_order_where_it_is_cs(shape, is_lent, device):
+    api = ctypes.pythonapi
+    view = ctypes.create_string_buffer(256)
+    f_contiguous = 0x40 | 0x18
+    take = api.PyObject_GetBuffer
+    take.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+    buffer = device.allocate(shape, weir.int32, "pinned")
+    if not is_lent:
+        with pytest.raises(BufferError, match="Fortran"):
+            take(buffer, view, f_contiguous)
+        return
+    assert take(buffer, view, f_contiguous) == 0
+    api.PyBuffer_Release(view)
+
+
+def test_elements_without_a_type_are_refused(device):
+    capsule = device.allocate(4).__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    ctypes.c_uint8.from_address(pointer(capsule, b"dltensor") + 20).value = 10  # the tensor's type: float8_e4m3fn
+    with pytest.raises(BufferError, match="no type"):
+        weir.from_dlpack(capsule)
 
 
 def test_memory_dropped_within_a_host_function(device):
