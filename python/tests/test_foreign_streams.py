@@ -118,3 +118,31 @@ def test_weirs_stream_for_torch(torch, device):
 
 def test_the_names_that_are_promised():
     assert all(callable(getattr(interop, name)) for name in interop.__all__)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_cuda_cores_current_device_stays(fails, device, monkeypatch):
+    class Device:
+        current = 3
+
+        def __init__(self, number=None):
+            self.number = Device.current if number is None else number
+
+        def set_current(self):
+            Device.current = self.number
+
+        def create_stream(self, stream):
+            assert Device.current == self.number == 0
+            if fails:
+                raise RuntimeError
+            return stream
+
+    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
+    monkeypatch.setitem(sys.modules, "cuda.core", Stand(Device=Device))
+    stream = device.create_stream()
+    if fails:
+        with pytest.raises(RuntimeError):
+            interop.as_cuda_core(stream)
+    else:
+        assert interop.as_cuda_core(stream) is stream
+    assert Device.current == 3

@@ -74,14 +74,17 @@ def as_warp(stream: Stream) -> Any:
 
 
 def as_cuda_core(stream: Stream) -> Any:
-    """A ``cuda.core.Stream`` over Weir's, which it keeps. The device must be cuda.core's current one."""
+    """A ``cuda.core.Stream`` over Weir's, which it keeps."""
     try:
-        core = import_module("cuda.core")
-        device = core.Device(stream.device.device_id)
+        Device = import_module("cuda.core").Device
     except (ImportError, AttributeError):
-        device = import_module("cuda.core.experimental").Device(stream.device.device_id)
-    device.set_current()
-    return device.create_stream(stream)
+        Device = import_module("cuda.core.experimental").Device
+    former, device = Device(), Device(stream.device.device_id)
+    device.set_current()  # cuda.core asks for it; it is the current device of PyTorch and CuPy, too
+    try:
+        return device.create_stream(stream)
+    finally:
+        former.set_current()
 
 
 def as_rmm(stream: Stream) -> Any:
