@@ -85,6 +85,7 @@ class Releaser {
         objects_.clear();
       }
       memory.clear();
+      if (is_finalizing()) objects.clear();  // leaked: a device may end any time now
       if (objects.empty()) continue;
       const auto end = split(objects);
       if (end != objects.begin()) {

@@ -53,6 +53,19 @@ def test_the_interpreter_ends_while_threads_wait():
     assert done.stderr == ""
 
 
+def test_the_interpreter_ends_while_a_capture_keeps_memory():
+    done = run(
+        """
+        stream = weir.Device("host").create_stream()
+        stream.begin_capture()
+        weir.from_dlpack(bytearray(8))
+        time.sleep(0.05)
+        """,
+        seconds=20,
+    )
+    assert done.stderr == ""
+
+
 def test_what_is_done_at_exit():
     done = run(
         """
