@@ -155,6 +155,8 @@ void check_flags(std::uint32_t flags, std::uint32_t known, const char* name);
 /// The size of a structure in its first release. One that has grown has its first size here, as a specialization.
 template <class S>
 inline constexpr std::size_t first_size = sizeof(S);
+template <>
+inline constexpr std::size_t first_size<weir_launch_config> = offsetof(weir_launch_config, cluster);
 
 void check_size(std::size_t size, std::size_t first, const char* name);
 void check_rest(const void* given, std::size_t known, const char* name);

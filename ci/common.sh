@@ -64,7 +64,7 @@ python_options() {
   if [ ! -x "$1/bin/python" ]; then
     python3 -m venv --system-site-packages "$1" >/dev/null 2>&1 || { echo "python3-venv is not here: going on without the Python package"; return 0; }
   fi
-  if "$1/bin/pip" --quiet --disable-pip-version-check install "nanobind>=2.4,<4" mypy >/dev/null 2>&1; then
+  if "$1/bin/pip" --quiet --disable-pip-version-check install "nanobind>=2.4,<4" mypy numpy pytest >/dev/null 2>&1; then
     # shellcheck disable=SC2034  # the caller uses it
     python=(-DWEIR_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$(realpath "$1")/bin/python")
   else

@@ -47,11 +47,11 @@ All& all() noexcept {
 /// What the calling thread is about.
 struct Thread {
   bool in_tool = false;             // calls of a tool are shown to no tool
+  bool has_touches = false;
   std::uint64_t host_function = 0;  // the operation whose function runs
   std::uint64_t launch = 0;         // the launch of a graph that the thread is in
   std::vector<std::string> ranges;
   std::vector<MemoryAccess> touches;
-  bool has_touches = false;
   std::span<const SourceFrame> caller;
 };
 

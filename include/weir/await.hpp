@@ -34,7 +34,9 @@ class Completion {
  public:
   Completion(Target target, Post post) : target_(std::move(target)), post_(std::move(post)) {}
 
+  /// False: the coroutine is suspended even if the work is done, so that it always resumes in one place.
   bool await_ready() const { return false; }
+  /// Called by `co_await`.
   void await_suspend(std::coroutine_handle<> coroutine) {
     // Once the coroutine can be resumed, this object may be gone: what is used until then is the function's own.
     when_done(target_, [this, coroutine, post = std::move(post_)](std::exception_ptr error) mutable {
@@ -42,6 +44,7 @@ class Completion {
       post(UniqueFunction<void()>([coroutine] { coroutine.resume(); }));
     });
   }
+  /// Called by `co_await`: throws what went wrong.
   void await_resume() const {
     if (error_) std::rethrow_exception(error_);
   }

@@ -25,6 +25,7 @@ namespace weir {
 
 /// One change of a `GraphChanges`, as backends and tools see it.
 struct NodeChange {
+  /// What changes.
   enum class Kind : std::uint8_t { kernel, copy, fill, enable, disable };
 
   Kind kind{};

@@ -111,13 +111,16 @@ class CompletionOperation {
 template <class Target>
 class CompletionSender {
  public:
+  /// Marks it as a sender.
   using sender_concept = detail::senders::sender_t;
+  /// How it completes.
   using completion_signatures =
       detail::senders::completion_signatures<detail::senders::set_value_t(),
                                              detail::senders::set_error_t(std::exception_ptr),
                                              detail::senders::set_stopped_t()>;
 
   explicit CompletionSender(Target target) : target_(target) {}
+  /// The operation that completes `receiver`.
   template <class Receiver>
   detail::CompletionOperation<Target, Receiver> connect(Receiver receiver) const {
     return {target_, std::move(receiver)};
