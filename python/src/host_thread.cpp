@@ -156,28 +156,31 @@ class HostThread {
 
   void watch() {
     const Clock::duration limit = patience_;
+    const Clock::duration step = std::min<Clock::duration>(limit / 10, 500ms);
     std::uint64_t seen = 0;
-    auto since = Clock::now();
+    // Counts the steps, since the clock also runs while the process is stopped.
+    Clock::duration quiet{};
     for (;;) {
       if (outstanding_ == 0) {
         outstanding_.wait(0);
-        since = Clock::now();
+        quiet = {};
       }
-      std::this_thread::sleep_for(std::min<Clock::duration>(limit / 10, 500ms));
+      std::this_thread::sleep_for(step);
       if (const std::uint64_t now = progress_; now != seen) {
         seen = now;
-        since = Clock::now();
+        quiet = {};
         asked_pending_ = false;
         continue;
       }
-      if (!asked_pending_ && Clock::now() - since > limit / 4) {
+      quiet += step;
+      if (!asked_pending_ && quiet > limit / 4) {
         asked_pending_ = true;
         ++asked_;
         asked_.notify_one();
       }
-      if (Clock::now() - since > limit) {
+      if (quiet > limit) {
         abandon_all(true);
-        since = Clock::now();
+        quiet = {};
       }
     }
   }

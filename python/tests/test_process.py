@@ -167,6 +167,27 @@ def test_a_long_function_is_no_lock_out_of_reach():
     )
 
 
+def test_time_for_which_the_process_is_stopped_does_not_count():
+    run(
+        """
+        import signal
+        stream = weir.Device().create_stream()
+        stream.launch_host_func(time.sleep, 1.5)
+        time.sleep(0.2)
+        pid = os.getpid()
+        if os.fork() == 0:
+            for _ in range(3):
+                os.kill(pid, signal.SIGSTOP)
+                time.sleep(1.2)
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(0.1)
+            os._exit(0)
+        stream.sync()
+        """,
+        WEIR_PYTHON_GIL_TIMEOUT="1",
+    )
+
+
 def test_a_variable_that_does_not_parse():
     run(
         """
