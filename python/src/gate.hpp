@@ -66,7 +66,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
   std::uint32_t* word_;
   bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
   std::uint32_t issued_ = 0;
-  static constexpr std::uint32_t most_under_way = 128;  // a driver's queue has room for about a thousand calls
+  static constexpr std::uint32_t most_under_way = 32;  // an H200 has room for 55
   std::atomic<std::uint32_t> begun_{0}, done_{0};
   std::mutex mutex_;  // may be held while the stream's queue is full: never wait for it with the interpreter's lock
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();

@@ -102,7 +102,7 @@ void bind_host_functions(nb::module_& module) {
       nb::arg("args"), nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any) -> None"),
       "Calls ``function(*args)`` in the order of the stream; later work waits until it has returned. A thread of the "
       "package\n"
-      "calls it, never the driver's. It may enqueue work, and may not wait for work. While 128 functions of the stream\n"
+      "calls it, never the driver's. It may enqueue work, and may not wait for work. While 32 functions of the stream\n"
       "wait to be called, this waits. What it raises, the stream's next "
       "``sync``\n"
       "raises; later work still runs. Captured, it belongs to the graph and runs at every launch.\n\n"
