@@ -203,7 +203,7 @@ void GraphExec::apply(const GraphChanges& changes) {
   call.require(Feature::graph_node_changes);
   for (const NodeChange& change : changes.changes()) {
     if (change.kind == NodeChange::Kind::kernel) {
-      if (change.config.cooperative || change.config.has_attributes()) {
+      if (change.config.has_attributes()) {
         call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
                                                 ": a kernel keeps the attributes that it was captured with (cooperative, "
                                                 "cluster, …); leave them out");

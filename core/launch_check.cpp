@@ -18,7 +18,8 @@ bool divides(const Dim3& cluster, const Dim3& grid) noexcept {
 }  // namespace
 
 bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept {
-  return (!config.programmatic_stream_serialization || device.supports(Feature::programmatic_launch)) &&
+  return (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
+         (!config.programmatic_stream_serialization || device.supports(Feature::programmatic_launch)) &&
          (!config.priority || device.supports(Feature::launch_priority)) &&
          (config.cluster == Dim3() ||
           (device.supports(Feature::cluster_launch) && divides(config.cluster, config.grid)));

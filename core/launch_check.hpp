@@ -30,20 +30,26 @@ inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b)
   return true;
 }
 
-/// Whether the device has what a launch's attributes ask for.
-bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept;
-
-/// Whether a launch is possible. Separate from `refuse_launch`, whose texts need much code, so that launches are fast.
-inline bool is_possible_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
+/// Whether a launch is possible but for its attributes. Separate from `refuse_launch`, whose texts need much code, so that
+/// launches are fast.
+inline bool is_possible_plain_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
                                const ArgumentTypes& types) noexcept {
   const DeviceProperties& limits = device.properties();
   const auto& expected = kernel.parameter_sizes();
   return &kernel.device() == &device && block_fits(config.block, limits) && within(config.grid, limits.max_grid) &&
          (config.shared_memory_bytes == 0 || (device.supports(Feature::block_cooperation) &&
                                               config.shared_memory_bytes <= limits.shared_memory_per_block_optin)) &&
-         (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
-         (!config.has_attributes() || are_possible_attributes(device, config)) &&
          (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
+}
+
+/// Whether the device has what a launch's attributes ask for.
+bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept;
+
+/// Whether a launch is possible.
+inline bool is_possible_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
+                               const ArgumentTypes& types) noexcept {
+  return is_possible_plain_launch(device, kernel, config, types) &&
+         (!config.has_attributes() || are_possible_attributes(device, config));
 }
 
 /// Throws why a launch is not possible. `object`: what the error names.

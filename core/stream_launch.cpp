@@ -12,6 +12,7 @@
 namespace weir {
 
 using detail::is_possible_launch;
+using detail::is_possible_plain_launch;
 
 namespace {
 
@@ -41,6 +42,7 @@ struct Launch {
   void describe(Watched& watched) const { watched.kernel(kernel, config, accesses); }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     if (capture) StreamCore::keep_module(stream, kernel.module(), capture);
+    if (config.has_attributes()) return stream.do_launch_with_attributes(kernel, config, arguments, types, capture);
     stream.do_launch(kernel, config, arguments, types, capture);
   }
 
@@ -80,7 +82,8 @@ void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::spa
 /// other launches go the long way.
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const ArgumentTypes& types) {
-  if (StreamCore::is_plain(*this) && is_possible_launch(*device_, kernel, config, types)) [[likely]] {
+  if (StreamCore::is_plain(*this) && !config.has_attributes() &&
+      is_possible_plain_launch(*device_, kernel, config, types)) [[likely]] {
     const CaptureState capture = StreamCore::noted_capture(*this, StreamCore::flags(*this));
     if (!capture || StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[likely]] {
       impl(*this).do_launch(kernel, config, arguments, types, capture);

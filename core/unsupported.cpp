@@ -64,6 +64,10 @@ void StreamImpl::do_batch_memory_operations(std::span<const MemoryOperation>, co
 void StreamImpl::do_launch(const Kernel&, const LaunchConfig&, void* const*, const ArgumentTypes&, const CaptureState&) {
   not_overridden(*this, F::modules);
 }
+void StreamImpl::do_launch_with_attributes(const Kernel&, const LaunchConfig&, void* const*, const ArgumentTypes&,
+                                           const CaptureState&) {
+  not_overridden(*this, F::cooperative_launch);
+}
 SynchronizationPolicy StreamImpl::do_synchronization_policy() const { not_overridden(*this, F::synchronization_policy); }
 void StreamImpl::do_set_synchronization_policy(SynchronizationPolicy) { not_overridden(*this, F::synchronization_policy); }
 AccessPolicyWindow StreamImpl::do_access_policy_window() const { not_overridden(*this, F::access_policy_window); }

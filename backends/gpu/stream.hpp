@@ -249,6 +249,10 @@ class GpuStream final : public StreamImpl {
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                  const CaptureState& capture) override;
+  void do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                                 const ArgumentTypes&, const CaptureState& capture) override {
+    launch_otherwise(static_cast<const GpuKernel<Api>&>(kernel), config, arguments, capture);
+  }
 
   SynchronizationPolicy do_synchronization_policy() const override {
     const Submission submission(*this);

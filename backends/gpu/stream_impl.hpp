@@ -302,8 +302,7 @@ template <class Api>
 void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                                const ArgumentTypes&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
-  if (!plain_ || config.cooperative || config.has_attributes() || !launched.allows_shared_memory(config.shared_memory_bytes))
-      [[unlikely]] {
+  if (!plain_ || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
     launch_otherwise(launched, config, arguments, capture);
     return;
   }
@@ -327,9 +326,10 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig
         "the capture goes on");
   }
   const Submission submission(*this);
-  const auto result = config.has_attributes() ? api_.launch_with_attributes(kernel.native(), config, native(), arguments)
-                      : config.cooperative    ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
-                                              : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
+  const bool is_extended = config.programmatic_stream_serialization || config.priority || config.cluster != Dim3();
+  const auto result = is_extended ? api_.launch_with_attributes(kernel.native(), config, native(), arguments)
+                      : config.cooperative ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
+                                           : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
   if (result != Api::success) launch_failed(result, kernel, config);
 }
 

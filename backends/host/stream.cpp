@@ -250,10 +250,15 @@ void HostStream::do_batch_memory_operations(std::span<const MemoryOperation> ope
 
 void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const ArgumentTypes& types, const CaptureState&) {
-  if (config.cooperative) check_cooperative("Stream::launch", describe(), kernel, config);
   Launch launch(static_cast<const HostKernel&>(kernel), config, {arguments, types.sizes.size()}, types.sizes);
   launch.most_workers = queue_->most_workers();
   submit(NodeKind::kernel, std::move(launch));
+}
+
+void HostStream::do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                                           const ArgumentTypes& types, const CaptureState& capture) {
+  check_cooperative("Stream::launch", describe(), kernel, config);
+  HostStream::do_launch(kernel, config, arguments, types, capture);
 }
 
 }  // namespace weir::host

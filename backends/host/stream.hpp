@@ -63,6 +63,8 @@ class HostStream final : public StreamImpl {
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                  const CaptureState& capture) override;
+  void do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                                 const ArgumentTypes& types, const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;

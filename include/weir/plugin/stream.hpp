@@ -94,9 +94,12 @@ class WEIR_API StreamImpl : public Stream {
   virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
   virtual void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
-  /// `arguments`: the address of each.
+  /// A launch without attributes. `arguments`: the address of each.
   virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                          const ArgumentTypes& types, const CaptureState& capture);
+  /// A launch with attributes whose features the device has.
+  virtual void do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                                         const ArgumentTypes& types, const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
