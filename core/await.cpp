@@ -26,9 +26,16 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // How long the thread asks without a pause since something was over or was added. Drivers answer in about a microsecond.
-constexpr auto eager = 200us;
-// A pause; the kernel's timers add about 4 us.
-constexpr auto nap = 2us;
+constexpr Clock::duration eager = 200us;
+
+/// How long to sleep between two questions, after waiting that long: work is noticed late by a small part of what it took.
+/// The kernel's timers add about 4 us.
+Clock::duration pause_after(Clock::duration waited) { return std::clamp<Clock::duration>(waited / 256, 2us, 500us); }
+
+/// An event of a capture never completes by itself.
+void refuse_captured(const Event& event) {
+  if (detail::impl(event).is_captured()) (void)event.is_complete();  // throws, and says so
+}
 
 struct Awaited {
   Ptr<Event> event;
@@ -38,9 +45,8 @@ struct Awaited {
   /// Whether it is over. `error`: what went wrong.
   bool is_over(std::exception_ptr& error) const {
     try {
-      const EventImpl& asked = detail::impl(std::as_const(*event));
-      if (asked.is_captured()) (void)event->is_complete();  // throws: it is never over
-      if (!asked.do_look()) return false;  // which harms no capture
+      refuse_captured(*event);
+      if (!detail::impl(std::as_const(*event)).do_look()) return false;  // which harms no capture
       tell_tools();
       if (stream) error = detail::impl(*stream).do_take_host_error();
     } catch (...) {
@@ -86,11 +92,16 @@ class Completions {
   void run() noexcept {
     ::prctl(PR_SET_TIMERSLACK, 1UL);
     std::vector<Awaited> open;
-    Clock::time_point eager_until{};
+    Clock::time_point since{};  // something was over or was added
     for (;;) {
       {
         std::unique_lock lock(mutex_);
-        if (open.empty()) changed_.wait(lock, [this] { return stopping_ || !added_.empty(); });
+        const auto is_called = [this] { return stopping_ || !added_.empty(); };
+        if (const auto waited = Clock::now() - since; open.empty()) {
+          changed_.wait(lock, is_called);
+        } else if (waited > eager) {
+          changed_.wait_for(lock, pause_after(waited), is_called);
+        }
         if (stopping_) {
           std::move(added_.begin(), added_.end(), std::back_inserter(open));
           added_.clear();
@@ -100,12 +111,11 @@ class Completions {
           has_stopped_ = true;
           return changed_.notify_all();
         }
-        if (!added_.empty()) eager_until = Clock::now() + eager;
+        if (!added_.empty()) since = Clock::now();
         std::move(added_.begin(), added_.end(), std::back_inserter(open));
         added_.clear();
       }
-      if (call_those_that_are_over(open)) eager_until = Clock::now() + eager;
-      if (!open.empty() && Clock::now() > eager_until) std::this_thread::sleep_for(nap);
+      if (call_those_that_are_over(open)) since = Clock::now();
     }
   }
 
@@ -170,7 +180,8 @@ void when_done(StreamRef awaited, UniqueFunction<void(std::exception_ptr)> funct
 void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> function) {
   if (!event) throw Error(Errc::invalid_argument, "when_done", "", "the event is null");
   check_function(function);
-  (void)event->is_complete();  // throws what the thread would meet
+  const Call call(*event, "when_done");
+  refuse_captured(*event);
   Completions::instance().add({Ptr<Event>(event.get()), nullptr, std::move(function)});
 }
 

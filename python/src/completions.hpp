@@ -25,8 +25,7 @@ class Completion : public Task {
   std::optional<Error> error_;
 };
 
-/// Has the thread of functions run `completion` soon after `event` is complete. A thread asks the driver from time to time,
-/// so that no stream and no thread of the driver's waits.
-void when_complete(EventPtr event, std::shared_ptr<Completion> completion);
+/// Has the thread of functions run `completion` soon after `event` is complete. No stream and no thread of the driver's waits.
+void when_complete(const EventPtr& event, std::shared_ptr<Completion> completion);
 
 }  // namespace weir::python

@@ -199,6 +199,20 @@ TEST_CASE("S19 S31 when done: while another stream captures in the mode 'global'
   CHECK(called.wait());
 }
 
+TEST_CASE("S19 S31 when done: an event may be awaited while another stream captures in the mode 'global'") {
+  const StreamPtr s = device().create_stream(), capturing = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  board.set(*s, 1, 2);
+  const EventPtr event = s->record();
+  Latch called;
+  capturing->begin_capture(CaptureMode::global);
+  board.set(*capturing, 0, 1);
+  on_another_thread([&] { when_done(event, [&](std::exception_ptr) { called.open(); }); });
+  CHECK(called.wait());
+  CHECK(capturing->end_capture()->node_count() == 1);
+}
+
 TEST_CASE("S19 S31 when done: of an event that a capture records, is an error, and the capture goes on") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
