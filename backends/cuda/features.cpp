@@ -35,6 +35,8 @@ std::string uuid_text(const CUuuid& uuid, std::string text) {
 
 // CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, since 12.0's last headers.
 constexpr auto attribute_ipc_event = static_cast<CUdevice_attribute>(125);
+// CU_DEVICE_ATTRIBUTE_MPS_ENABLED, since 12.5's headers.
+constexpr auto attribute_mps_enabled = static_cast<CUdevice_attribute>(133);
 
 /// Sets a feature if the driver has its functions, the device has its attribute, and no known fault forbids it.
 class Rules {
@@ -230,6 +232,11 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
                                      WEIR_HAS(GreenCtxCreate, cuGreenCtxCreate, 12040),
                                      WEIR_HAS(GreenCtxDestroy, cuGreenCtxDestroy, 12040),
                                      WEIR_HAS(GreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050)});
+  if (features.supports(Feature::partitions) && get(attribute_mps_enabled) != 0) {
+    features.absent(Feature::partitions,
+                    "under MPS the driver runs a partition's kernels on multiprocessors of others, too; end the MPS server, "
+                    "or give each process a share by CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  }
   const auto launch_ex = WEIR_HAS(LaunchKernelEx, cuLaunchKernelEx, 11060);
   rules.decide(Feature::launch_priority, {launch_ex});
   rules.decide(Feature::cluster_launch, {launch_ex}, WEIR_WHEN(CLUSTER_LAUNCH));

@@ -143,8 +143,7 @@ class GpuGraph final : public GraphImpl {
   struct Contents {
     std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
     bool allocates = false;                       // whether a node allocates memory
-    std::vector<NodeHandle> nodes;   // of the graph itself, where they can be changed
-    std::vector<NodeKind> kinds;
+    std::size_t node_count = 0;                   // of the graph itself
     std::vector<void*> left, freed;  // what nodes allocate, and what they free; empty if `Api::executables_free_memory()`
   };
   /// Calls `use(handle, errors, contents)`. `errors`: of the host functions that Weir captured; null if there are none.
@@ -182,7 +181,8 @@ class GpuGraph final : public GraphImpl {
     const CaptureModeScope<Api> relaxed(device.api());
     log_failure(device.api(), destroy_graph(device.api(), handle), "while a graph was destroyed", device.describe());
   }
-  void look_through(Handle graph, Contents& contents) const;
+  /// Returns how many nodes `graph` itself has.
+  std::size_t look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]]
       fail(device_.api(), result, operation, describe());
@@ -249,7 +249,8 @@ struct Executable {
   const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, if the graph allocates
   std::vector<void*> left;                      // memory that a launch leaves for the next launch, or the end, to free
 
-  // Of the graph that this was instantiated from, as it was then: the driver knows the executable's nodes by them.
+  std::size_t node_count = 0;                   // of the graph that this was instantiated from, as it was then
+  // The driver knows the executable's nodes by those of that graph. Asked for by the first `apply`.
   std::vector<typename Api::NodeHandle> nodes;
   std::vector<NodeKind> kinds;
   std::vector<KernelPtr> kernels;  // that `apply` gave to nodes

@@ -119,10 +119,11 @@ std::vector<typename Api::NodeHandle> GpuGraph<Api>::prepare_resume() {
 // --- Instantiation ----------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
+std::size_t GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
   const char* const operation = "Graph::instantiate";
   const Api& api = device_.api();
-  for (const NodeHandle node : nodes_of(api, graph, operation, *this)) {
+  const std::vector<NodeHandle> nodes = nodes_of(api, graph, operation, *this);
+  for (const NodeHandle node : nodes) {
     NodeKind kind{};
     check(api.node_kind(node, kind), operation);
     if (kind == NodeKind::allocate) contents.allocates = true;
@@ -149,6 +150,7 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
       }
     }
   }
+  return nodes.size();
 }
 
 template <class Api>
@@ -157,12 +159,7 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   const std::lock_guard lock(mutex_);
   check_there(operation);
   Contents contents;
-  if constexpr (Api::changes_nodes) {
-    contents.nodes = nodes_of(device_.api(), native(), operation, *this);
-    for (const NodeHandle node : contents.nodes)
-      check(device_.api().node_kind(node, contents.kinds.emplace_back()), operation);
-  }
-  look_through(native(), contents);
+  contents.node_count = look_through(native(), contents);
   // A driver gives one address to several allocations of a graph, if each is freed before the next.
   auto &allocated = contents.left, &freed = contents.freed;
   std::sort(allocated.begin(), allocated.end());
@@ -186,10 +183,7 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
     if (auto_free) executable->left = std::move(contents.left);
     check(executable->instantiate(graph), operation);
-    if constexpr (Api::changes_nodes) {
-      executable->nodes = std::move(contents.nodes);
-      executable->kinds = std::move(contents.kinds);
-    }
+    executable->node_count = contents.node_count;
     made = make_ptr<GpuGraphExec<Api>>(device_, std::move(executable),
                                        Api::changes_nodes ? GraphPtr(const_cast<GpuGraph*>(this)) : nullptr);
   });
@@ -342,10 +336,18 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
     const std::lock_guard lock(mutex_);
     const auto current = device_.make_current();
     Executable<Api>& exec = *executable_;
-    const std::size_t count = exec.nodes.size();
-    exec.kernels.resize(count);
+    const std::size_t count = exec.node_count;
     former.reserve(changes.size());
-    const auto change_all = [&](auto) {
+    const auto change_all = [&](auto graph) {
+      if (exec.nodes.empty()) {
+        std::vector<typename Api::NodeHandle> nodes = nodes_of(device_.api(), graph, operation, *this);
+        nodes.resize(count);  // a capture may have added others at the end
+        exec.kinds.clear();
+        for (const auto node : nodes)
+          check(device_.api(), device_.api().node_kind(node, exec.kinds.emplace_back()), operation, *this);
+        exec.kernels.resize(count);
+        exec.nodes = std::move(nodes);
+      }
       for (const NodeChange& change : changes.changes()) {
         const std::uint32_t index = change.node.index;
         if (index >= count) [[unlikely]] support::refuse_change(describe(), change, std::nullopt, count);

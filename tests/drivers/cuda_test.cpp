@@ -520,6 +520,11 @@ TEST_CASE("cuda devices: a part of a divided GPU has the uuid that nvidia-smi pr
   CHECK_SAYS(tell("instance=1", {"properties"}), "uuid: MIG-22222222-2222-2222-2222-222222222222\n");
 }
 
+TEST_CASE("cuda devices: under MPS there are no partitions, and the reason says what divides the device there") {
+  CHECK_SAYS(tell("", {"features"}), "feature partitions: native");
+  CHECK_SAYS(tell("mps=1", {"features"}), "feature partitions: absent under MPS the driver runs");
+}
+
 // --- Errors -----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("cuda errors: each code that a program can meet says what happened, and the driver's own sentence once") {

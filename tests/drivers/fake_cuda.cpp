@@ -10,6 +10,7 @@
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
+//   mps=1            the process is a client of an MPS server
 //   attributes=N     every attribute of the device but its compute capability and clock is N
 //   guarded=1        external code's capture in global mode is open: what CUDA refuses beside it fails, unless the calling
 //   thread's
@@ -251,6 +252,7 @@ int attribute(CUdevice_attribute which) {
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return Script::instance().number("attributes", 8192);
     case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED: return Script::instance().number("mps", 0);
     default: return Script::instance().number("attributes", 1024);
   }
 }
