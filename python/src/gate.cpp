@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/gate.hpp"
 
+#include <pthread.h>
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <set>
+#include <thread>
 #include <utility>
 
+#include "python/src/gil.hpp"
 #include "python/src/words.hpp"
+#include "weir/annotation.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
 namespace weir::python {
@@ -62,10 +73,12 @@ class HostCall final : public Task {
  private:
   void end() noexcept {
     if (ended_.exchange(1) != 0) return;
-    if (word_ != nullptr)
-      write_word(word_, ticket_);
-    else
+    if (word_ == nullptr)
       ended_.notify_all();
+    else if (gate_)
+      advance_word(word_, ticket_);  // a later one may have been given up before
+    else
+      write_word(word_, ticket_);
     if (gate_) gate_->note_end();
   }
 
@@ -105,6 +118,95 @@ class GraphNote {
   std::shared_ptr<Thrown> thrown_;
   std::uint32_t* word_;
 };
+
+/// The gates with functions that their streams have not asked for yet. One thread looks at the words where streams ask; it
+/// never calls the driver, which may wait for a function. Another looks for devices that failed, whose streams never ask.
+class Requests {
+ public:
+  Requests() {
+    const support::SignalsBlocked blocked;
+    std::thread([this] { poll(); }).detach();
+    std::thread([this] { check(); }).detach();
+  }
+
+  void add(std::shared_ptr<Gate> gate) {
+    const std::lock_guard lock(mutex_);
+    gates_.push_back(std::move(gate));
+    since_ = Clock::now();
+    wake_.notify_all();
+  }
+
+  void abandon_all() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const auto& gate : gates_) gate->abandon_calls();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds spin_time{50}, shortest_sleep{10}, longest_sleep{1000};
+
+  void poll() {
+    pthread_setname_np(pthread_self(), "weir requests");
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // else each sleep takes 50 us longer
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return !gates_.empty(); });
+      bool any = false;
+      for (const auto& gate : gates_) any |= gate->post_requested();
+      const auto now = Clock::now();
+      if (any) since_ = now;
+      if (now - since_ < spin_time) {
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
+        continue;
+      }
+      std::erase_if(gates_, [this](std::shared_ptr<Gate>& gate) {
+        if (!gate->rest()) return false;
+        unused_.push_back(std::move(gate));
+        return true;
+      });
+      if (!unused_.empty()) wake_.notify_all();
+      // A request is noticed late by a small part of the time for which it was awaited.
+      if (!gates_.empty())
+        wake_.wait_for(lock, std::clamp<Clock::duration>((now - since_) / 16, shortest_sleep, longest_sleep));
+    }
+  }
+
+  void check() {
+    pthread_setname_np(pthread_self(), "weir request check");
+    for (;;) {
+      std::vector<std::shared_ptr<Gate>> looked_at;
+      {
+        std::unique_lock lock(mutex_);
+        if (gates_.empty()) wake_.wait(lock, [this] { return !gates_.empty() || !unused_.empty(); });
+        wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return !unused_.empty(); });
+        looked_at = gates_;
+        looked_at.insert(looked_at.end(), std::make_move_iterator(unused_.begin()), std::make_move_iterator(unused_.end()));
+        unused_.clear();
+      }
+      for (const auto& gate : looked_at) gate->check();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::shared_ptr<Gate>> gates_;
+  std::vector<std::shared_ptr<Gate>> unused_;  // to be dropped by the thread that may call the driver
+  Clock::time_point since_{};                  // of the newest request, or gate
+};
+
+std::atomic<bool> any_requests{false};
+/// Never destroyed: its threads go on.
+Requests& requests() {
+  static Requests* const all = new Requests;
+  return *all;
+}
+
+bool can_request(const Device& device) {
+  return device.supports(Feature::write_value_32) && device.supports(Feature::wait_value_geq) &&
+         device.supports(Feature::batch_memory_operations);
+}
 
 }  // namespace
 
@@ -168,7 +270,13 @@ Gate::Gate(StreamPtr stream)
       key_(key_of(*stream_)),
       word_(borrow_word(stream_->device(), false)),
       counts_on_(stream_->device().supports(Feature::wait_value_geq)) {
-  if (word_ != nullptr) issued_ = read_word(word_);
+  if (word_ == nullptr) return;
+  issued_ = read_word(word_);
+  if (!can_request(stream_->device())) return;
+  request_ = request_word_of(word_);
+  write_word(request_, issued_);
+  requests();  // starts the threads
+  any_requests = true;
 }
 
 Gate::~Gate() {
@@ -189,19 +297,85 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call) {
   }
   const std::lock_guard lock(mutex_);  // the note and the wait belong together
   const std::uint32_t ticket = issued_ + 1;
-  const auto task = std::make_shared<HostCall>(std::move(call), thrown_, word_, ticket, shared_from_this());
-  if (word_ == nullptr) {
-    stream_->launch_host_function([task] {
-      post(task);
-      task->wait();
-    });
-    ++begun_;
-    return;
-  }
-  stream_->launch_host_function([task = task]() mutable { post(std::move(task)); });
+  auto task = std::make_shared<HostCall>(std::move(call), thrown_, word_, ticket, shared_from_this());
+  // Tools show a host function as one, and not two operations on memory.
+  const bool requests_it = request_ != nullptr && !detail::tools_look();
   ++begun_;
+  try {
+    if (requests_it) {
+      request(ticket, task);
+    } else if (word_ != nullptr) {
+      stream_->launch_host_function([task = task]() mutable { post(std::move(task)); });
+    } else {
+      stream_->launch_host_function([task] {
+        post(task);
+        task->wait();
+      });
+    }
+  } catch (...) {
+    --begun_;
+    throw;
+  }
+  if (word_ == nullptr) return;
   issued_ = ticket;
-  stream_->wait_value(word_, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
+  if (!requests_it) stream_->wait_value(word_, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
+}
+
+void Gate::request(std::uint32_t ticket, std::shared_ptr<Task> task) {
+  bool is_first = false;
+  {
+    const std::lock_guard lock(calls_mutex_);
+    calls_.push_back({ticket, std::move(task)});
+    is_first = !std::exchange(is_polled_, true);
+  }
+  if (is_first) requests().add(shared_from_this());
+  try {
+    stream_->batch_memory_operations(
+        std::array{MemoryOperation::write(request_, ticket), MemoryOperation::wait(word_, ticket, WaitCondition::geq)});
+  } catch (...) {
+    const std::lock_guard lock(calls_mutex_);
+    if (calls_.empty())
+      ++begun_;  // it was given up meanwhile, and counts as done
+    else
+      calls_.pop_back();
+    throw;
+  }
+}
+
+bool Gate::post_requested() noexcept {
+  if (is_finalizing()) return abandon_calls(), true;
+  const std::uint32_t requested = read_word(request_);
+  const std::lock_guard lock(calls_mutex_);
+  bool any = false;
+  for (; !calls_.empty() && !is_before(requested, calls_.front().ticket); calls_.pop_front(), any = true)
+    post(std::move(calls_.front().task));
+  return any;
+}
+
+void Gate::abandon_calls() noexcept {
+  const std::lock_guard lock(calls_mutex_);
+  for (const Call& call : calls_) call.task->abandon(false);
+  calls_.clear();
+}
+
+bool Gate::rest() noexcept {
+  const std::lock_guard lock(calls_mutex_);
+  if (calls_.empty()) is_polled_ = false;
+  return calls_.empty();
+}
+
+void Gate::check() noexcept try {
+  {
+    const std::lock_guard lock(calls_mutex_);
+    if (calls_.empty() || std::exchange(checked_, calls_.front().ticket) != calls_.front().ticket) return;
+  }
+  if (!stream_->device().health().is_ok()) abandon_calls();
+} catch (const std::exception&) {
+  // No memory: the next check will tell.
+}
+
+void abandon_requests() noexcept {
+  if (any_requests) requests().abandon_all();
 }
 
 void Gate::hold() {

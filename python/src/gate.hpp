@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -29,8 +30,12 @@ class Thrown {
   std::atomic<bool> stuck_{false};
 };
 
-/// What waits for the functions of one stream: the stream enqueues a note, and then waits until a word in pinned memory has
-/// the number of the function's ticket, which the thread of functions writes. Functions end in the order of their tickets.
+/// What waits for the functions of one stream: the stream writes the number of the function's ticket to a word in pinned
+/// memory, its request, which a thread reads again and again. Then it waits until another word has that number, which the
+/// thread of functions writes. Functions end in the order of their tickets.
+///
+/// Where the device cannot do both at once, and where tools look, a host function of the driver's is the request: on an H200
+/// that costs ten times as much, and a driver's queue has room for 55 of them.
 /// Where the device cannot wait for values, the driver's thread itself waits, and other host functions behind it.
 class Gate : public std::enable_shared_from_this<Gate> {
  public:
@@ -57,23 +62,46 @@ class Gate : public std::enable_shared_from_this<Gate> {
     ++done_;
     done_.notify_all();
   }
+  /// Posts the calls that the stream has asked for. False if there were none. Does not call the driver, nor do the next two.
+  bool post_requested() noexcept;
+  /// Gives up the calls that the stream has not asked for yet.
+  void abandon_calls() noexcept;
+  /// True if there are no such calls, and nobody need look until the next.
+  bool rest() noexcept;
+  /// Gives them up if the device has failed. Called from time to time.
+  void check() noexcept;
   /// A graph was launched whose functions keep there what they raise, which the next `raise` raises.
   void watch(const std::shared_ptr<Thrown>& thrown);
 
  private:
+  struct Call {
+    std::uint32_t ticket;
+    std::shared_ptr<Task> task;
+  };
+  /// Enqueues the request and the wait. Within `mutex_`.
+  void request(std::uint32_t ticket, std::shared_ptr<Task> task);
+
   const StreamPtr stream_;
   const Key key_;
   std::uint32_t* word_;
+  std::uint32_t* request_ = nullptr;  // null: host functions of the driver's are the requests
   bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
   std::uint32_t issued_ = 0;
-  static constexpr std::uint32_t most_under_way = 32;  // an H200 has room for 55
+  static constexpr std::uint32_t most_under_way = 128;  // a driver's queue has room for about a thousand requests
   std::atomic<std::uint32_t> begun_{0}, done_{0};
-  std::mutex mutex_;  // may be held while the stream's queue is full: never wait for it with the interpreter's lock
+  std::mutex mutex_;           // may be held while the stream's queue is full: never wait for it with the interpreter's lock
+  std::mutex calls_mutex_;     // never held while a driver is called
+  std::deque<Call> calls_;     // those that the stream has not asked for yet
+  bool is_polled_ = false;     // whether the thread looks at the request
+  std::uint32_t checked_ = 0;  // the first of `calls_` at the last check
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<Thrown>> graphs_;
   std::size_t graphs_looked_at_ = 16;  // how many there may be before the next look at them
 };
+
+/// Called when the interpreter ends: gives up all calls that no stream has asked for yet.
+void abandon_requests() noexcept;
 
 /// Adds a function to the graph that `stream` captures, without the lock; each launch calls it. `thrown`: where what it
 /// raises is kept.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "python/src/gate.hpp"
 #include "python/src/gil.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
@@ -64,6 +65,7 @@ class HostThread {
   void stop() {
     if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
     PyThreadState* const state = PyEval_SaveThread();
+    abandon_requests();
     abandon_all(false);
     for (int i = 0; i < 1000 && is_running(); ++i)
       std::this_thread::sleep_for(1ms);  // one that runs on and on is left alone

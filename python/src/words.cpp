@@ -41,7 +41,7 @@ std::uint32_t* borrow_word(Device& device, bool captured) noexcept try {
     auto* const first = static_cast<std::uint32_t*>(
         device.allocate_bytes(count * sizeof(std::uint32_t), MemoryKind::pinned).detach()->data());
     std::memset(first, 0, count * sizeof(std::uint32_t));
-    for (std::size_t i = 0; i < count; ++i) unused.push_back(first + i);
+    for (std::size_t i = 0; i < count; i += 2) unused.push_back(first + i);
   }
   std::uint32_t* const word = unused.back();
   unused.pop_back();

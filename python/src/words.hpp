@@ -16,10 +16,22 @@ namespace weir::python {
 std::uint32_t* borrow_word(Device& device, bool captured) noexcept;
 void give_back_word(Device& device, bool captured, std::uint32_t* word) noexcept;
 
+/// A second word, for the opposite direction, that belongs to a word that was not borrowed for a capture.
+inline std::uint32_t* request_word_of(std::uint32_t* word) noexcept { return word + 1; }
+
 /// Writes the word, for the host and for devices.
 inline void write_word(std::uint32_t* word, std::uint32_t value) noexcept {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 inline std::uint32_t read_word(const std::uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+/// Whether ticket `a` was issued before `b`. Numbers may wrap around.
+inline bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+/// Writes the word unless it has a later ticket.
+inline void advance_word(std::uint32_t* word, std::uint32_t ticket) noexcept {
+  std::uint32_t seen = read_word(word);
+  while (is_before(seen, ticket) &&
+         !__atomic_compare_exchange_n(word, &seen, ticket, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+}
 
 }  // namespace weir::python

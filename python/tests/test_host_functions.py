@@ -84,6 +84,53 @@ def test_functions_of_many_streams_and_threads():
     assert counts == [500] * 8
 
 
+def test_a_hundred_thousand_functions(stream):
+    """Many times what a driver's queue has room for. One in a thousand raises, of which `sync` raises the first."""
+    seen = []
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+
+    def see(i):
+        seen.append(i)
+        if i % 1000 == 999:
+            raise ValueError(i)
+
+    try:
+        for i in range(100_000):
+            stream.launch_host_func(see, i)
+        with pytest.raises(ValueError, match="999"):
+            stream.sync()
+    finally:
+        sys.unraisablehook = hook
+    assert seen == list(range(100_000))
+
+
+def test_streams_that_wait_for_each_others_functions():
+    streams = [weir.Device().create_stream() for _ in range(5)]
+    seen = []
+    for i in range(500):
+        stream = streams[i % 5]
+        stream.wait(streams[(i - 1) % 5])
+        stream.launch_host_func(seen.append, i)
+    streams[499 % 5].sync()
+    assert seen == list(range(500))
+
+
+def test_a_function_is_called_late_and_not_early(stream):
+    """Behind work that takes longer than the thread that looks for requests goes without sleep."""
+    other = stream.device.create_stream()
+    gate = threading.Event()
+    seen = []
+    other.launch_host_func(gate.wait)
+    stream.wait(other)
+    for i in range(10):
+        stream.launch_host_func(seen.append, i)
+    time.sleep(0.05)
+    assert seen == []
+    gate.set()
+    stream.sync(timeout=10)
+    assert seen == list(range(10))
+
+
 def test_callbacks(stream):
     called = threading.Event()
     seen = []

@@ -32,6 +32,29 @@ def test_the_interpreter_ends_while_functions_are_under_way():
     assert done.stderr == ""
 
 
+def test_the_interpreter_ends_before_streams_ask_for_functions():
+    done = run(
+        """
+        device = weir.Device()
+        gate = threading.Event()
+        blocked, *others = (device.create_stream() for _ in range(4))
+        blocked.launch_host_func(gate.wait)
+        for stream in others:
+            stream.wait(blocked)
+            for _ in range(100):
+                stream.launch_host_func(print)
+        del stream
+        others.pop()
+        import atexit
+        @atexit.register
+        def last():
+            gate.set()
+        """,
+        seconds=20,
+    )
+    assert done.stdout == done.stderr == ""
+
+
 def test_the_interpreter_ends_while_threads_wait():
     done = run(
         """
@@ -102,6 +125,29 @@ def test_a_child_of_fork_is_told():
         """
     )
     assert done.stdout.split("\n") == ["True"] * 4 + [""]
+
+
+def test_fork_while_functions_are_under_way():
+    run(
+        """
+        stream = weir.Device().create_stream()
+        gate = threading.Event()
+        ran = []
+        stream.launch_host_func(gate.wait)
+        for i in range(100):
+            stream.launch_host_func(ran.append, i)
+        if os.fork() == 0:
+            try:
+                stream.launch_host_func(print)
+            except weir.ForkedProcessError:
+                sys.exit(0)
+            sys.exit(1)
+        assert os.wait()[1] == 0
+        gate.set()
+        stream.sync()
+        assert ran == list(range(100))
+        """
+    )
 
 
 def test_a_child_of_fork_may_be_the_first():
