@@ -119,8 +119,41 @@ class GraphNote {
   std::uint32_t* word_;
 };
 
+/// Tells what functions of a stream raised that nobody can wait for any more.
+class Report final : public Task {
+ public:
+  explicit Report(std::shared_ptr<Gate> gate) noexcept : gate_(std::move(gate)) {}
+  void run() override { gate_->report(); }
+  void abandon(bool) noexcept override {}  // nothing waits for it
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+};
+
+bool any_held() noexcept {
+  Gates& known = gates();
+  const std::lock_guard lock(known.mutex);
+  return !known.held.empty();
+}
+
+/// Has the thread of functions report for gates of streams that no program owns, or that are closed.
+void let_go_of_held() {
+  std::vector<std::shared_ptr<Gate>> orphans;
+  {
+    Gates& known = gates();
+    const std::lock_guard lock(known.mutex);
+    std::erase_if(known.held, [&](const std::shared_ptr<Gate>& gate) {
+      if (!gate->is_orphan(gate.use_count())) return false;
+      orphans.push_back(gate);
+      return true;
+    });
+  }
+  for (auto& gate : orphans) post(std::make_shared<Report>(std::move(gate)));
+}
+
 /// The gates with functions that their streams have not asked for yet. One thread looks at the words where streams ask; it
-/// never calls the driver, which may wait for a function. Another looks for devices that failed, whose streams never ask.
+/// never calls the driver, which may wait for a function. Another looks for devices that failed, whose streams never ask,
+/// and for gates that are held in vain.
 class Requests {
  public:
   Requests() {
@@ -136,6 +169,9 @@ class Requests {
     wake_.notify_all();
   }
 
+  /// A gate is held now. May be called with locks that `poll` takes, so takes none: a wake-up that is missed costs time.
+  void note_held() noexcept { wake_.notify_all(); }
+
   void abandon_all() noexcept {
     const std::lock_guard lock(mutex_);
     for (const auto& gate : gates_) gate->abandon_calls();
@@ -144,6 +180,7 @@ class Requests {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds spin_time{50}, shortest_sleep{10}, longest_sleep{1000};
+  static constexpr std::size_t most_kept = 16;  // without calls, in case that the next come soon
 
   void poll() {
     pthread_setname_np(pthread_self(), "weir requests");
@@ -155,37 +192,44 @@ class Requests {
       for (const auto& gate : gates_) any |= gate->post_requested();
       const auto now = Clock::now();
       if (any) since_ = now;
-      if (now - since_ < spin_time) {
+      const bool spins = now - since_ < spin_time;
+      if (!spins || gates_.size() > most_kept) {
+        std::erase_if(gates_, [this](std::shared_ptr<Gate>& gate) {
+          if (!gate->rest()) return false;
+          unused_.push_back(std::move(gate));
+          return true;
+        });
+        if (!unused_.empty()) wake_.notify_all();
+      }
+      if (spins) {
         lock.unlock();
         std::this_thread::yield();
         lock.lock();
-        continue;
-      }
-      std::erase_if(gates_, [this](std::shared_ptr<Gate>& gate) {
-        if (!gate->rest()) return false;
-        unused_.push_back(std::move(gate));
-        return true;
-      });
-      if (!unused_.empty()) wake_.notify_all();
-      // A request is noticed late by a small part of the time for which it was awaited.
-      if (!gates_.empty())
+      } else if (!gates_.empty()) {
+        // A request is noticed late by a small part of the time for which it was awaited.
         wake_.wait_for(lock, std::clamp<Clock::duration>((now - since_) / 16, shortest_sleep, longest_sleep));
+      }
     }
   }
 
   void check() {
-    pthread_setname_np(pthread_self(), "weir request check");
+    pthread_setname_np(pthread_self(), "weir requests 2");
+    auto next = Clock::now();
     for (;;) {
-      std::vector<std::shared_ptr<Gate>> looked_at;
+      std::vector<std::shared_ptr<Gate>> dropped, looked_at;
       {
         std::unique_lock lock(mutex_);
-        if (gates_.empty()) wake_.wait(lock, [this] { return !gates_.empty() || !unused_.empty(); });
-        wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return !unused_.empty(); });
-        looked_at = gates_;
-        looked_at.insert(looked_at.end(), std::make_move_iterator(unused_.begin()), std::make_move_iterator(unused_.end()));
-        unused_.clear();
+        wake_.wait(lock, [this] { return !gates_.empty() || !unused_.empty() || any_held(); });
+        wake_.wait_until(lock, next, [this] { return !unused_.empty(); });
+        dropped.swap(unused_);
+        if (Clock::now() >= next) looked_at = gates_;
       }
+      dropped.clear();  // the end of a gate may call the driver
+      if (Clock::now() < next) continue;
       for (const auto& gate : looked_at) gate->check();
+      looked_at.clear();
+      let_go_of_held();
+      next = Clock::now() + std::chrono::milliseconds(100);
     }
   }
 
@@ -221,6 +265,20 @@ void Thrown::keep(PyObject* callable) {
   Py_XDECREF(type);
   Py_XDECREF(traceback);
   exception_ = value;
+}
+
+void Thrown::report() noexcept {
+  if (stuck_.exchange(false)) {
+    PyErr_SetString(PyExc_TimeoutError,
+                    "a stream that nobody waits for went on without a host function: no thread could get the interpreter's "
+                    "lock (WEIR_PYTHON_GIL_TIMEOUT)");
+    PyErr_WriteUnraisable(nullptr);
+  }
+  if (PyObject* const exception = exception_.exchange(nullptr)) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    Py_DECREF(exception);
+    PyErr_WriteUnraisable(nullptr);
+  }
 }
 
 void Thrown::raise(const Stream& stream) {
@@ -270,13 +328,13 @@ Gate::Gate(StreamPtr stream)
       key_(key_of(*stream_)),
       word_(borrow_word(stream_->device(), false)),
       counts_on_(stream_->device().supports(Feature::wait_value_geq)) {
+  requests();  // starts the threads
+  any_requests = true;
   if (word_ == nullptr) return;
   issued_ = read_word(word_);
   if (!can_request(stream_->device())) return;
   request_ = request_word_of(word_);
   write_word(request_, issued_);
-  requests();  // starts the threads
-  any_requests = true;
 }
 
 Gate::~Gate() {
@@ -379,9 +437,24 @@ void abandon_requests() noexcept {
 }
 
 void Gate::hold() {
-  Gates& known = gates();
-  const std::lock_guard lock(known.mutex);
-  known.held.insert(shared_from_this());
+  {
+    Gates& known = gates();
+    const std::lock_guard lock(known.mutex);
+    known.held.insert(shared_from_this());
+  }
+  requests().note_held();
+}
+
+bool Gate::is_orphan(long owners) const noexcept {
+  if (stream_->is_closed()) return true;
+  const bool is_ours = stream_->kind() == StreamKind::owned || stream_->kind() == StreamKind::adopted;
+  return is_ours && owners == 1 && stream_->use_count() == 1;  // others can be found again by their handles
+}
+
+void Gate::report() noexcept {
+  thrown_->report();
+  const std::lock_guard lock(graphs_mutex_);
+  for (const auto& graph : graphs_) graph->report();
 }
 
 void Gate::raise() {

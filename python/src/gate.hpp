@@ -22,6 +22,8 @@ class Thrown {
   /// The interpreter's lock was out of reach. Any thread.
   void keep_stuck() noexcept { stuck_ = true; }
   bool is_empty() const noexcept { return exception_ == nullptr && !stuck_; }
+  /// Gives what was kept to sys.unraisablehook. With the lock.
+  void report() noexcept;
   /// Raises what was kept, once. With the lock.
   void raise(const Stream& stream);
 
@@ -55,8 +57,12 @@ class Gate : public std::enable_shared_from_this<Gate> {
   void enqueue(std::shared_ptr<PythonCall> call);
   /// Raises what functions of the stream, and of graphs that it launched, raised.
   void raise();
-  /// Keeps it alive until `raise`.
+  /// Keeps it alive until `raise`, or until nobody can call that any more: see `is_orphan`.
   void hold();
+  /// Whether nobody can wait for the stream any more, if the gate has so many owners.
+  bool is_orphan(long owners) const noexcept;
+  /// Tells what `raise` would raise. With the lock.
+  void report() noexcept;
   /// A function has returned, or was given up.
   void note_end() noexcept {
     ++done_;

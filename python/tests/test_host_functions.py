@@ -56,6 +56,34 @@ def test_exceptions_are_the_next_syncs(stream):
     stream.sync()
 
 
+@pytest.mark.parametrize("close", [True, False])
+def test_exceptions_that_nobody_waits_for_are_reported(stream, close, monkeypatch):
+    reported = threading.Event()
+    seen = []
+
+    def hook(unraisable):
+        seen.append(repr(unraisable.exc_value))
+        reported.set()
+
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+    ran = threading.Event()
+
+    def fail():
+        ran.set()
+        raise ValueError("nobody waits")
+
+    other = stream.device.create_stream()
+    other.launch_host_func(fail)
+    assert ran.wait(10)
+    assert not reported.wait(0.3)  # somebody may still wait
+    if close:
+        other.close()
+    else:
+        del other
+    assert reported.wait(10)
+    assert seen == ["ValueError('nobody waits')"]
+
+
 def test_may_not_wait(stream):
     for wait in (stream.sync, stream.device.sync):
         stream.launch_host_func(wait)
