@@ -16,6 +16,7 @@
 #include "python/src/gil.hpp"
 #include "python/src/words.hpp"
 #include "weir/annotation.hpp"
+#include "weir/backend.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
@@ -247,9 +248,10 @@ Requests& requests() {
   return *all;
 }
 
+/// On the CPU a host function costs less than a thread that reads words.
 bool can_request(const Device& device) {
-  return device.supports(Feature::write_value_32) && device.supports(Feature::wait_value_geq) &&
-         device.supports(Feature::batch_memory_operations);
+  return device.backend().name() != "host" && device.supports(Feature::write_value_32) &&
+         device.supports(Feature::wait_value_geq) && device.supports(Feature::batch_memory_operations);
 }
 
 }  // namespace
@@ -351,7 +353,8 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call) {
   // one of these with the interpreter's lock would keep the functions from running that make room. So the queue never fills
   // with them.
   if (!is_host_thread()) {
-    for (std::uint32_t done = done_; begun_ - done >= most_under_way; done = done_) done_.wait(done);
+    const std::uint32_t most = request_ != nullptr ? most_requests : most_host_functions;
+    for (std::uint32_t done = done_; begun_ - done >= most; done = done_) done_.wait(done);
   }
   const std::lock_guard lock(mutex_);  // the note and the wait belong together
   const std::uint32_t ticket = issued_ + 1;

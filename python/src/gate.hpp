@@ -93,7 +93,9 @@ class Gate : public std::enable_shared_from_this<Gate> {
   std::uint32_t* request_ = nullptr;  // null: host functions of the driver's are the requests
   bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
   std::uint32_t issued_ = 0;
-  static constexpr std::uint32_t most_under_way = 128;  // a driver's queue has room for about a thousand requests
+  // How many may wait. An H200 has eight queues, which streams share; each has room for 1020 requests, or 55 host functions
+  // with their waits.
+  static constexpr std::uint32_t most_requests = 256, most_host_functions = 32;
   std::atomic<std::uint32_t> begun_{0}, done_{0};
   std::mutex mutex_;           // may be held while the stream's queue is full: never wait for it with the interpreter's lock
   std::mutex calls_mutex_;     // never held while a driver is called
