@@ -64,13 +64,16 @@ PyThreadState* attach_thread() {
 }
 
 void bind_gil(nb::module_& module) {
+  static decltype(nb::detail::internals) of_main = nullptr;
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    nb::detail::internals = of_main;  // nanobind has replaced it by this interpreter's
     PyErr_SetString(
         PyExc_ImportError,
         "weir works in the main interpreter only: its streams call Python functions on a thread that belongs to one "
         "interpreter; use processes, started by multiprocessing's method 'spawn'");
     throw nb::python_error();
   }
+  of_main = nb::detail::internals;
   pthread_atfork(nullptr, nullptr, note_fork);
   module.def("_finalize", &finalize);
   nb::module_::import_("atexit").attr("register")(module.attr("_finalize"));
