@@ -140,6 +140,22 @@ TEST_CASE("race: suppressions, the exit status, and what is no option") {
   CHECK(run_race("right_halves", ",suppressions=" + folder.path()).outcome.complains("' cannot be read"));
 }
 
+TEST_CASE("race: streams, memory, events and host functions have the names that the program gave" *
+          doctest::skip(std::getenv("WEIR_TEST_BACKEND") != nullptr)) {
+  const Run run = run_race("named_objects");
+  CAPTURE(run.outcome.errors);
+  REQUIRE(run.report["reports"].size() == 2);
+  CHECK(run.outcome.complains("on host:0 stream 'producer' 0x"));
+  CHECK(run.outcome.complains("let host:0 stream 'consumer' 0x"));
+  CHECK(run.outcome.complains("memory: byte 0 of 16384 of 'weights', of Device::allocate"));
+  CHECK(run.outcome.complains("the event 'ready' was recorded, or the wait made, too early"));
+  CHECK(run.outcome.complains("(in its host function 'reduce')"));
+  CHECK(run.report["reports"][0]["memory"]["name"] == "weights");
+  const Run gone = run_race("names_that_are_gone");
+  CHECK(gone.report["reports"].size() == 1);
+  CHECK_FALSE(gone.outcome.complains("'gone'"));
+}
+
 TEST_CASE("race: the file's name can have the process's number") {
   const TemporaryFolder folder;
   const Outcome outcome = weir::test::run(

@@ -58,7 +58,8 @@ void Accesses::judge(const Access& first, const Access& second, const Clock& clo
         fmt::format("more than {} pairs of operations depend on values that nothing has written", most_doubts));
     return;
   }
-  doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock, Block{block.begin, block.end, block.made}});
+  doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
+                     Block{.begin = block.begin, .end = block.end, .made = block.made, .name = block.name}});
 }
 
 void Accesses::add_race(const Access& first, const Access& second, const Block& block) {

@@ -70,6 +70,7 @@ struct Block {
   StepPtr freed = {};  ///< in the order of a stream; null as long as it is there
   Point freed_at = {};
   std::vector<Access> accesses = {};
+  std::string name = {};  ///< that the program has given
 };
 using Memory = model::MemoryMap<Block>;
 

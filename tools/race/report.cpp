@@ -141,19 +141,22 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   text += text_of(fault == Fault::race ? "first" : "free", first, first_frames);
   text += text_of(fault == Fault::race ? "second" : "use", second, second_frames);
   if (block.made) {
-    text += fmt::format("  memory: byte {} of {}, of {}\n", std::max(first.region.begin, second.region.begin) - block.begin,
-                        block.end - block.begin, block.made->what) +
-            text_of(made);
+    text +=
+        fmt::format("  memory: byte {} of {}{}, of {}\n", std::max(first.region.begin, second.region.begin) - block.begin,
+                    block.end - block.begin, block.name.empty() ? "" : " of" + model::quoted(block.name), block.made->what) +
+        text_of(made);
   }
   if (!note.empty()) text += fmt::format("  note: {}\n", note);
   text += fmt::format("  remedy: {}\n", remedy);
   std::fputs(text.c_str(), stderr);
-  reports_.push_back({{"fault", fault == Fault::race ? "race" : "use_after_free"},
-                      {"first", json_of(first, first_frames)},
-                      {"second", json_of(second, second_frames)},
-                      {"memory", {{"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
-                      {"note", note},
-                      {"remedy", remedy}});
+  reports_.push_back(
+      {{"fault", fault == Fault::race ? "race" : "use_after_free"},
+       {"first", json_of(first, first_frames)},
+       {"second", json_of(second, second_frames)},
+       {"memory",
+        {{"name", block.name}, {"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
+       {"note", note},
+       {"remedy", remedy}});
 }
 
 void Report::add_limit(const std::string& what) {
