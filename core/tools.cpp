@@ -227,14 +227,18 @@ Watched& Watched::kernel(const Kernel& kernel, const LaunchConfig& config, std::
     accesses_ = std::exchange(thread.touches, {});
     return *this;
   }
-  const std::uint64_t constant = kernel.parameter_kinds().constant;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    MemoryAccess access = accesses[i];
-    if (access.bytes == 0 || access.address == nullptr) continue;
-    if (i < 64 && (constant >> i & 1U) != 0) access.kind = AccessKind::read;
-    accesses_.push_back(access);
+    if (accesses[i].bytes != 0 && accesses[i].address != nullptr) accesses_.push_back(known_access(kernel, i, accesses[i]));
   }
   return *this;
+}
+
+MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept {
+  const NumberKinds& kinds = kernel.parameter_kinds();
+  const std::uint64_t bit = parameter < 64 ? std::uint64_t{1} << parameter : 0;
+  if ((kinds.constant & bit) != 0) access.kind = AccessKind::read;
+  if ((kinds.atomic & bit) != 0 && access.kind == AccessKind::read_write) access.kind = AccessKind::atomic;
+  return access;
 }
 
 void Watched::begin() {

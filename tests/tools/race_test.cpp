@@ -156,6 +156,20 @@ TEST_CASE("race: streams, memory, events and host functions have the names that 
   CHECK_FALSE(gone.outcome.complains("'gone'"));
 }
 
+TEST_CASE("race: a suppression may name the kernel as the report does") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/suppressions";
+  for (const char* const pattern : {"scale", "kernel 'sc*'"}) {
+    CAPTURE(std::string(pattern));
+    std::ofstream(file) << pattern << '\n';
+    const Run run = run_race("wrong_two_kernels", ",suppressions=" + file);
+    CHECK(run.outcome.status == 0);
+    CHECK(run.report["suppressed"] == 1);
+  }
+  std::ofstream(file) << "scal\n";
+  CHECK(run_race("wrong_two_kernels", ",suppressions=" + file).outcome.status == 66);
+}
+
 TEST_CASE("race: the file's name can have the process's number") {
   const TemporaryFolder folder;
   const Outcome outcome = weir::test::run(

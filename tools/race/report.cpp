@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -38,7 +39,13 @@ std::vector<std::string> read_suppressions(const std::string& file) {
 }
 
 const char* kind_of(const Access& access) {
-  return access.reads ? (access.writes ? "reads and writes" : "reads") : "writes";
+  switch (access.kind) {
+    case AccessKind::read: return "reads";
+    case AccessKind::write: return "writes";
+    case AccessKind::read_write: return "reads and writes";
+    case AccessKind::atomic: return "updates by atomic operations";
+  }
+  return "";
 }
 
 std::string bytes_of(const Region& region) {
@@ -114,21 +121,23 @@ Options read_options() {
   return options;
 }
 
-bool Report::is_suppressed(const std::vector<Frame>& frames) const {
-  for (const std::string& pattern : options_.suppressions) {
-    for (const Frame& frame : frames) {
-      if (::fnmatch(pattern.c_str(), frame.function.c_str(), 0) == 0 ||
-          ::fnmatch(pattern.c_str(), frame.place.c_str(), 0) == 0)
-        return true;
-    }
-  }
-  return false;
+bool Report::is_suppressed(const Access& access, const std::vector<Frame>& frames) const {
+  const auto matches = [](const std::string& pattern, const std::string& text) {
+    return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+  };
+  return std::any_of(options_.suppressions.begin(), options_.suppressions.end(), [&](const std::string& pattern) {
+    const std::string& what = access.step->what;  // "kernel 'scale'"
+    return matches(pattern, what) || matches("* '" + pattern + "'", what) ||
+           std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) {
+             return matches(pattern, frame.function) || matches(pattern, frame.place);
+           });
+  });
 }
 
 void Report::add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note) {
   if (!told_.emplace(first.step->place, second.step->place).second) return;
   const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
-  if (is_suppressed(first_frames) || is_suppressed(second_frames)) {
+  if (is_suppressed(first, first_frames) || is_suppressed(second, second_frames)) {
     ++suppressed_;
     return;
   }

@@ -40,7 +40,7 @@ class Report {
   int finish() noexcept;
 
  private:
-  bool is_suppressed(const std::vector<model::Frame>& frames) const;
+  bool is_suppressed(const Access& access, const std::vector<model::Frame>& frames) const;
 
   Options options_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps
