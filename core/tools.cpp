@@ -88,7 +88,10 @@ void finish_all() {
 }
 
 void add(std::unique_ptr<Tool> tool) {
-  if (all().list.empty()) std::atexit(finish_all);
+  if (all().list.empty()) {
+    std::atexit(finish_all);
+    std::at_quick_exit(finish_all);
+  }
   all().watches_nodes |= tool->watches_nodes();
   all().list.push_back(std::move(tool));
   detail::tools_watch.store(true, std::memory_order_relaxed);

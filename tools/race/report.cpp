@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "tools/model/options.hpp"
 #include "weir/error.hpp"
@@ -111,6 +112,8 @@ Options read_options() {
                         if (value.empty()) return false;
                         if (key == "json") {
                           options.json = model::with_process(value);
+                        } else if (key == "tally") {  // for `weir run`
+                          options.tally = value;
                         } else if (key == "suppressions") {
                           options.suppressions = read_suppressions(std::string(value));
                         } else {
@@ -120,6 +123,10 @@ Options read_options() {
                       });
   return options;
 }
+
+Report::Report(Options options) : options_(std::move(options)) { file_.write({}, others()); }
+
+Json Report::others() const { return {{"suppressed", suppressed_}, {"limits", limits_}}; }
 
 bool Report::is_suppressed(const Access& access, const std::vector<Frame>& frames) const {
   const auto matches = [](const std::string& pattern, const std::string& text) {
@@ -139,7 +146,7 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
   if (is_suppressed(first, first_frames) || is_suppressed(second, second_frames)) {
     ++suppressed_;
-    return;
+    return file_.write({}, others());
   }
   ++count_;
   const std::string remedy = remedy_of(fault, first, second);
@@ -158,28 +165,26 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   if (!note.empty()) text += fmt::format("  note: {}\n", note);
   text += fmt::format("  remedy: {}\n", remedy);
   std::fputs(text.c_str(), stderr);
-  reports_.push_back(
+  if (!options_.tally.empty()) std::ofstream(options_.tally, std::ios::app) << std::to_string(options_.status) + '\n';
+  file_.write(
       {{"fault", fault == Fault::race ? "race" : "use_after_free"},
        {"first", json_of(first, first_frames)},
        {"second", json_of(second, second_frames)},
        {"memory",
         {{"name", block.name}, {"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
        {"note", note},
-       {"remedy", remedy}});
+       {"remedy", remedy}},
+      others());
 }
 
 void Report::add_limit(const std::string& what) {
-  if (limits_.insert(what).second) std::fprintf(stderr, "weir race: %s; a race may go untold\n", what.c_str());
+  if (!limits_.insert(what).second) return;
+  std::fprintf(stderr, "weir race: %s; a race may go untold\n", what.c_str());
+  file_.write({}, others());
 }
 
 int Report::finish() noexcept {
-  if (!options_.json.empty()) {
-    std::ofstream out(options_.json);
-    out << Json{{"suppressed", suppressed_}, {"limits", limits_}, {"reports", reports_}}.dump(1, ' ', false,
-                                                                                              Json::error_handler_t::replace)
-        << '\n';
-    if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options_.json.c_str());
-  }
+  file_.finish(others());
   if (count_ == 0) return 0;
   std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");
   return options_.status;
