@@ -132,6 +132,8 @@ T& output(T* pointer, const char* name) {
     refuse_null(name);
   return *pointer;
 }
+/// A name, which may be null.
+inline const char* name_or_none(const char* characters) noexcept { return characters != nullptr ? characters : ""; }
 /// A text, which must not be null.
 inline const char* text(const char* characters, const char* name) { return &output(characters, name); }
 /// `count` elements, which may be null if there are none.

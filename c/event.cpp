@@ -58,6 +58,10 @@ weir_result weir_event_describe(const weir_event* event, char** text) {
   });
 }
 
+weir_result weir_event_set_name(weir_event* event, const char* name) {
+  return call(__func__, [&] { required(event, "event").set_name(name_or_none(name)); });
+}
+
 weir_result weir_event_record(weir_event* event, weir_stream* stream) {
   return call(__func__, [&] { required(stream, "stream").record(required(event, "event")); });
 }

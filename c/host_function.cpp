@@ -15,6 +15,16 @@ weir_result weir_stream_launch_host_function(weir_stream* stream, void (*functio
   });
 }
 
+weir_result weir_stream_launch_named_host_function(weir_stream* stream, const char* name, void (*function)(void* user_data),
+                                                   void (*destroy)(void* user_data), void* user_data) {
+  UserData data(destroy, user_data);
+  return call(__func__, [&] {
+    weir::Stream& target = required(stream, "stream");
+    if (function == nullptr) refuse_null("function");
+    target.launch_host_function([function, data = std::move(data)] { function(data.get()); }, {.name = name_or_none(name)});
+  });
+}
+
 weir_result weir_stream_add_callback(weir_stream* stream,
                                      void (*callback)(weir_stream* stream, weir_result status, void* user_data),
                                      void (*destroy)(void* user_data), void* user_data) {

@@ -71,6 +71,10 @@ bool weir_allocation_host_accessible(const weir_allocation* allocation) {
   return allocation != nullptr && object(allocation)->host_accessible();
 }
 
+weir_result weir_allocation_set_name(weir_allocation* allocation, const char* name) {
+  return call(__func__, [&] { required(allocation, "allocation").set_name(name_or_none(name)); });
+}
+
 weir_result weir_allocation_get_interprocess_handle(const weir_allocation* allocation, weir_interprocess_handle* handle) {
   return call(__func__, [&] {
     auto& result = output(handle, "handle");

@@ -147,6 +147,10 @@ weir_result weir_stream_get_priority(const weir_stream* stream, int32_t* priorit
 
 bool weir_stream_is_closed(const weir_stream* stream) { return stream != nullptr && object(stream)->is_closed(); }
 
+weir_result weir_stream_set_name(weir_stream* stream, const char* name) {
+  return call(__func__, [&] { required(stream, "stream").set_name(name_or_none(name)); });
+}
+
 weir_result weir_stream_describe(const weir_stream* stream, char** text) {
   return call(__func__, [&] {
     auto& result = output(text, "text");

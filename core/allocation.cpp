@@ -106,6 +106,8 @@ Disposal Allocation::disposal() const noexcept {
 }
 
 void Allocation::dispose() noexcept {
+  if (is_named_.load(std::memory_order_relaxed)) [[unlikely]]
+    forget_name();
   Stream* const stream = stream_;
   if (stream != nullptr) {
     if (!StreamCore::deallocate_async(*stream, *this) && StreamCore::defer(*stream, *this)) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/names.hpp"
 #include "core/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -10,7 +11,8 @@
 namespace weir {
 
 std::string Event::describe() const {
-  return fmt::format("{} event {}", device_.describe(), handle_.load(std::memory_order_acquire));
+  return fmt::format("{} event{} {}", device_.describe(), detail::names::quoted(name()),
+                     handle_.load(std::memory_order_acquire));
 }
 
 void Event::check_host_access(const char* operation) const {

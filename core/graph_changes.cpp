@@ -62,8 +62,7 @@ void GraphChanges::add_kernel(GraphNode node, KernelRef kernel, const LaunchConf
   change.first_access = static_cast<std::uint32_t>(accesses_.size());
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     if (accesses[i].bytes == 0 || accesses[i].address == nullptr) continue;
-    MemoryAccess& access = accesses_.emplace_back(accesses[i]);
-    if (i < 64 && (kernel->parameter_kinds().constant >> i & 1U) != 0) access.kind = AccessKind::read;
+    accesses_.push_back(detail::known_access(*kernel, i, accesses[i]));
   }
   change.access_count = static_cast<std::uint32_t>(accesses_.size()) - change.first_access;
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/names.hpp"
 #include "core/no_destructor.hpp"
 #include "core/journal.hpp"
 #include "core/submit.hpp"
@@ -193,6 +194,8 @@ PendingWork Stream::pending() const {
       if (std::optional<PendingWork> known = journal->first_pending(*this)) return *std::move(known);
     }
   }
+  if (work.kind == PendingWork::Kind::host_function && work.subject.empty())
+    work.subject = detail::names::running_function(detail::key_of(*this));
   return work;
 }
 
@@ -209,7 +212,9 @@ std::string text_of(const MemoryOperation& wait) {
     }
     return "";
   };
-  return fmt::format("a wait for the value at {} ({} bits) {}", fmt::ptr(wait.address), wait.is_64() ? 64 : 32, condition());
+  const std::string memory = detail::names::of_memory(wait.address);
+  return fmt::format("a wait for the value at {}{} ({} bits) {}", fmt::ptr(wait.address),
+                     memory.empty() ? "" : " in '" + memory + "'", wait.is_64() ? 64 : 32, condition());
 }
 
 std::string text_of(const PendingWork& work) {
@@ -219,7 +224,8 @@ std::string text_of(const PendingWork& work) {
       return "work that is not known; set WEIR_JOURNAL=16, and the last 16 operations of each stream are";
     case PendingWork::Kind::kernel: return fmt::format("kernel '{}'", work.subject);
     case PendingWork::Kind::memory: return work.subject;
-    case PendingWork::Kind::host_function: return "a host function";
+    case PendingWork::Kind::host_function:
+      return work.subject.empty() ? "a host function" : fmt::format("host function '{}'", work.subject);
     case PendingWork::Kind::stream: return fmt::format("a wait for {}", work.subject);
     case PendingWork::Kind::value: return text_of(work.wait) + (work.subject.empty() ? "" : ", " + work.subject);
     case PendingWork::Kind::graph: return "a launch of a graph";

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/impl.hpp"
+#include "core/names.hpp"
 #include "core/stream_core.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
@@ -23,10 +24,6 @@ std::atomic<Journal*> journal{nullptr};
 
 }  // namespace
 
-std::string label_of(const StreamKey& stream) {
-  return fmt::format("{} stream {}", stream.device->describe(), stream.handle);
-}
-
 Journal* Journal::instance() noexcept { return journal.load(std::memory_order_acquire); }
 
 std::unique_ptr<Tool> Journal::make_if_wanted() {
@@ -39,7 +36,8 @@ std::unique_ptr<Tool> Journal::make_if_wanted() {
 
 void Journal::note_record(const Operation& operation) {
   const std::lock_guard lock(mutex_);
-  recorded_on_[operation.event] = label_of(operation.stream_key);
+  records_[operation.event] = fmt::format("{} event{} of {}", operation.event->name().empty() ? "an" : "the",
+                                          names::quoted(operation.event->name()), support::label_of(operation.stream_key));
 }
 
 PendingWork Journal::work_of(const Operation& operation) {
@@ -47,15 +45,15 @@ PendingWork Journal::work_of(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::kernel: return {.kind = Kind::kernel, .subject = operation.kernel->name()};
     case OperationKind::host_function:
-    case OperationKind::callback: return {.kind = Kind::host_function};
+    case OperationKind::callback: return {.kind = Kind::host_function, .subject = std::string(operation.label)};
     case OperationKind::launch_graph: return {.kind = Kind::graph};
     case OperationKind::external: return {.kind = Kind::other, .subject = operation.name};
-    case OperationKind::wait_stream: return {.kind = Kind::stream, .subject = label_of(operation.awaited)};
+    case OperationKind::wait_stream: return {.kind = Kind::stream, .subject = support::label_of(operation.awaited)};
     case OperationKind::wait_event: {
       const std::lock_guard lock(mutex_);
-      const auto found = recorded_on_.find(operation.event);
+      const auto found = records_.find(operation.event);
       return {.kind = Kind::stream,
-              .subject = found != recorded_on_.end() ? "an event of " + found->second : "an event that other code recorded"};
+              .subject = found != records_.end() ? found->second : "an event that other code recorded"};
     }
     case OperationKind::memory_operations: {
       const auto& list = operation.memory_operations;
@@ -132,7 +130,7 @@ std::vector<Suspect> Journal::not_known_done(const Device& device) {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, ring] : rings_) {
     if (key.device != &device) continue;
-    for (const Entry& entry : ring) suspects.push_back({label_of(key), entry.work});
+    for (const Entry& entry : ring) suspects.push_back({support::label_of(key), entry.work});
   }
   return suspects;
 }

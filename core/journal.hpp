@@ -52,11 +52,9 @@ class Journal final : public Tool {
   const std::size_t length_;
   std::mutex mutex_;  // never held while the driver is called
   std::map<StreamKey, Ring> rings_;
-  std::unordered_map<const Event*, std::string> recorded_on_;  // events are pooled, so there are not many
+  std::unordered_map<const Event*, std::string> records_;  // in words; events are pooled, so there are not many
 };
 
-/// "cuda:0 stream 0x55…"
-std::string label_of(const StreamKey& stream);
 /// The key of a stream: the same for all objects that stand for one native stream.
 StreamKey key_of(const Stream& stream) noexcept;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/impl.hpp"
+#include "core/names.hpp"
 #include "core/stream_call.hpp"
 #include "core/tools.hpp"
 #include "weir/device.hpp"
@@ -171,11 +172,13 @@ std::string StreamImpl::describe_handle() const {
   switch (kind_) {
     case StreamKind::legacy_default: text += " default stream"; break;
     case StreamKind::per_thread_default: text += " per-thread default stream"; break;
-    case StreamKind::borrowed: text += " borrowed stream " + fmt::format("{}", handle_); break;
+    case StreamKind::borrowed: text += " borrowed stream"; break;
     case StreamKind::adopted:
-    case StreamKind::owned: text += " stream " + fmt::format("{}", handle_); break;
+    case StreamKind::owned: text += " stream"; break;
   }
-  return text;
+  text += detail::names::quoted(name());
+  const bool has_handle = kind_ != StreamKind::legacy_default && kind_ != StreamKind::per_thread_default;
+  return has_handle ? text + fmt::format(" {}", handle_) : text;
 }
 
 std::string Stream::describe() const {
@@ -221,7 +224,8 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 // --- Ending -----------------------------------------------------------------------------------------------------------
 
 void StreamCore::begin_closing(Stream& stream) noexcept {
-  stream.flags_.fetch_or(flag_closed, std::memory_order_release);
+  const std::uint32_t flags = stream.flags_.fetch_or(flag_closed, std::memory_order_release);
+  if ((flags & flag_named) != 0) forget_name(stream);
   if (open_captures.load(std::memory_order_acquire) != 0) {
     // The owner of a handle ends any capture on it; a borrower only one that it began itself. That of a conditional node's
     // body ends where the body's function returns.

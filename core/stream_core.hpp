@@ -24,6 +24,7 @@ struct StreamCore {
   static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
   static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
+  static constexpr std::uint32_t flag_named = 256;     // it has a name: core/names.hpp
   static constexpr std::uint32_t flag_watched = Stream::flag_watched;  // tools see the stream's operations: core/tools.hpp
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
@@ -103,6 +104,7 @@ struct StreamCore {
   // --- Closing ----------------------------------------------------------------------------------------------------
 
   static std::string describe_handle(const Stream& stream) { return impl(stream).describe_handle(); }
+  static void forget_name(Stream& stream) noexcept;
   static void begin_closing(Stream& stream) noexcept;
   /// The stream closes when the last memory that must be freed on it is released.
   static void postpone_closing(Stream& stream) noexcept { impl(stream).closing_postponed_ = true; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "core/journal.hpp"
+#include "core/names.hpp"
 #include "core/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -115,6 +117,19 @@ struct HostCall {
   }
 };
 
+struct NamedHostCall : HostCall {
+  std::string_view name;
+  void describe(Watched& watched) const {
+    watched->label = name;
+    HostCall::describe(watched);
+  }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const {
+    // A captured one runs on the streams of its launches.
+    if (!capture) function = detail::names::named_function(detail::key_of(stream), name, std::move(function));
+    HostCall::enqueue(stream, capture);
+  }
+};
+
 struct Callback {
   static constexpr OperationKind kind = OperationKind::callback;
   static constexpr Capturing capturing = Capturing::refused;
@@ -185,7 +200,7 @@ void Stream::wait(EventRef awaited) {
     if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
     perform(*this, "Stream::wait", mine, operation);
     // External code that knows the event may have recorded it in a capture, which this stream has joined then.
-    if (event.shared_.load(std::memory_order_relaxed) && !mine &&
+    if ((event.flags_.load(std::memory_order_relaxed) & Event::shared) != 0 && !mine &&
         impl(*this).do_capture_state().status != CaptureStatus::none) [[unlikely]]
       StreamCore::set_shared(*this);
     return;
@@ -232,6 +247,11 @@ void Stream::wait(StreamRef awaited) {
 
 void Stream::launch_host_function(HostFunction function) {
   submit(*this, "Stream::launch_host_function", HostCall{function});
+}
+
+void Stream::launch_host_function(HostFunction function, const HostFunctionOptions& options) {
+  if (options.name.empty()) return launch_host_function(std::move(function));
+  submit(*this, "Stream::launch_host_function", NamedHostCall{{function}, options.name});
 }
 
 void Stream::add_callback(StreamCallback callback) { submit(*this, "Stream::add_callback", Callback{callback}); }

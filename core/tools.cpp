@@ -88,7 +88,10 @@ void finish_all() {
 }
 
 void add(std::unique_ptr<Tool> tool) {
-  if (all().list.empty()) std::atexit(finish_all);
+  if (all().list.empty()) {
+    std::atexit(finish_all);
+    std::at_quick_exit(finish_all);
+  }
   all().watches_nodes |= tool->watches_nodes();
   all().list.push_back(std::move(tool));
   detail::tools_watch.store(true, std::memory_order_relaxed);
@@ -176,13 +179,13 @@ void support::end_driver_call(const DriverCall& call) noexcept {
 }
 
 std::string_view to_string(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, 34> names = {
+  constexpr std::array<std::string_view, 35> names = {
       "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
       "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
       "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
       "end_capture",  "child_graph",  "conditional",   "capture_dependencies", "clone_graph", "instantiate",
       "update_graph", "change_nodes", "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
-      "module_global", "enable_peer_access", "disable_peer_access"};
+      "module_global", "enable_peer_access", "disable_peer_access", "set_name"};
   const auto i = static_cast<std::size_t>(kind);
   return i < names.size() ? names[i] : "unknown";
 }
@@ -227,14 +230,18 @@ Watched& Watched::kernel(const Kernel& kernel, const LaunchConfig& config, std::
     accesses_ = std::exchange(thread.touches, {});
     return *this;
   }
-  const std::uint64_t constant = kernel.parameter_kinds().constant;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    MemoryAccess access = accesses[i];
-    if (access.bytes == 0 || access.address == nullptr) continue;
-    if (i < 64 && (constant >> i & 1U) != 0) access.kind = AccessKind::read;
-    accesses_.push_back(access);
+    if (accesses[i].bytes != 0 && accesses[i].address != nullptr) accesses_.push_back(known_access(kernel, i, accesses[i]));
   }
   return *this;
+}
+
+MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept {
+  const NumberKinds& kinds = kernel.parameter_kinds();
+  const std::uint64_t bit = parameter < 64 ? std::uint64_t{1} << parameter : 0;
+  if ((kinds.constant & bit) != 0) access.kind = AccessKind::read;
+  if ((kinds.atomic & bit) != 0 && access.kind == AccessKind::read_write) access.kind = AccessKind::atomic;
+  return access;
 }
 
 void Watched::begin() {

@@ -77,11 +77,11 @@ class GpuEvent final : public EventImpl {
       first_ = nullptr;
     }
     set_native_handle(first_);
+    reset_state();
     if (origin_ != Origin::pooled) {
       delete this;
       return;
     }
-    reset_state();
     own_device().events().give_back(*this);
   }
 

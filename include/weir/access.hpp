@@ -13,8 +13,14 @@
 /// What work does with memory, as tools are told (docs/tools.md).
 namespace weir {
 
-/// What is done with memory. `read_write` also stands for what is not known.
-enum class AccessKind : std::uint8_t { read, write, read_write };
+/// What is done with memory.
+enum class AccessKind : std::uint8_t {
+  read,
+  write,
+  read_write,  ///< also stands for what is not known
+  /// By atomic read-modify-writes alone, as `atomicAdd`: work that does so need not be ordered.
+  atomic,
+};
 
 /// Memory that an operation touches: `rows` rows of `bytes` bytes that start `pitch` bytes apart.
 struct MemoryAccess {
@@ -55,6 +61,15 @@ auto writes(R&& range) noexcept {
   using T = typename std::remove_const_t<decltype(elements)>::element_type;
   static_assert(!std::is_const_v<T>, "what is written must not be const");
   return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
+}
+/// An argument that the kernel touches by atomic read-modify-writes alone, as a counter or a histogram: kernels that do so
+/// may run at once.
+template <ElementRange R>
+auto atomic(R&& range) noexcept {
+  const Span elements = detail::lasting_span(std::forward<R>(range));
+  using T = typename std::remove_const_t<decltype(elements)>::element_type;
+  static_assert(!std::is_const_v<T>, "what is written must not be const");
+  return Accessed<T, AccessKind::atomic>{elements.data(), elements.size()};
 }
 
 }  // namespace access

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
@@ -41,7 +42,7 @@ class WEIR_API Event : public RefCounted {
   void* native_handle() const noexcept { return handle_.load(std::memory_order_acquire); }
   /// The same, to hand to other code, which may record it from now on without Weir's knowledge. This object still owns it.
   void* share_native_handle() const noexcept {
-    shared_.store(true, std::memory_order_relaxed);
+    flags_.fetch_or(shared, std::memory_order_relaxed);
     return handle_.load(std::memory_order_acquire);
   }
   /// Whether it was ever recorded through Weir.
@@ -65,7 +66,11 @@ class WEIR_API Event : public RefCounted {
   /// A handle with which another process opens this event (cudaIpcGetEventHandle). Needs `EventOptions::interprocess`.
   [[nodiscard]] InterprocessHandle interprocess_handle() const;
 
-  /// "cuda:0 event 0x7f…"
+  /// Names the event for tools and descriptions, until it ends. Empty: no name.
+  void set_name(std::string_view name);
+  /// Its name; empty if it has none.
+  [[nodiscard]] std::string name() const;
+  /// "cuda:0 event 0x7f…"; with its name "cuda:0 event 'ready' 0x7f…"
   [[nodiscard]] std::string describe() const;
 
  private:
@@ -74,16 +79,18 @@ class WEIR_API Event : public RefCounted {
   friend class EventImpl;
   // The last record: none, on a stream, or in a capture: `captured_base` + 2 * its id, + 1 if external code began it.
   static constexpr std::uint64_t unrecorded = 0, recorded = 1, captured_base = 2;
+  static constexpr std::uint8_t shared = 1, named = 2;
 
   Event(Device& device, const EventOptions& options, void* handle) noexcept
       : device_(device), handle_(handle), options_(options) {}
   void check_host_access(const char* operation) const;
+  void forget_name() noexcept;
 
   Device& device_;
   std::atomic<void*> handle_;
   EventOptions options_;
   std::atomic<std::uint64_t> record_state_{unrecorded};
-  mutable std::atomic<bool> shared_{false};
+  mutable std::atomic<std::uint8_t> flags_{0};
 };
 
 }  // namespace weir

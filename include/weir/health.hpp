@@ -22,7 +22,7 @@ struct PendingWork {
     unknown,        ///< there is work, and it is not known which: see docs/health.md
     kernel,         ///< `subject`: its name
     memory,         ///< a copy, a fill, a written value, a free; `subject`: which
-    host_function,  ///< a host function or callback that runs, or waits for the thread of host functions
+    host_function,  ///< a host function or callback that runs, or waits for its thread; `subject`: its name, if known
     stream,         ///< a wait for another stream, or for an event recorded there; `subject`: that stream
     value,          ///< a wait for a value in memory; `wait` has address and condition; on the CPU `subject`: "now it is 0"
     graph,          ///< a launch of a graph

@@ -134,12 +134,14 @@ constexpr bool is_value_of(V value) {
   }
 }
 
-/// Which of up to 64 parameters or arguments, number i as bit i, are numbers, which of those floating-point ones, and which
-/// are pointers to `const`, as far as is known of a kernel.
+/// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones. Of a
+/// kernel also, as far as it is known, whose memory it only reads (pointers to `const`), and whose it touches by atomic
+/// read-modify-writes alone.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;
   std::uint64_t constant = 0;
+  std::uint64_t atomic = 0;
 
   /// Those of which one is a floating-point number and the other is not, as far as both are known.
   constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -59,6 +60,10 @@ class WEIR_API Allocation final : public RefCounted {
   Stream* stream() const noexcept { return stream_; }
   /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
+  /// Names the memory for tools, until it is freed. Empty: no name.
+  void set_name(std::string_view name);
+  /// Its name; empty if it has none.
+  [[nodiscard]] std::string name() const;
 
  private:
   friend class AllocationPool;
@@ -69,6 +74,7 @@ class WEIR_API Allocation final : public RefCounted {
   ~Allocation() override = default;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override;
+  void forget_name() noexcept;
 
   void* data_ = nullptr;
   std::size_t size_ = 0;
@@ -76,6 +82,7 @@ class WEIR_API Allocation final : public RefCounted {
   Stream* stream_ = nullptr;          // this is one of its dependents, or in its list of deferred frees
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
+  std::atomic<bool> is_named_ = false;
   MemoryDeleter deleter_;             // of memory that Weir did not allocate
   Allocation* next_ = nullptr;        // in the pool of spent objects, or in a stream's list of deferred frees
 };
@@ -151,6 +158,10 @@ class [[nodiscard]] Buffer {
     return {data(), size_};
   }
 
+  /// Names the memory, which `share()` shares, for tools: `Allocation::set_name`.
+  void set_name(std::string_view name) const {
+    if (allocation_) allocation_->set_name(name);
+  }
   /// Another owner of the same memory.
   Buffer share() const { return Buffer(allocation_, size_); }
   /// Lets go of the memory; empty afterwards.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
@@ -86,6 +87,11 @@ std::uint32_t bits_of(const E& value) noexcept {
 
 }  // namespace detail
 
+/// How a host function is launched.
+struct HostFunctionOptions {
+  std::string_view name = {};  ///< for tools and `Stream::pending`
+};
+
 /// A callback with the stream and its state; see `Stream::add_callback`.
 using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 
@@ -126,7 +132,11 @@ class WEIR_API Stream : public RefCounted {
   [[nodiscard]] int priority() const;
   /// Whether `close` or `release_handle` was called.
   [[nodiscard]] bool is_closed() const noexcept;
-  /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
+  /// Names the stream for tools, descriptions and errors, until this object closes it or goes. Empty: no name.
+  void set_name(std::string_view name);
+  /// The name that was set through this object; empty if there is none.
+  [[nodiscard]] std::string name() const;
+  /// "cuda:0 stream 0x55…, capturing"; with its name "cuda:0 stream 'copies' 0x55…". Safe on a closed stream.
   [[nodiscard]] std::string describe() const;
 
   /// Streams are equal if their backends, devices and native handles are. Per-thread default streams are equal within one
@@ -191,6 +201,8 @@ class WEIR_API Stream : public RefCounted {
   /// not end its thread (`pthread_exit`, cancellation): the process aborts. A captured function belongs to the graph and
   /// runs at every launch. If enqueuing fails, the function is destroyed. Feature `host_functions`.
   void launch_host_function(HostFunction function);
+  /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`.
+  void launch_host_function(HostFunction function, const HostFunctionOptions& options);
   /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
   /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.
   void add_callback(StreamCallback callback);

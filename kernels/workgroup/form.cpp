@@ -15,6 +15,7 @@
 
 #include <optional>
 
+#include "kernels/workgroup/accesses.hpp"
 #include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/entry.hpp"
@@ -255,6 +256,7 @@ llvm::PreservedAnalyses FormWorkGroups::run(llvm::Module& module, llvm::ModuleAn
   Functions refused_kernels;
   auto& functions = analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
   for (llvm::Function* kernel : found) {
+    note_accesses(*kernel);
     try {
       form(*kernel, reach, functions.getResult<llvm::TargetLibraryAnalysis>(*kernel));
     } catch (const Refused& refused) {

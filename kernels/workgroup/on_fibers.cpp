@@ -13,6 +13,7 @@
 #include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/places.hpp"
+#include "kernels/workgroup/record.hpp"
 
 namespace weir::workgroup {
 namespace {
@@ -54,26 +55,9 @@ class Fibers {
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module_.getContext(), "", &kernel));
     builder.CreateCall(of_fibers("run"), {kernel.getArg(0), kernel.getArg(1), thread});
     builder.CreateRetVoid();
-    note_tier(kernel);
+    change_record(kernel, offsetof(host::KernelRecord, tier),
+                  [](std::uint64_t) { return static_cast<std::uint64_t>(host::KernelTier::fibers); });
     return thread;
-  }
-
-  // In the kernel's record.
-  void note_tier(Function& kernel) const {
-    for (llvm::User* user : llvm::make_early_inc_range(kernel.users())) {
-      auto* const record = dyn_cast<llvm::ConstantStruct>(user);
-      if (record == nullptr) continue;
-      const llvm::StructLayout& layout = *module_.getDataLayout().getStructLayout(record->getType());
-      if (layout.getSizeInBytes() < sizeof(host::KernelRecord)) continue;
-      const unsigned field = layout.getElementContainingOffset(offsetof(host::KernelRecord, tier));
-      llvm::SmallVector<llvm::Constant*> fields;
-      for (const llvm::Use& use : record->operands()) fields.push_back(cast<llvm::Constant>(use.get()));
-      fields[field] = llvm::ConstantInt::get(fields[field]->getType(), static_cast<std::uint32_t>(host::KernelTier::fibers));
-      llvm::Constant* const changed = llvm::ConstantStruct::get(record->getType(), fields);
-      for (llvm::User* holder : llvm::make_early_inc_range(record->users())) {
-        if (auto* const variable = dyn_cast<llvm::GlobalVariable>(holder)) variable->setInitializer(changed);
-      }
-    }
   }
 
   // Entries become functions of fibers, and where a thread might wait for another one, that one runs.

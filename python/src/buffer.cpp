@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -208,6 +209,10 @@ void bind_buffer(nb::module_& module) {
       .def_prop_ro(
           "kind", [](const BufferObject& b) { return std::string(to_string(b.memory->kind())); },
           "``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
+      .def_prop_rw(
+          "name", [](const BufferObject& b) { return b.memory->name(); },
+          [](BufferObject& b, std::string_view name) { b.memory->set_name(name); },
+          "Of the memory, which views share, for tools; empty if it has none.")
       .def_prop_ro(
           "is_host_accessible", [](const BufferObject& b) { return b.memory->host_accessible(); },
           "Whether the host may read and write the memory: pinned and managed memory.")

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
@@ -22,6 +23,10 @@ void bind_event(nb::module_& module) {
       .def_prop_ro(
           "handle", [](const EventObject& e) { return reinterpret_cast<std::uintptr_t>(e.event->share_native_handle()); },
           "The vendor's event (cudaEvent_t, hipEvent_t) as an integer. This object still owns it.")
+      .def_prop_rw(
+          "name", [](const EventObject& e) { return e.event->name(); },
+          [](EventObject& e, std::string_view name) { e.event->set_name(name); },
+          "For tools, errors and ``repr``; empty if it has none.")
       .def_prop_ro("is_timing_enabled", [](const EventObject& e) { return e.event->options().timing; })
       .def_prop_ro("is_blocking_sync", [](const EventObject& e) { return e.event->options().blocking_sync; })
       .def_prop_ro(

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "python/src/gate.hpp"
 #include "python/src/gil.hpp"
@@ -67,6 +68,10 @@ void bind_stream(nb::module_& module) {
           "Whether the stream and the legacy default stream ignore each other.")
       .def_prop_ro(
           "priority", [](const StreamObject& s) { return s.stream->priority(); }, "As the vendor numbers it.")
+      .def_prop_rw(
+          "name", [](const StreamObject& s) { return s.stream->name(); },
+          [](StreamObject& s, std::string_view name) { s.stream->set_name(name); },
+          "For tools, errors and ``repr``; empty if it has none.")
       .def_prop_ro("is_closed", [](const StreamObject& s) { return s.stream->is_closed(); })
       .def_prop_ro(
           "is_done", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_complete(); }); },

@@ -63,3 +63,21 @@ def test_errors_have_classes():
     assert caught.value.code == "stream_closed"
     with pytest.raises(ValueError):
         weir.Device(1000)
+
+
+def test_names():
+    device = weir.Device()
+    stream = device.create_stream()
+    assert stream.name == ""
+    stream.name = "copies"
+    assert stream.name == "copies"
+    assert "'copies'" in repr(stream)
+    event = stream.record()
+    event.name = "ready"
+    assert event.name == "ready"
+    buffer = device.allocate(16)
+    buffer.name = "weights"
+    assert buffer[:4].name == "weights"
+    del event, buffer
+    assert stream.record().name == ""
+    assert device.allocate(16).name == ""

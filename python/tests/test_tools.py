@@ -7,6 +7,7 @@ PROGRAM = """
 import weir
 device = weir.Device()
 x, y = (device.allocate(4096) for _ in range(2))
+x.name = "weights"
 def load(stream):
     x.copy_from(y, stream=stream)
 def compute(stream):
@@ -24,5 +25,6 @@ def test_race_shows_lines_of_python(tmp_path):
         [sys.executable, program], env={**os.environ, "WEIR_TOOLS": "race"}, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 66, done.stderr
-    for line in ("load {}:6", "compute {}:8", "<module> {}:9", "<module> {}:4"):
+    for line in ("load {}:7", "compute {}:9", "<module> {}:10", "<module> {}:4"):
         assert line.format(program) in done.stderr, done.stderr
+    assert "of 'weights'" in done.stderr, done.stderr

@@ -29,6 +29,7 @@ void test_arguments(void) {
   IS_REFUSED(weir_allocation_create_async(NULL, 0, NULL, NULL));
   IS_REFUSED(weir_allocation_get_interprocess_handle(NULL, NULL));
   IS_REFUSED(weir_allocation_open(NULL, NULL, 0, NULL));
+  IS_REFUSED(weir_allocation_set_name(NULL, NULL));
   IS_REFUSED(weir_device_copy(NULL, NULL, NULL, 0));
   IS_REFUSED(weir_memory_pool_create(NULL, NULL, NULL));
   IS_REFUSED(weir_memory_pool_get_default(NULL, NULL));
@@ -38,6 +39,7 @@ void test_arguments(void) {
   IS_REFUSED(weir_host_registration_create(NULL, NULL, 0, NULL));
   IS_REFUSED(weir_event_create(NULL, 0, NULL));
   IS_REFUSED(weir_event_describe(NULL, NULL));
+  IS_REFUSED(weir_event_set_name(NULL, NULL));
   IS_REFUSED(weir_event_record(NULL, NULL));
   IS_REFUSED(weir_event_record_external(NULL, NULL));
   IS_REFUSED(weir_event_query(NULL, NULL));
@@ -59,6 +61,7 @@ void test_arguments(void) {
   IS_REFUSED(weir_stream_is_non_blocking(NULL, NULL));
   IS_REFUSED(weir_stream_get_priority(NULL, NULL));
   IS_REFUSED(weir_stream_describe(NULL, NULL));
+  IS_REFUSED(weir_stream_set_name(NULL, NULL));
   IS_REFUSED(weir_stream_synchronize(NULL));
   IS_REFUSED(weir_stream_synchronize_for(NULL, 0, NULL));
   IS_REFUSED(weir_stream_query(NULL, NULL));
@@ -67,6 +70,7 @@ void test_arguments(void) {
   IS_REFUSED(weir_stream_wait_event_external(NULL, NULL));
   IS_REFUSED(weir_stream_wait_stream(NULL, NULL));
   IS_REFUSED(weir_stream_launch_host_function(NULL, NULL, NULL, NULL));
+  IS_REFUSED(weir_stream_launch_named_host_function(NULL, NULL, NULL, NULL, NULL));
   IS_REFUSED(weir_stream_add_callback(NULL, NULL, NULL, NULL));
   IS_REFUSED(weir_stream_pending(NULL, NULL, NULL));
   IS_REFUSED(weir_stream_get_synchronization_policy(NULL, NULL));

@@ -43,6 +43,10 @@ void test_host_functions(void) {
   OK(weir_stream_launch_host_function(stream, count_call, NULL, &data));  // no destructor
   OK(weir_stream_synchronize(stream));
   CHECK(atomic_load(&data.calls) == 2);
+  OK(weir_stream_launch_named_host_function(stream, "count", count_call, NULL, &data));
+  OK(weir_stream_launch_named_host_function(stream, NULL, count_call, NULL, &data));
+  OK(weir_stream_synchronize(stream));
+  CHECK(atomic_load(&data.calls) == 4);
 
   // A call that fails destroys the data before it returns.
   counted failed = {0};

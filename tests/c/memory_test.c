@@ -30,6 +30,7 @@ void test_allocations(void) {
   weir_stream* const stream = new_stream();
   weir_allocation* memory = NULL;
   OK(weir_allocation_create(device, 1000, WEIR_MEMORY_DEVICE, &memory));
+  OK(weir_allocation_set_name(memory, "weights"));
   CHECK(weir_allocation_size(memory) == 1000 && weir_allocation_kind(memory) == WEIR_MEMORY_DEVICE);
   CHECK((uintptr_t)weir_allocation_data(memory) % 256 == 0 && !weir_allocation_host_accessible(memory));
   CHECK(weir_allocation_device(memory) == device && weir_allocation_stream(memory) == NULL);

@@ -25,6 +25,11 @@ void test_streams(void) {
   OK(weir_stream_describe(stream, &text));
   CHECK(strstr(text, weir_device_describe(test_device())) == text);
   weir_free(text);
+  OK(weir_stream_set_name(stream, "copies"));
+  OK(weir_stream_describe(stream, &text));
+  CHECK(strstr(text, " 'copies' ") != NULL);
+  weir_free(text);
+  OK(weir_stream_set_name(stream, NULL));
 
   CHECK(weir_stream_compare(stream, stream) == 0 && weir_stream_hash(stream) == weir_stream_hash(stream));
   CHECK(weir_stream_compare(stream, other) == -weir_stream_compare(other, stream) &&

@@ -17,6 +17,7 @@ int say(const char* profiler, const char* what, const char* name = "") {
 
 EXPORT int roctxRangePushA(const char* name) { return say("roctx", "push ", name); }
 EXPORT int roctxRangePop() { return say("roctx", "pop"); }
+EXPORT int roctxNameHipStream(const char* name, const void*) { return say("roctx", "name ", name); }
 
 #ifdef WEIR_HAS_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -33,6 +34,10 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
       NVTX_CBID_CORE_RangePushA, +[](const char* name) { return say("nvtx", "push ", name); });
   set(
       NVTX_CBID_CORE_RangePop, +[] { return say("nvtx", "pop"); });
+  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDA, &functions, &size) != 0) {
+    *functions[NVTX_CBID_CUDA_NameCuStreamA] =
+        reinterpret_cast<NvtxFunctionPointer>(+[](void*, const char* name) { say("nvtx", "name ", name); });
+  }
   return 1;
 }
 #endif

@@ -193,6 +193,42 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   CHECK(seen[14].accesses.size() == 2);  // what was declared for the launch that was refused has gone with it
 }
 
+TEST_CASE("tools: on the CPU a kernel's code says through which pointers it only reads, or only counts") {
+  struct Kernel {
+    const char* code;
+    std::uint64_t reads = 0, atomic = 0;  // parameter i as bit i; what is not proved counts as written
+  };
+  const Kernel kernels[] = {
+      {"(int* c) { atomicAdd(c, 1); }", 0, 1},
+      {"(float* c, float* x, int n) { if (threadIdx.x < n) atomicAdd(c, x[threadIdx.x]); }", 2, 1},  // compares and swaps
+      {"(unsigned* h, unsigned char* x, int n) { for (int i = threadIdx.x; i < n; ++i) atomicAdd(&h[x[i]], 1u); }", 2, 1},
+      {"(int* c, int v) { atomicMax(c, v); }", 0, 1},
+      {"(unsigned* c) { atomicInc(c, 10u); }", 0, 1},
+      {"(int* c) { __shared__ int s; if (threadIdx.x == 0) s = 0; __syncthreads(); atomicAdd(&s, 1); __syncthreads();"
+       " if (threadIdx.x == 0) atomicAdd(c, s); }",
+       0, 1},
+      {"(int* c, int* out) { out[atomicAdd(c, 1)] = 1; }", 0, 1},
+      {"(int* x, int* y) { y[threadIdx.x] = x[threadIdx.x]; }", 1, 0},
+      // Not these.
+      {"(int* c) { atomicExch(c, 0); }"},
+      {"(int* c) { atomicAnd(c, 0); }"},
+      {"(int* c, int* out) { *out = atomicAdd(c, 0); }", 1, 0},
+      {"(int* c, int* out) { atomicAdd(c, 1); *out = *c; }"},
+      {"(int* c) { if (threadIdx.x == 0) *c = 0; __syncthreads(); atomicAdd(c, 1); }"},
+      {"(int* a, int* b, int k) { int* p = k ? a : b; atomicAdd(p, 1); *p = 2; }"},
+      {"(int** a, int* b) { *a = b; atomicAdd(b, 1); }"},
+      {"(int** a, int* b) { atomicAdd(*a, 1); *b = 1; }", 1, 0},  // what it leads to was never told
+      {"(long long* a, int* b) { atomicAdd((int*)*a, 1); atomicAdd((unsigned long long*)a, (unsigned long long)b); }"},
+  };
+  for (const Kernel& kernel : kernels) {
+    CAPTURE(std::string(kernel.code));
+    const auto made = device().compile("extern \"C\" __global__ void k" + std::string(kernel.code))->untyped_kernel("k");
+    if (made->properties().tier != "workgroup") continue;  // there is no work-group pass
+    CHECK(made->parameter_kinds().constant == kernel.reads);
+    CHECK(made->parameter_kinds().atomic == kernel.atomic);
+  }
+}
+
 TEST_CASE("tools: what a tool throws is the caller's, and the operation is not made") {
   const auto stream = device().create_stream();
   const auto x = device().allocate<int>(4, weir::MemoryKind::pinned);

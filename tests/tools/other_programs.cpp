@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/tools/programs.hpp"
@@ -185,7 +190,104 @@ void race_of_a_graph_that_other_code_began(Device& device) {
   device.synchronize();
 }
 
+/// Everything has a name. The event stands for too little, and the host function is not waited for.
+void named_objects(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto weights = device.allocate<float>(n), sums = device.allocate<float>(n, MemoryKind::pinned);
+  const EventPtr ready = device.create_event();
+  a->set_name("producer");
+  b->set_name("consumer");
+  weights.set_name("weights");
+  sums.set_name("sums");
+  ready->set_name("ready");
+  a->record(*ready);
+  a->fill(weights, 1.0F);
+  b->wait(ready);
+  b->fill(weights, 2.0F);
+  a->launch_host_function([&] { sums.host()[0] = 1.0F; }, {.name = "reduce"});
+  b->fill(sums, 2.0F);
+  device.synchronize();
+  a->set_name("late");
+}
+
+/// The names are those of objects that are gone.
+void names_that_are_gone(Device& device) {
+  for (const bool named : {true, false}) {
+    const StreamPtr a = device.create_stream(), b = device.create_stream();
+    const auto x = device.allocate<float>(n);
+    if (named) {
+      a->set_name("gone");
+      b->set_name("gone");
+      x.set_name("gone");
+    } else {
+      a->fill(x, 1.0F);
+      b->fill(x, 2.0F);
+    }
+    device.synchronize();
+  }
+}
+
+void race_once(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(n);
+  a->fill(x, 1.0F);
+  b->fill(x, 2.0F);
+  device.synchronize();
+}
+
+// Programs that race, and end in unusual ways.
+void ends_by_underscore_exit(Device& device) {
+  race_once(device);
+  ::_exit(0);
+}
+void ends_by_quick_exit(Device& device) {
+  race_once(device);
+  std::quick_exit(0);
+}
+void ends_by_abort(Device& device) {
+  race_once(device);
+  std::abort();
+}
+void ends_by_an_exception(Device& device) {
+  race_once(device);
+  std::thread([] { throw std::runtime_error("nobody catches it"); }).join();
+}
+/// As the workers of Python's multiprocessing, which end by `_exit`; without a race of its own.
+void has_a_worker_that_races(Device&) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  std::string program = "ends_by_underscore_exit";
+  char* const arguments[] = {const_cast<char*>(self.c_str()), program.data(), nullptr};
+  pid_t child = 0;
+  int status = 0;
+  if (::posix_spawn(&child, self.c_str(), nullptr, nullptr, arguments, environ) != 0 ||
+      ::waitpid(child, &status, 0) != child)
+    throw std::runtime_error("there is no worker");
+}
+
+void a_named_stream(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  stream->set_name("copies");
+}
+
+/// As validate sees names.
+void named_mistake(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<float>(n);
+  stream->set_name("copies");
+  x.set_name("weights");
+  stream->fill_elements(x.data(), 0, 4, n + 1);
+}
+
 constexpr ToolProgram programs[] = {
+    {"named_objects", 2, named_objects},
+    {"names_that_are_gone", 1, names_that_are_gone},
+    {"named_mistake", 0, named_mistake},
+    {"a_named_stream", 0, a_named_stream},
+    {"ends_by_underscore_exit", 1, ends_by_underscore_exit},
+    {"ends_by_quick_exit", 1, ends_by_quick_exit},
+    {"ends_by_abort", 1, ends_by_abort},
+    {"ends_by_an_exception", 1, ends_by_an_exception},
+    {"has_a_worker_that_races", 0, has_a_worker_that_races},
     {"copes_with_a_lost_device", 0, copes_with_a_lost_device},
     {"many_streams_on_one_buffer", 1, many_streams_on_one_buffer},
     {"many_waits", 0, many_waits},

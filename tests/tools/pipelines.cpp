@@ -141,10 +141,61 @@ void two_threads_and_an_event(Device& device) {
   a->synchronize();
 }
 
+/// A launch of a kernel that counts. That it only adds is seen on the CPU, if its compiler has the work-group pass.
+void add_to(Stream& stream, const KernelPtr& count, const Buffer<int>& counter) {
+  if (count->parameter_kinds().atomic != 0) {
+    stream.launch(count, {4, 64}, counter);
+  } else {
+    stream.launch(count, {4, 64}, access::atomic(counter));
+  }
+}
+
+constexpr const char* counting = R"(extern "C" __global__ void count(int* counter) { atomicAdd(counter, 1); })";
+
+/// Two streams count at once, which needs no order. That the counter is 0 before both does.
+template <bool right>
+void counters(Device& device) {
+  if (!device.supports(Feature::runtime_compilation)) return;
+  const KernelPtr count = device.compile(counting)->untyped_kernel("count");
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto counter = device.allocate<int>(1);
+  a->zero(counter);
+  if (right) b->wait(a);
+  add_to(*a, count, counter);
+  add_to(*b, count, counter);
+  add_to(*a, count, counter);
+  device.synchronize();
+}
+
+/// The same in branches of a graph, where one reads the counter.
+template <bool right>
+void counters_in_a_graph(Device& device) {
+  if (!device.supports(Feature::runtime_compilation) || !device.supports(Feature::graph_capture)) return;
+  const KernelPtr count = device.compile(counting)->untyped_kernel("count");
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto counter = device.allocate<int>(1), result = device.allocate<int>(1);
+  const GraphPtr graph = a->capture([&](Stream& first) {
+    first.zero(counter);
+    b->wait(first);
+    add_to(first, count, counter);
+    add_to(*b, count, counter);
+    if (right) first.wait(b);
+    first.copy(result, counter);
+    if (!right) first.wait(b);
+  });
+  graph->instantiate()->launch(a);
+  a->synchronize();
+}
+
 constexpr ToolProgram programs[] = {
-    WEIR_TEST_PAIR(a_pipeline_with_slots, 1),   WEIR_TEST_PAIR(a_graph_with_memory, 1),
-    WEIR_TEST_PAIR(freed_in_a_capture, 1),      WEIR_TEST_PAIR(a_chain_of_host_functions, 1),
-    WEIR_TEST_PAIR(a_pool_of_three_streams, 1), WEIR_TEST_PAIR(two_threads_and_an_event, 1),
+    WEIR_TEST_PAIR(a_pipeline_with_slots, 1),
+    WEIR_TEST_PAIR(a_graph_with_memory, 1),
+    WEIR_TEST_PAIR(freed_in_a_capture, 1),
+    WEIR_TEST_PAIR(a_chain_of_host_functions, 1),
+    WEIR_TEST_PAIR(a_pool_of_three_streams, 1),
+    WEIR_TEST_PAIR(two_threads_and_an_event, 1),
+    WEIR_TEST_PAIR(counters, 1),
+    WEIR_TEST_PAIR(counters_in_a_graph, 1),
 };
 
 }  // namespace

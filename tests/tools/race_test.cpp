@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -138,6 +139,89 @@ TEST_CASE("race: suppressions, the exit status, and what is no option") {
   CHECK(refused.outcome.status == 1);
   CHECK(refused.outcome.complains("'colour=red' is none of json=FILE"));
   CHECK(run_race("right_halves", ",suppressions=" + folder.path()).outcome.complains("' cannot be read"));
+}
+
+TEST_CASE("race: streams, memory, events and host functions have the names that the program gave" *
+          doctest::skip(std::getenv("WEIR_TEST_BACKEND") != nullptr)) {
+  const Run run = run_race("named_objects");
+  CAPTURE(run.outcome.errors);
+  REQUIRE(run.report["reports"].size() == 2);
+  CHECK(run.outcome.complains("on host:0 stream 'producer' 0x"));
+  CHECK(run.outcome.complains("let host:0 stream 'consumer' 0x"));
+  CHECK(run.outcome.complains("memory: byte 0 of 16384 of 'weights', of Device::allocate"));
+  CHECK(run.outcome.complains("the event 'ready' was recorded, or the wait made, too early"));
+  CHECK(run.outcome.complains("(in its host function 'reduce')"));
+  CHECK(run.report["reports"][0]["memory"]["name"] == "weights");
+  const Run gone = run_race("names_that_are_gone");
+  CHECK(gone.report["reports"].size() == 1);
+  CHECK_FALSE(gone.outcome.complains("'gone'"));
+}
+
+TEST_CASE("race: however a program ends, its reports are in the file") {
+  const struct {
+    const char* program;
+    int status;  // 128 + the signal
+  } cases[] = {{"ends_by_underscore_exit", 0},
+               {"ends_by_quick_exit", 66},
+               {"ends_by_abort", 128 + SIGABRT},
+               {"ends_by_an_exception", 128 + SIGABRT}};
+  for (const auto& [program, status] : cases) {
+    CAPTURE(std::string(program));
+    const Run run = run_race(program);
+    CHECK(run.outcome.status == status);
+    REQUIRE(run.report["reports"].size() == 1);
+    CHECK(run.report["suppressed"] == 0);
+    CHECK(run.report["reports"][0]["first"]["operation"] == "Stream::fill");
+    CHECK(run.report.dump().find("\"_Z") == std::string::npos);
+  }
+}
+
+TEST_CASE("race: of a pipe the file is whole at the end, and of one file that two processes write, each has its own") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path() + "/pipe", file = folder.path() + "/file";
+  const Outcome piped =
+      weir::test::run("/bin/sh", {"-c", std::string(WEIR_TEST_PROGRAMS) + " wrong_halves | cat"},
+                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_RACE", "json=/dev/stdout"}});
+  CHECK(json::parse(piped.output)["reports"].size() == 1);
+  const Outcome both = weir::test::run(WEIR_TEST_PROGRAMS, {"wrong_halves", "has_a_worker_that_races"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_RACE", "json=" + file}});
+  CHECK(both.complains("weir race: another process writes '" + file + "'"));
+  int reports = 0;
+  for (const auto& each : std::filesystem::directory_iterator(folder.path())) {
+    std::ifstream in(each.path());
+    reports += static_cast<int>(json::parse(in)["reports"].size());
+  }
+  CHECK(reports == 2);
+}
+
+TEST_CASE("race: weir run ends with the status for races, whichever process has told of one") {
+  const auto status_of = [](const std::string& program, const std::string& options) {
+    const Outcome outcome = weir::test::run(WEIR_TEST_COMMAND, {"run", "--tools=race", "--", WEIR_TEST_PROGRAMS, program},
+                                            {{"WEIR_BACKEND", "host"}, {"WEIR_RACE", options}});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.complains("weir run: ") == (outcome.status == 66 || outcome.status == 7));
+    return outcome.status;
+  };
+  CHECK(status_of("ends_by_underscore_exit", "") == 66);
+  CHECK(status_of("has_a_worker_that_races", "") == 66);
+  CHECK(status_of("has_a_worker_that_races", "status=7") == 7);
+  CHECK(status_of("has_a_worker_that_races", "status=0") == 0);
+  CHECK(status_of("ends_by_abort", "") == 128 + SIGABRT);
+  CHECK(status_of("right_halves", "") == 0);
+}
+
+TEST_CASE("race: a suppression may name the kernel as the report does") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/suppressions";
+  for (const char* const pattern : {"scale", "kernel 'sc*'"}) {
+    CAPTURE(std::string(pattern));
+    std::ofstream(file) << pattern << '\n';
+    const Run run = run_race("wrong_two_kernels", ",suppressions=" + file);
+    CHECK(run.outcome.status == 0);
+    CHECK(run.report["suppressed"] == 1);
+  }
+  std::ofstream(file) << "scal\n";
+  CHECK(run_race("wrong_two_kernels", ",suppressions=" + file).outcome.status == 66);
 }
 
 TEST_CASE("race: the file's name can have the process's number") {

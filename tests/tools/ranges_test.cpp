@@ -54,6 +54,35 @@ TEST_CASE("ranges: NVTX is told of ranges and operations, in their order, where 
 }
 #endif
 
+#if defined(WEIR_HAS_NVTX) && defined(WEIR_TEST_FAKE_CUDA)
+TEST_CASE("ranges: NVTX is told the names of CUDA's streams") {
+  const Outcome o = weir::test::run(WEIR_TEST_PROGRAMS, {"a_named_stream"},
+                                    {{"WEIR_BACKEND", "cuda"},
+                                     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
+                                     {"WEIR_TOOLS", "ranges"},
+                                     {"NVTX_INJECTION64_PATH", WEIR_TEST_ROCTX}});
+  CAPTURE(o.errors);
+  CHECK(o.status == 0);
+  CHECK(told(o, "nvtx").find("name copies, ") != std::string::npos);
+}
+#endif
+
+#ifdef WEIR_TEST_FAKE_HIP
+TEST_CASE("ranges: roctx is told the names of HIP's streams") {
+  const char* const folders = std::getenv("LD_LIBRARY_PATH");
+  const Outcome o = weir::test::run(WEIR_TEST_PROGRAMS, {"a_named_stream"},
+                                    {{"WEIR_BACKEND", "hip"},
+                                     {"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP},
+                                     {"WEIR_HIPRTC", "/nonexistent/libhiprtc.so"},
+                                     {"WEIR_TOOLS", "ranges"},
+                                     {"LD_LIBRARY_PATH", std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string() +
+                                                             ":" + (folders != nullptr ? folders : "")}});
+  CAPTURE(o.errors);
+  CHECK(o.status == 0);
+  CHECK(told(o, "roctx").find("name copies, ") != std::string::npos);
+}
+#endif
+
 TEST_CASE("ranges: without a profiler the program runs as ever") {
   const Outcome o = run_ranges({});
   CHECK(o.status == 0);

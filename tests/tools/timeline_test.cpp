@@ -132,7 +132,7 @@ Trace read_trace(const std::string& content, bool is_cut = false) {
       }
       CHECK_FALSE(name.empty());
       CHECK(number(packet, 10) == number(track, 1));
-      CHECK(trace.tracks.emplace(number(track, 1), name).second);
+      trace.tracks[number(track, 1)] = name;  // Perfetto takes the last name
       trace.parents[number(track, 1)] = number(track, 5);
       continue;
     }
@@ -471,4 +471,28 @@ TEST_CASE("timeline: a file that cannot be written is told, and the program ends
                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline,race"}, {"WEIR_TIMELINE", "/nonexistent/trace"}});
   CHECK(outcome.status == 0);
   CHECK(outcome.complains("'/nonexistent/trace' could not be written"));
+}
+
+TEST_CASE("timeline: tracks and slices have the names that the program gave") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"named_objects"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.complains("host:0 stream 'consumer' 0x"));
+  const Trace trace = read_trace_of(file);
+  std::set<std::string> slices;
+  std::string tracks;
+  for (const auto& [track, name] : trace.tracks) tracks += name + "\n";
+  for (const auto& [track, list] : trace.slices) {
+    for (const Slice& slice : list) slices.insert(slice.name);
+  }
+  CAPTURE(tracks);
+  CHECK(tracks.find("host:0 stream 'consumer' 0x") != std::string::npos);
+  CHECK(tracks.find("host:0 stream 'late' 0x") != std::string::npos);
+  CHECK(tracks.find("'producer'") == std::string::npos);
+  CHECK(slices.contains("reduce"));
+  CHECK(slices.contains("Stream::wait 'ready'"));
+  CHECK(slices.contains("Stream::launch_host_function 'reduce'"));
 }

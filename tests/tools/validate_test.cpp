@@ -100,3 +100,11 @@ TEST_CASE("validate: options that do not parse are refused, by the variable's na
     CHECK(outcome.complains("is neither throw nor status=NUMBER"));
   }
 }
+
+TEST_CASE("validate: streams and memory have the names that the program gave") {
+  const Outcome outcome =
+      weir::test::run(WEIR_TEST_PROGRAMS, {"named_mistake"}, {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "validate"}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.complains("on host:0 stream 'copies' 0x"));
+  CHECK(outcome.complains("memory: 16384 bytes of 'weights' at 0x"));
+}

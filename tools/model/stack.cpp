@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -36,10 +37,30 @@ bool is_of_weir(void* address) {
   return name.starts_with("libweir.so") || name.starts_with("libweir_");
 }
 
-std::string demangled(const char* symbol) {
+/// Empty for what is no mangled name.
+std::string try_to_demangle(const std::string& symbol) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : symbol;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 && text ? text.get() : "";
+}
+
+std::string demangled(const std::string& symbol) {
+  if (std::string text = try_to_demangle(symbol); !text.empty()) return text;
+  // GCC's demangler (12) does not know lambdas with `auto` parameters. What is named inside of a function has the function's
+  // name in it; functions of the C++ library that get such a lambda have their own name first.
+  if (symbol.starts_with("_ZZ")) {
+    for (std::size_t end = symbol.rfind('E'); end != std::string::npos && end > 3; end = symbol.rfind('E', end - 1)) {
+      if (const std::string outer = try_to_demangle("_Z" + symbol.substr(3, end - 3)); !outer.empty())
+        return outer + "::{lambda}";
+    }
+  }
+  if (symbol.starts_with("_ZSt")) {
+    char* name = nullptr;
+    const std::size_t length = std::strtoul(symbol.c_str() + 4, &name, 10);
+    if (length != 0 && length <= std::strlen(name)) return "std::" + std::string(name, length) + "<…>";
+  }
+  return symbol;
 }
 
 Frame plain_frame(void* address) {

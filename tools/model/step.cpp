@@ -13,19 +13,22 @@ namespace weir::model {
 
 std::string what_of(const Operation& operation) {
   if (operation.kernel != nullptr) return fmt::format("kernel '{}'", operation.kernel->name());
+  if (!operation.label.empty()) return fmt::format("host function '{}'", operation.label);
   return operation.kind == OperationKind::free ? "the free" : operation.name;
 }
 
 std::string place_of(const Operation& operation) {
   if (operation.stream == nullptr) return "the host";
-  const std::string device = operation.device->describe();
+  const std::string device = operation.device->describe(), name = quoted(operation.stream->name());
   switch (operation.stream->kind()) {
-    case StreamKind::legacy_default: return device + " default stream";
+    case StreamKind::legacy_default: return fmt::format("{} default stream{}", device, name);
     case StreamKind::per_thread_default:
-      return fmt::format("{} per-thread default stream of thread {}", device, operation.stream_key.thread);
-    default: return fmt::format("{} stream {}", device, operation.stream_key.handle);
+      return fmt::format("{} per-thread default stream{} of thread {}", device, name, operation.stream_key.thread);
+    default: return fmt::format("{} stream{} {}", device, name, operation.stream_key.handle);
   }
 }
+
+std::string quoted(std::string_view name) { return name.empty() ? "" : fmt::format(" '{}'", name); }
 
 StepPtr Steps::make(const Operation& operation, std::string what, std::string where) {
   Stack stack = take_stack();

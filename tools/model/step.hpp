@@ -5,16 +5,19 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tools/model/stack.hpp"
 #include "weir/plugin/operation.hpp"
 
 namespace weir::model {
 
-/// "kernel 'scale'", "Stream::copy", "the free"
+/// "kernel 'scale'", "host function 'reduce'", "Stream::copy", "the free"
 std::string what_of(const Operation& operation);
 /// "host:0 stream 0x55…", "host:0 default stream"; "the host" for what belongs to no stream
 std::string place_of(const Operation& operation);
+/// " 'weights'", behind what has that name; nothing for no name
+std::string quoted(std::string_view name);
 
 /// One operation of the program, for reports.
 struct Step {

@@ -15,14 +15,14 @@ constexpr std::size_t most_doubts = 10000;
 
 void Accesses::touch(Access access, const Clock& clock, bool is_free) {
   if (access.region.width == 0) return;
-  if (access.writes && access.by != Toucher::value) values_.forget(access.region);
+  if (access.writes() && access.by != Toucher::value) values_.forget(access.region);
   Block* const block = memory_.find(access.region.begin);
   if (block == nullptr) return;
   if (access.region.is_contiguous()) access.region.width = std::min(access.region.width, block->end - access.region.begin);
   if (block->freed && !is_free) {
     // A host function that was enqueued before the free may touch the memory when the free is enqueued already.
     if (access.point.lane == block->freed_at.lane && access.point.number < block->freed_at.number) return;
-    report_.add(Fault::use_after_free, {access.region, false, true, {}, block->freed}, access, *block, "");
+    report_.add(Fault::use_after_free, {access.region, AccessKind::write, {}, block->freed}, access, *block, "");
     return;
   }
   for (const Access& before : block->accesses) judge(before, access, clock, *block);
@@ -58,7 +58,8 @@ void Accesses::judge(const Access& first, const Access& second, const Clock& clo
         fmt::format("more than {} pairs of operations depend on values that nothing has written", most_doubts));
     return;
   }
-  doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock, Block{block.begin, block.end, block.made}});
+  doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
+                     Block{.begin = block.begin, .end = block.end, .made = block.made, .name = block.name}});
 }
 
 void Accesses::add_race(const Access& first, const Access& second, const Block& block) {

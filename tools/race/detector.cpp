@@ -83,6 +83,11 @@ class Detector final : public Tool {
         if (!operation.has_failed) add_foreign(operation, true);
         break;
       case OperationKind::module_global: add_foreign(operation, false); break;
+      case OperationKind::set_name:
+        if (operation.allocation == nullptr || operation.has_failed) break;
+        if (Block* const block = accesses_.memory().find(model::number_of(operation.allocation->data())))
+          block->name = operation.label;
+        break;
       case OperationKind::instantiate:
         if (!operation.has_failed) launched_.erase(operation.exec);
         break;
@@ -117,7 +122,8 @@ class Detector final : public Tool {
   struct Function {
     Point point;
     Clock clock;
-    std::string where;  ///< its stream
+    std::string where;      ///< its stream
+    std::string name = {};  ///< as it stands in a text
     bool in_graph = false;
   };
 
@@ -137,7 +143,8 @@ class Detector final : public Tool {
       case OperationKind::free: return free(operation);
       case OperationKind::launch_graph: return launch_graph(operation, state, point);
       case OperationKind::host_function:
-      case OperationKind::callback: return add_function(operation.id, {point, state.clock, model::place_of(operation)});
+      case OperationKind::callback:
+        return add_function(operation.id, {point, state.clock, model::place_of(operation), model::quoted(operation.label)});
       default: break;
     }
     const OperationTraits traits = traits_of(operation.kind);
@@ -160,7 +167,7 @@ class Detector final : public Tool {
     if (found == events_.end()) {
       state.clock.join(streams_.everything());  // other code has recorded it, behind whatever it was
     } else if (!graphs_.join(operation)) {
-      state.wait_for(found->second.clock, found->second.lane);
+      state.wait_for(found->second.clock, found->second.lane, model::quoted(operation.event->name()));
     }
   }
 
@@ -197,7 +204,7 @@ class Detector final : public Tool {
         accesses_.touch(std::move(access), state.clock);
       }
       for (const std::uint64_t function : node.host_functions)
-        add_function(function, {point, state.clock, step->where, true});
+        add_function(function, {.point = point, .clock = state.clock, .where = step->where, .in_graph = true});
       for (const Event* const recorded : node.recorded) events_[recorded] = {state.clock, state.lane};
     }
     last_launch = state.clock;
@@ -242,7 +249,8 @@ class Detector final : public Tool {
       const auto found = functions_.find(operation.host_function);
       if (found == functions_.end()) return;
       const Function& function = found->second;
-      const StepPtr step = steps_.make(operation, operation.name, function.where + " (in its host function)");
+      const StepPtr step =
+          steps_.make(operation, operation.name, function.where + " (in its host function" + function.name + ")");
       for (const MemoryAccess& memory : operation.accesses)
         touch(memory, function.point, step, function.clock, Toucher::watcher);
       return;

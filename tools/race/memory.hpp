@@ -39,7 +39,7 @@ enum class Toucher : std::uint8_t {
 
 struct Access {
   Region region;
-  bool reads = false, writes = false;
+  AccessKind kind = AccessKind::read_write;
   Point point;
   StepPtr step;
   Toucher by = Toucher::work;
@@ -49,18 +49,21 @@ struct Access {
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
 
+  bool writes() const noexcept { return kind != AccessKind::read; }
+  bool is_atomic() const noexcept { return kind == AccessKind::atomic; }
   const std::string& where() const noexcept { return launch ? launch->where : step->where; }
   bool is_of(std::uint64_t operation) const noexcept {
     return step->operation == operation || (launch && launch->operation == operation);
   }
   bool conflicts_with(const Access& other) const noexcept {
     if (by == Toucher::value ? other.by != Toucher::work : other.by == Toucher::value && by != Toucher::work) return false;
-    return (writes || other.writes) && !(point == other.point) && region.overlaps(other.region);
+    if (is_atomic() && other.is_atomic()) return false;
+    return (writes() || other.writes()) && !(point == other.point) && region.overlaps(other.region);
   }
 };
 
 inline Access make_access(const MemoryAccess& memory, const Point& point, StepPtr step, Toucher by = Toucher::work) {
-  return {Region(memory), memory.kind != AccessKind::write, memory.kind != AccessKind::read, point, std::move(step), by};
+  return {Region(memory), memory.kind, point, std::move(step), by};
 }
 
 /// An allocation, host memory that was registered, or a variable of a module.
@@ -70,6 +73,7 @@ struct Block {
   StepPtr freed = {};  ///< in the order of a stream; null as long as it is there
   Point freed_at = {};
   std::vector<Access> accesses = {};
+  std::string name = {};  ///< that the program has given
 };
 using Memory = model::MemoryMap<Block>;
 

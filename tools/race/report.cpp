@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "tools/model/options.hpp"
 #include "weir/error.hpp"
@@ -38,7 +40,13 @@ std::vector<std::string> read_suppressions(const std::string& file) {
 }
 
 const char* kind_of(const Access& access) {
-  return access.reads ? (access.writes ? "reads and writes" : "reads") : "writes";
+  switch (access.kind) {
+    case AccessKind::read: return "reads";
+    case AccessKind::write: return "writes";
+    case AccessKind::read_write: return "reads and writes";
+    case AccessKind::atomic: return "updates by atomic operations";
+  }
+  return "";
 }
 
 std::string bytes_of(const Region& region) {
@@ -104,6 +112,8 @@ Options read_options() {
                         if (value.empty()) return false;
                         if (key == "json") {
                           options.json = model::with_process(value);
+                        } else if (key == "tally") {  // for `weir run`
+                          options.tally = value;
                         } else if (key == "suppressions") {
                           options.suppressions = read_suppressions(std::string(value));
                         } else {
@@ -114,23 +124,29 @@ Options read_options() {
   return options;
 }
 
-bool Report::is_suppressed(const std::vector<Frame>& frames) const {
-  for (const std::string& pattern : options_.suppressions) {
-    for (const Frame& frame : frames) {
-      if (::fnmatch(pattern.c_str(), frame.function.c_str(), 0) == 0 ||
-          ::fnmatch(pattern.c_str(), frame.place.c_str(), 0) == 0)
-        return true;
-    }
-  }
-  return false;
+Report::Report(Options options) : options_(std::move(options)) { file_.write({}, others()); }
+
+Json Report::others() const { return {{"suppressed", suppressed_}, {"limits", limits_}}; }
+
+bool Report::is_suppressed(const Access& access, const std::vector<Frame>& frames) const {
+  const auto matches = [](const std::string& pattern, const std::string& text) {
+    return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+  };
+  return std::any_of(options_.suppressions.begin(), options_.suppressions.end(), [&](const std::string& pattern) {
+    const std::string& what = access.step->what;  // "kernel 'scale'"
+    return matches(pattern, what) || matches("* '" + pattern + "'", what) ||
+           std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) {
+             return matches(pattern, frame.function) || matches(pattern, frame.place);
+           });
+  });
 }
 
 void Report::add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note) {
   if (!told_.emplace(first.step->place, second.step->place).second) return;
   const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
-  if (is_suppressed(first_frames) || is_suppressed(second_frames)) {
+  if (is_suppressed(first, first_frames) || is_suppressed(second, second_frames)) {
     ++suppressed_;
-    return;
+    return file_.write({}, others());
   }
   ++count_;
   const std::string remedy = remedy_of(fault, first, second);
@@ -141,33 +157,34 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   text += text_of(fault == Fault::race ? "first" : "free", first, first_frames);
   text += text_of(fault == Fault::race ? "second" : "use", second, second_frames);
   if (block.made) {
-    text += fmt::format("  memory: byte {} of {}, of {}\n", std::max(first.region.begin, second.region.begin) - block.begin,
-                        block.end - block.begin, block.made->what) +
-            text_of(made);
+    text +=
+        fmt::format("  memory: byte {} of {}{}, of {}\n", std::max(first.region.begin, second.region.begin) - block.begin,
+                    block.end - block.begin, block.name.empty() ? "" : " of" + model::quoted(block.name), block.made->what) +
+        text_of(made);
   }
   if (!note.empty()) text += fmt::format("  note: {}\n", note);
   text += fmt::format("  remedy: {}\n", remedy);
   std::fputs(text.c_str(), stderr);
-  reports_.push_back({{"fault", fault == Fault::race ? "race" : "use_after_free"},
-                      {"first", json_of(first, first_frames)},
-                      {"second", json_of(second, second_frames)},
-                      {"memory", {{"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
-                      {"note", note},
-                      {"remedy", remedy}});
+  if (!options_.tally.empty()) std::ofstream(options_.tally, std::ios::app) << std::to_string(options_.status) + '\n';
+  file_.write(
+      {{"fault", fault == Fault::race ? "race" : "use_after_free"},
+       {"first", json_of(first, first_frames)},
+       {"second", json_of(second, second_frames)},
+       {"memory",
+        {{"name", block.name}, {"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
+       {"note", note},
+       {"remedy", remedy}},
+      others());
 }
 
 void Report::add_limit(const std::string& what) {
-  if (limits_.insert(what).second) std::fprintf(stderr, "weir race: %s; a race may go untold\n", what.c_str());
+  if (!limits_.insert(what).second) return;
+  std::fprintf(stderr, "weir race: %s; a race may go untold\n", what.c_str());
+  file_.write({}, others());
 }
 
 int Report::finish() noexcept {
-  if (!options_.json.empty()) {
-    std::ofstream out(options_.json);
-    out << Json{{"suppressed", suppressed_}, {"limits", limits_}, {"reports", reports_}}.dump(1, ' ', false,
-                                                                                              Json::error_handler_t::replace)
-        << '\n';
-    if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options_.json.c_str());
-  }
+  file_.finish(others());
   if (count_ == 0) return 0;
   std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");
   return options_.status;

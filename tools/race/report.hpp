@@ -8,26 +8,28 @@
 #include <utility>
 #include <vector>
 
+#include "tools/race/json_file.hpp"
 #include "tools/race/memory.hpp"
 
 /// Reports of races.
 namespace weir::race {
 
 struct Options {
-  std::string json;  ///< the file of the reports; empty: none
+  std::string json;   ///< the file of the reports; empty: none
+  std::string tally;  ///< the file that gets a line for each, with the status, of all processes of `weir run`; empty: none
   std::vector<std::string> suppressions;
   int status = 66;  ///< what the program exits with if there was a race; 0: as it would
 };
 
-/// Reads WEIR_RACE: "json=FILE,suppressions=FILE,status=NUMBER". Throws `invalid_environment`.
+/// Reads WEIR_RACE: "json=FILE,suppressions=FILE,status=NUMBER,tally=FILE". Throws `invalid_environment`.
 Options read_options();
 
 enum class Fault : std::uint8_t { race, use_after_free };
 
-/// Reports each pair of places once, on standard error, and writes all of them to a file at the end. Not thread-safe.
+/// Reports each pair of places once, on standard error and in a file. Not thread-safe.
 class Report {
  public:
-  explicit Report(Options options) : options_(std::move(options)) {}
+  explicit Report(Options options);
 
   bool has_told(const Access& first, const Access& second) const {
     return told_.contains({first.step->place, second.step->place});
@@ -36,15 +38,18 @@ class Report {
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
   /// Says, once for each text, that something was forgotten, so that a race may have been missed.
   void add_limit(const std::string& what);
-  /// Writes the file. Returns the exit status, or 0.
+  /// Ends the file. Returns the exit status, or 0.
   int finish() noexcept;
 
  private:
-  bool is_suppressed(const std::vector<model::Frame>& frames) const;
+  bool is_suppressed(const Access& access, const std::vector<model::Frame>& frames) const;
+
+  /// What the file says besides the reports.
+  nlohmann::ordered_json others() const;
 
   Options options_;
+  JsonFile file_{options_.json};
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps
-  nlohmann::ordered_json reports_ = nlohmann::ordered_json::array();
   std::set<std::string> limits_;
   std::size_t count_ = 0, suppressed_ = 0;
 };

@@ -94,10 +94,12 @@ std::string Streams::early_wait(const Access& first, const Access& second) const
   for (const auto& [key, state] : streams_) {
     if (state.lane != second.point.lane) continue;
     const auto waited = state.waited.find(first.point.lane);
-    if (waited == state.waited.end() || waited->second >= first.point.number) continue;
-    return fmt::format("{} has waited for {}, but for {}: the event was recorded, or the wait made, too early",
-                       second.where(), first.where(),
-                       waited->second == 0 ? "a point before its first operation" : "a point before the first of the two");
+    if (waited == state.waited.end() || waited->second.number >= first.point.number) continue;
+    return fmt::format(
+        "{} has waited for {}, but for {}: the event{} was recorded, or the wait made, too early", second.where(),
+        first.where(),
+        waited->second.number == 0 ? "a point before its first operation" : "a point before the first of the two",
+        waited->second.event);
   }
   return "";
 }

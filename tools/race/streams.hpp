@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/model/graphs.hpp"
@@ -21,13 +22,17 @@ struct StreamState {
   bool is_legacy = false;
   bool is_blocking = true;  ///< ordered against the legacy default stream, or not known
   bool is_known = false;
-  /// For each other lane, how far the newest wait for it reached.
-  std::map<std::uint32_t, std::uint64_t> waited = {};
+  /// How far a wait reached, and the name of its event, as it stands in a text.
+  struct Waited {
+    std::uint64_t number = 0;
+    std::string event;
+  };
+  std::map<std::uint32_t, Waited> waited = {};  ///< for each other lane, the newest
 
   Point now() const { return {lane, clock.at(lane)}; }
-  void wait_for(const Clock& other, std::uint32_t other_lane) {
+  void wait_for(const Clock& other, std::uint32_t other_lane, std::string event = "") {
     clock.join(other);
-    waited[other_lane] = other.at(other_lane);
+    waited[other_lane] = {other.at(other_lane), std::move(event)};
   }
 };
 

@@ -6,8 +6,13 @@
 
 #ifdef WEIR_HAS_NVTX
 #include <nvtx3/nvToolsExt.h>
+#if __has_include(<cuda.h>)
+#include <nvtx3/nvToolsExtCuda.h>
+#endif
 #endif
 
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/module.hpp"
 #include "weir/plugin/tool.hpp"
@@ -21,17 +26,21 @@ namespace {
 struct Profiler {
   int (*push)(const char* name);
   int (*pop)();
+  std::string_view backend = {};                                       ///< whose streams have names
+  int (*name_stream)(const char* name, const void* stream) = nullptr;  ///< null if it has no names for them
 };
 
-// The first of the libraries that has both functions, if there is one. It is never closed.
+// The first of the libraries that has both functions for ranges, if there is one. It is never closed.
 void add_library(std::vector<Profiler>& profilers, std::initializer_list<const char*> libraries, const char* push,
-                 const char* pop) {
+                 const char* pop, std::string_view backend = {}, const char* name_stream = nullptr) {
   for (const char* const name : libraries) {
     void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) continue;
-    const Profiler found{reinterpret_cast<int (*)(const char*)>(::dlsym(library, push)),
-                         reinterpret_cast<int (*)()>(::dlsym(library, pop))};
+    Profiler found{reinterpret_cast<int (*)(const char*)>(::dlsym(library, push)),
+                   reinterpret_cast<int (*)()>(::dlsym(library, pop)), backend};
     if (found.push == nullptr || found.pop == nullptr) continue;
+    if (name_stream != nullptr)
+      found.name_stream = reinterpret_cast<int (*)(const char*, const void*)>(::dlsym(library, name_stream));
     profilers.push_back(found);
     support::log(support::LogLevel::info, "ranges: told to ", name);
     return;
@@ -43,19 +52,33 @@ std::vector<Profiler> find_profilers() {
 #ifdef WEIR_HAS_NVTX
   // The header finds the profiler by NVTX_INJECTION64_PATH; without one a call does nothing.
   profilers.push_back({[](const char* name) { return nvtxRangePushA(name); }, [] { return nvtxRangePop(); }});
+#if __has_include(<cuda.h>)
+  profilers.back().backend = "cuda";
+  profilers.back().name_stream = [](const char* name, const void* stream) {
+    nvtxNameCuStreamA(static_cast<CUstream>(const_cast<void*>(stream)), name);
+    return 0;
+  };
+#endif
 #else
   add_library(profilers, {"libnvToolsExt.so.1"}, "nvtxRangePushA", "nvtxRangePop");
 #endif
-  add_library(profilers, {"librocprofiler-sdk-roctx.so.1", "libroctx64.so.4"}, "roctxRangePushA", "roctxRangePop");
+  add_library(profilers, {"librocprofiler-sdk-roctx.so.1", "libroctx64.so.4"}, "roctxRangePushA", "roctxRangePop", "hip",
+              "roctxNameHipStream");
   return profilers;
 }
 
 class Ranges final : public Tool {
  public:
   void before(const Operation& operation) override {
-    push(operation.kernel != nullptr ? operation.kernel->name().c_str() : operation.name);
+    if (operation.kernel != nullptr) return push(operation.kernel->name().c_str());
+    if (operation.kind == OperationKind::host_function && !operation.label.empty())
+      return push(std::string(operation.label).c_str());
+    push(operation.name);
   }
-  void after(const Operation&) noexcept override { pop(); }
+  void after(const Operation& operation) noexcept override {
+    pop();
+    if (operation.kind == OperationKind::set_name && operation.stream != nullptr) name_stream(operation);
+  }
   void begin_range(std::string_view name) noexcept override {
     try {
       push(std::string(name).c_str());
@@ -66,6 +89,14 @@ class Ranges final : public Tool {
   void end_range() noexcept override { pop(); }
 
  private:
+  void name_stream(const Operation& operation) const noexcept try {
+    for (const Profiler& profiler : profilers_) {
+      if (profiler.name_stream != nullptr && profiler.backend == operation.device->backend().name())
+        profiler.name_stream(std::string(operation.label).c_str(), operation.stream_key.handle);
+    }
+  } catch (const std::exception&) {
+    // No memory: it has its number there.
+  }
   void push(const char* name) const noexcept {
     for (const Profiler& profiler : profilers_) profiler.push(name);
   }

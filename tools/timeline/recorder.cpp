@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "tools/model/options.hpp"
+#include "tools/model/step.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -36,6 +37,11 @@ constexpr std::uint64_t shortest_query = 10000;
 // Drivers give times as `float`s since an event, so that event may not be much older.
 constexpr double origin_age_ms = 4000;
 
+std::string track_name(const Operation& operation, std::string_view name) {
+  const char* const kind = operation.stream->kind() == StreamKind::legacy_default ? "default stream" : "stream";
+  return fmt::format("{} {}{} {}", operation.device->describe(), kind, model::quoted(name), operation.stream_key.handle);
+}
+
 std::uint64_t system_thread() noexcept { return static_cast<std::uint64_t>(::syscall(SYS_gettid)); }
 
 std::uint64_t bytes_of(const Operation& operation) noexcept {
@@ -49,8 +55,17 @@ std::uint64_t nanoseconds(std::chrono::steady_clock::time_point time) noexcept {
 
 std::string name_of(const Operation& operation) {
   if (operation.kernel != nullptr) return operation.kernel->name();
+  if (!operation.label.empty()) return std::string(operation.label);
   return std::string(operation.kind == OperationKind::external ? std::string_view(operation.name)
                                                                : to_string(operation.kind));
+}
+
+/// What a thread does when it makes the operation.
+std::string call_of(const Operation& operation) {
+  if (operation.kernel != nullptr) return fmt::format("launch {}", operation.kernel->name());
+  std::string name(operation.label);
+  if (operation.event != nullptr) name = operation.event->name();
+  return operation.name + model::quoted(name);
 }
 
 }  // namespace
@@ -75,8 +90,7 @@ std::uint64_t Recorder::thread_track() {
 Recorder::StreamState& Recorder::stream_of(const Operation& operation) {
   StreamState& state = streams_[operation.stream_key];
   if (state.track == 0) {
-    const char* const kind = operation.stream->kind() == StreamKind::legacy_default ? "default stream" : "stream";
-    state.track = new_track({fmt::format("{} {} {}", operation.device->describe(), kind, operation.stream_key.handle)});
+    state.track = new_track({track_name(operation, operation.stream->name())});
   }
   return state;
 }
@@ -133,8 +147,7 @@ void Recorder::before(const Operation& operation) {
     if (operation.kind == OperationKind::launch_graph) nodes_.try_emplace(operation.id);
   }
   if (!begun.is_query) {
-    std::string name = operation.kernel != nullptr ? fmt::format("launch {}", operation.kernel->name()) : operation.name;
-    file_.begin_slice({begun.track, begun.time, 0, std::move(name), {}, {}, {}});
+    file_.begin_slice({begun.track, begun.time, 0, call_of(operation), {}, {}, {}});
   }
   begun_[operation.id] = std::move(begun);
   if (operation.kind != OperationKind::synchronize) return;
@@ -177,6 +190,7 @@ void Recorder::after(const Operation& operation) noexcept try {
     return;
   }
   note_memory(operation);
+  if (operation.kind == OperationKind::set_name) note_name(operation);
   if (end) {
     note_work(operation, std::move(begun), std::move(end));
   } else if (operation.stream != nullptr && operation.capture == 0) {
@@ -238,6 +252,14 @@ void Recorder::note_order(const Operation& operation) {
   if (operation.kind == OperationKind::wait_stream) {
     if (const auto found = streams_.find(operation.awaited); found != streams_.end()) add(found->second.last);
   }
+}
+
+/// Perfetto takes the last name of a track.
+void Recorder::note_name(const Operation& operation) {
+  const auto stream = operation.stream != nullptr ? streams_.find(operation.stream_key) : streams_.end();
+  if (stream == streams_.end() || stream->second.track == 0) return;
+  names_[stream->second.track] = track_name(operation, operation.label);
+  file_.add_track(stream->second.track, {names_[stream->second.track]});
 }
 
 void Recorder::note_memory(const Operation& operation) {

@@ -83,6 +83,7 @@ class Recorder final : public Tool {
   bool can_take_more();
   void note_order(const Operation& operation);
   void note_work(const Operation& operation, Begun begun, EventPtr end);
+  void note_name(const Operation& operation);
   void note_memory(const Operation& operation);
   void note_executable(const Operation& operation);
   void collect() noexcept;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/timeline/trace_file.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,17 +8,13 @@
 #include <cstdio>
 #include <system_error>
 
+#include "tools/model/own_file.hpp"
+
 namespace weir::timeline {
 namespace {
 
 constexpr std::size_t much = 65536;
 constexpr std::chrono::milliseconds old(10);
-
-// What can be locked for this process: not a device or a pipe.
-bool is_regular(int file) {
-  struct stat status {};
-  return file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-}
 
 // Of a time, and the order among those of one time: longer slices begin first, and end last.
 struct Point {
@@ -32,23 +25,11 @@ struct Point {
 }  // namespace
 
 TraceFile::TraceFile(std::string name) : name_(std::move(name)) {
-  const auto open = [&] { return ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); };
-  file_ = open();
-  // Two processes that write to one file leave no trace of either.
-  if (is_regular(file_) && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    const std::string other = name_ + "." + std::to_string(::getpid());
-    std::fprintf(stderr,
-                 "weir timeline: another process writes '%s'; this one writes '%s'. A %%p in the name is the process\n",
-                 name_.c_str(), other.c_str());
-    ::close(file_);
-    name_ = other;
-    file_ = open();
-  }
+  file_ = model::open_own("weir timeline", name_);
   if (file_ < 0) {
     give_up(errno);
     return;
   }
-  [[maybe_unused]] const int is_no_regular_file = ::ftruncate(file_, 0);
   add_track(process_track, {program_invocation_short_name});
 }
 
@@ -153,8 +134,6 @@ void TraceFile::flush_if_due() {
 
 bool TraceFile::is_due() const noexcept { return std::chrono::steady_clock::now() - flushed_ >= old; }
 
-void TraceFile::unlock() noexcept {
-  if (is_good()) (void)::flock(file_, LOCK_UN);
-}
+void TraceFile::unlock() noexcept { model::release(file_); }
 
 }  // namespace weir::timeline

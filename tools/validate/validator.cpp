@@ -52,6 +52,7 @@ struct Block {
   bool is_of_graph = false;    ///< made in a capture: it is there at each launch
   bool is_registered = false;  ///< the program's own memory: what ends is its registration
   StepPtr made, freed = {};
+  std::string name = {};  ///< that the program has given
 };
 
 /// Reads WEIR_VALIDATE: "throw,status=NUMBER". Throws `invalid_environment`.
@@ -78,7 +79,7 @@ MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
 
 std::string object_of(const Operation& operation) {
   if (operation.stream == nullptr) return operation.device->describe();
-  return fmt::format("{} stream {}", operation.device->describe(), operation.stream_key.handle);
+  return support::label_of(operation.stream_key);
 }
 
 std::string stack_of(const model::Step& step) { return model::text_of(model::frames_of(step.stack)); }
@@ -149,6 +150,10 @@ class Validator final : public Tool {
         for (const MemoryAccess& memory : operation.accesses) {
           if (!is_known(memory.address)) add(operation, memory, false);
         }
+        break;
+      case OperationKind::set_name:
+        if (operation.allocation == nullptr) break;
+        if (Block* const block = blocks_.find(number_of(operation.allocation->data()))) block->name = operation.label;
         break;
       case OperationKind::enable_peer_access: peers_.emplace(operation.device, operation.peer); break;
       case OperationKind::disable_peer_access: peers_.erase({operation.device, operation.peer}); break;
@@ -283,9 +288,9 @@ class Validator final : public Tool {
                          stack_of(*step);
       if (captured) text += fmt::format("  captured as: {}\n", captured->what) + stack_of(*captured);
       if (const Block* const block = mistake.block) {
-        text +=
-            fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
-            stack_of(*block->made);
+        text += fmt::format("  memory: {} bytes{} at {:#x}, of {}\n", block->end - block->begin,
+                            block->name.empty() ? "" : " of" + model::quoted(block->name), block->begin, block->made->what) +
+                stack_of(*block->made);
         if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + stack_of(*block->freed);
       }
       std::fputs(text.c_str(), stderr);

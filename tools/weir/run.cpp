@@ -6,11 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -72,11 +75,59 @@ int wait_for(pid_t process, const sigset_t& allowed) {
   return 128 + WTERMSIG(status);
 }
 
+// Returns the exit status, as a shell does.
+int run_and_wait(std::vector<std::string> words) {
+  const std::vector<char*> argv = pointers(words);
+  pid_t process = 0;
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how the program ends
+  // Signals wait until they can be passed on: the program may send one at once.
+  sigset_t all, allowed;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &allowed);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &allowed);
+  const int error = ::posix_spawnp(&process, argv[0], nullptr, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return cannot_run(argv[0], error);
+  return wait_for(process, allowed);
+}
+
+bool has_word(const char* list, const std::string& word) {
+  return list != nullptr && ("," + std::string(list) + ",").find("," + word + ",") != std::string::npos;
+}
+
+// A process that ends by `_exit` keeps its status, and one that nobody waits for is not asked for it. So each process notes
+// in a file what it should have ended with.
+int run_with_races(const std::vector<std::string>& command) {
+  std::string tally = (std::filesystem::temp_directory_path() / "weir-race-XXXXXX").string();
+  const int file = ::mkstemp(tally.data());
+  if (file < 0) return cannot_run(tally.c_str(), errno);
+  ::close(file);
+  const char* const variable = std::getenv("WEIR_RACE");
+  std::string options = "tally=" + tally;
+  if (variable != nullptr && *variable != '\0') options.insert(0, std::string(variable) + ",");
+  ::setenv("WEIR_RACE", options.c_str(), 1);
+  int status = run_and_wait(command);
+  std::size_t races = 0;
+  int wanted = 0;
+  std::ifstream in(tally);
+  for (int each = 0; in >> each; ++races) wanted = std::max(wanted, each);
+  std::filesystem::remove(tally);
+  if (status == 0 && wanted != 0) {
+    std::fprintf(stderr, "weir run: %zu race%s in the processes of the program; the exit status is %d for it\n", races,
+                 races == 1 ? "" : "s", wanted);
+    status = wanted;
+  }
+  return status;
+}
+
 }  // namespace
 
 int run_program(const RunOptions& options) {
   set_variables(options);
-  return become(options.command);
+  return has_word(std::getenv("WEIR_TOOLS"), "race") ? run_with_races(options.command) : become(options.command);
 }
 
 int trace_program(const RunOptions& options) {
@@ -93,22 +144,7 @@ int trace_program(const RunOptions& options) {
     return no_trace;
   }
   const auto before = std::filesystem::last_write_time(file, none);
-  std::vector<std::string> words = options.command;
-  const std::vector<char*> argv = pointers(words);
-  pid_t process = 0;
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how the program ends
-  // Signals wait until they can be passed on: the program may send one at once.
-  sigset_t all, allowed;
-  ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, &allowed);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  ::posix_spawnattr_setsigmask(&attributes, &allowed);
-  const int error = ::posix_spawnp(&process, argv[0], nullptr, &attributes, argv.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) return cannot_run(argv[0], error);
-  const int status = wait_for(process, allowed);
+  const int status = run_and_wait(options.command);
   // The program opens the file when it first uses Weir. A %p in the name is a number that is not known here.
   const bool is_known =
       file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));

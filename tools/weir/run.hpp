@@ -18,7 +18,9 @@ struct RunOptions {
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 
-/// Becomes that program. Returns only if that fails, having told why: 127 if there is no such program, else 126.
+/// Becomes that program. Returns only if that fails, having told why: 127 if there is no such program, else 126. With the
+/// tool `race` it runs the program, and returns its exit status, or 128 + the number of the signal that ended it; if that is
+/// 0, and one of the program's processes has told of a race, the status for races.
 int run_program(const RunOptions& options);
 
 /// Runs that program with the tool `timeline`, and says so if it leaves no trace. Returns the program's exit status, or 128

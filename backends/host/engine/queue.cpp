@@ -13,6 +13,8 @@
 #include "backends/host/graph/capture.hpp"
 #include "core/no_destructor.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/operation.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {
@@ -237,8 +239,8 @@ PendingWork described(const Fill& fill) {
 PendingWork described(const SignalWait& wait) {
   const auto* const queue = dynamic_cast<const Queue*>(wait.signal.get());
   return {.kind = Kind::stream,
-          .subject = queue != nullptr ? fmt::format("{} stream {}", queue->device().describe(), fmt::ptr(queue))
-                                      : "an event that a launch of a graph records"};
+          .subject =
+              queue != nullptr ? support::label_of({&queue->device(), queue}) : "an event that a launch of a graph records"};
 }
 PendingWork described(const MemoryOperations& operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {

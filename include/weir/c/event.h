@@ -42,6 +42,8 @@ WEIR_C_API void* weir_event_share_native_handle(weir_event* event);
 WEIR_C_API bool weir_event_is_recorded(const weir_event* event);
 /// "cuda:0 event 0x7f…", for the caller to free by `weir_free`.
 WEIR_C_API weir_result weir_event_describe(const weir_event* event, char** text);
+/// Names the event for tools and descriptions. Null or empty: no name. (nvtxNameCudaEventA)
+WEIR_C_API weir_result weir_event_set_name(weir_event* event, const char* name);
 
 /// Records `event` after all work enqueued so far on `stream`, which must be of its device (`WEIR_ERROR_WRONG_DEVICE`). A
 /// new record moves the event; waits that were enqueued before keep the former point. (cudaEventRecord)

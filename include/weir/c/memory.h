@@ -55,6 +55,8 @@ WEIR_C_API weir_device* weir_allocation_device(const weir_allocation* allocation
 WEIR_C_API weir_stream* weir_allocation_stream(const weir_allocation* allocation);
 /// Whether the host may read and write the memory directly.
 WEIR_C_API bool weir_allocation_host_accessible(const weir_allocation* allocation);
+/// Names the memory for tools. Null or empty: no name.
+WEIR_C_API weir_result weir_allocation_set_name(weir_allocation* allocation, const char* name);
 /// A handle with which another process opens device memory of `weir_allocation_create`. This process must keep the memory
 /// alive. Feature `interprocess_memory`. (cudaIpcGetMemHandle)
 WEIR_C_API weir_result weir_allocation_get_interprocess_handle(const weir_allocation* allocation,

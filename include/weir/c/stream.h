@@ -103,6 +103,8 @@ WEIR_C_API weir_result weir_stream_get_priority(const weir_stream* stream, int32
 WEIR_C_API bool weir_stream_is_closed(const weir_stream* stream);
 /// "cuda:0 stream 0x55…, capturing", for the caller to free by `weir_free`. Good for a closed stream, too.
 WEIR_C_API weir_result weir_stream_describe(const weir_stream* stream, char** text);
+/// Names the stream for tools, descriptions and errors, until it is closed. Null or empty: no name. (nvtxNameCudaStreamA)
+WEIR_C_API weir_result weir_stream_set_name(weir_stream* stream, const char* name);
 /// Negative, 0 or positive: an order by backend, device and native handle. All wrappers of one stream are equal; a closed
 /// stream equals only itself. Null comes first. For sorting and for keys.
 WEIR_C_API int32_t weir_stream_compare(const weir_stream* a, const weir_stream* b);
@@ -143,8 +145,13 @@ WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream*
 /// `host_functions`; while capturing `host_functions_in_capture`. (cudaLaunchHostFunc)
 WEIR_C_API weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),
                                                         void (*destroy)(void* user_data), void* user_data);
-/// Likewise, but also called if the stream has failed: `callback(stream, status, user_data)`, where `status` is the error.
-/// Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `stream_callbacks`. (cudaStreamAddCallback)
+/// The same for a function with a name, for tools and `weir_stream_pending`. Null or empty: no name.
+WEIR_C_API weir_result weir_stream_launch_named_host_function(weir_stream* stream, const char* name,
+                                                              void (*function)(void* user_data),
+                                                              void (*destroy)(void* user_data), void* user_data);
+/// As `weir_stream_launch_host_function`, but also called if the stream has failed: `callback(stream, status, user_data)`,
+/// where `status` is the error. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `stream_callbacks`.
+/// (cudaStreamAddCallback)
 WEIR_C_API weir_result weir_stream_add_callback(weir_stream* stream,
                                                 void (*callback)(weir_stream* stream, weir_result status, void* user_data),
                                                 void (*destroy)(void* user_data), void* user_data);

@@ -30,11 +30,15 @@ class WEIR_API EventImpl : public Event {
 
   void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
   /// Whether external code has the handle and may have recorded the event.
-  bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
-  /// Resets an event for reuse, for backends that pool events.
+  bool is_shared() const noexcept { return (flags_.load(std::memory_order_relaxed) & shared) != 0; }
+  /// Resets an event that nobody uses any more, for its end or for reuse.
   void reset_state() noexcept {
     record_state_.store(unrecorded, std::memory_order_relaxed);
-    shared_.store(false, std::memory_order_relaxed);
+    const std::uint8_t flags = flags_.load(std::memory_order_relaxed);
+    if (flags == 0) [[likely]]
+      return;
+    if ((flags & named) != 0) forget_name();
+    flags_.store(0, std::memory_order_relaxed);
   }
   void set_native_handle(void* handle) noexcept { handle_.store(handle, std::memory_order_release); }
 };

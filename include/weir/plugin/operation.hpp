@@ -65,6 +65,7 @@ enum class OperationKind : std::uint8_t {
   // What a device may address besides its own memory.
   enable_peer_access,
   disable_peer_access,
+  set_name,  ///< of a stream, an event or an allocation
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
@@ -115,7 +116,8 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::unregister_host:
     case OperationKind::module_global:
     case OperationKind::enable_peer_access:
-    case OperationKind::disable_peer_access: break;
+    case OperationKind::disable_peer_access:
+    case OperationKind::set_name: break;
   }
   return {};
 }
@@ -160,6 +162,7 @@ struct Operation {
   std::uint64_t thread = 0;         ///< counts threads
   std::uint64_t host_function = 0;  ///< the operation whose host function makes this call, or 0
   std::string_view tag;             ///< the innermost `Range` of the thread
+  std::string_view label;           ///< `set_name`: the name; `host_function`: that of the function, if it has one
   bool is_complete = false;         ///< `query`: the answer, in `after`
   bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
 };

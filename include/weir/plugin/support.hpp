@@ -20,6 +20,7 @@ namespace weir {
 struct Driver;
 struct DriverCall;
 struct NodeRun;
+struct StreamKey;
 }  // namespace weir
 
 /// Functions for backends: the environment, the log, host functions, threads, device-wide calls.
@@ -121,6 +122,9 @@ WEIR_API void poison(const Device& device, const Error& error) noexcept;
 WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
 /// The same on a thread of its own for modules, whose unloading may wait for the whole device.
 WEIR_API bool reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept;
+
+/// A stream in words, with its name if it has one: "host:0 stream 'copies' 0x55…".
+WEIR_API std::string label_of(const StreamKey& stream);
 
 /// The pauses of a wait with a deadline: none at first, then up to a millisecond.
 class WEIR_API DeadlinePauses {

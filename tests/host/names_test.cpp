@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "weir/weir.hpp"
+
+// The names that a program gives to its objects, without tools.
+
+namespace {
+
+weir::Device& device() { return weir::device("host:0"); }
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("names: a stream's stands in descriptions and errors, and goes with the stream") {
+  const void* handle = nullptr;
+  {
+    const weir::StreamPtr stream = device().create_stream();
+    handle = stream->native_handle();
+    CHECK(stream->name().empty());
+    stream->set_name("copies");
+    CHECK(stream->name() == "copies");
+    CHECK(has(stream->describe(), "host:0 stream 'copies' 0x"));
+    const weir::StreamPtr borrowed = device().wrap_stream(stream->native_handle(), weir::Ownership::borrow);
+    CHECK(*borrowed == *stream);
+    std::string error;
+    try {
+      stream->wait(weir::EventRef(nullptr));
+    } catch (const weir::Error& thrown) {
+      error = thrown.what();
+    }
+    CHECK(has(error, "'copies'"));
+    stream->set_name("");
+    CHECK_FALSE(has(stream->describe(), "'"));
+    stream->set_name("again");
+    stream->close();
+    CHECK(stream->name().empty());
+    CHECK_THROWS_AS(stream->set_name("late"), weir::Error);
+  }
+  // Handles come again.
+  bool came_again = false;
+  for (int i = 0; i < 64 && !came_again; ++i) {
+    const weir::StreamPtr other = device().create_stream();
+    CHECK(other->name().empty());
+    CHECK_FALSE(has(other->describe(), "'"));
+    came_again = other->native_handle() == handle;
+  }
+  CHECK(came_again);
+}
+
+TEST_CASE("names: an event's goes with it, though events are used again") {
+  const weir::StreamPtr stream = device().create_stream();
+  const weir::Event* address = nullptr;
+  {
+    const weir::EventPtr event = stream->record();
+    event->set_name("ready");
+    CHECK(event->name() == "ready");
+    CHECK(has(event->describe(), "host:0 event 'ready' "));
+    address = event.get();
+  }
+  const weir::EventPtr again = stream->record();
+  CHECK(again.get() == address);
+  CHECK(again->name().empty());
+}
+
+TEST_CASE("names: memory's goes with it, also in the order of a stream") {
+  const weir::StreamPtr stream = device().create_stream();
+  const auto take = [&](bool async) { return async ? stream->allocate_async<float>(256) : device().allocate<float>(256); };
+  for (const bool async : {false, true}) {
+    CAPTURE(async);
+    {
+      const weir::Buffer<float> buffer = take(async);
+      buffer.set_name("weights");
+      CHECK(buffer.allocation()->name() == "weights");
+      CHECK(buffer.share().allocation()->name() == "weights");
+    }
+    stream->synchronize();
+    for (int i = 0; i < 8; ++i) CHECK(take(async).allocation()->name().empty());
+  }
+  weir::Buffer<float>().set_name("nothing");
+}
+
+TEST_CASE("names: what a stream waits for is told by its name") {
+  const weir::StreamPtr first = device().create_stream(), second = device().create_stream();
+  first->set_name("producer");
+  const auto flags = device().allocate<std::uint32_t>(4, weir::MemoryKind::pinned);
+  flags.set_name("flags");
+  flags.host()[1] = 0;
+  std::atomic<bool> over{false}, running{false};
+  first->wait_value(flags.data() + 1, 1U);
+  second->wait(first);
+  CHECK(has(first->pending().describe(), " in 'flags' (32 bits) to reach 1"));
+  CHECK(has(second->pending().describe(), "a wait for host:0 stream 'producer' 0x"));
+  std::atomic_ref(flags.data()[1]).store(1);
+  second->synchronize();
+  second->launch_host_function(
+      [&] {
+        running = true;
+        while (!over) std::this_thread::yield();
+      },
+      {.name = "reduce"});
+  while (!running) std::this_thread::yield();
+  CHECK(second->pending().describe() == "host function 'reduce'");
+  over = true;
+  second->synchronize();
+  over = running = false;
+  second->launch_host_function([&] {
+    running = true;
+    while (!over) std::this_thread::yield();
+  });
+  while (!running) std::this_thread::yield();
+  CHECK(second->pending().describe() == "a host function");
+  over = true;
+  second->synchronize();
+}
+
+TEST_CASE("names: many threads name and end objects at once") {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int i = 0; i < 200; ++i) {
+        const std::string name = "thread " + std::to_string(t) + ", " + std::to_string(i);
+        const weir::StreamPtr stream = device().create_stream();
+        stream->set_name(name);
+        const auto x = stream->allocate_async<float>(16);
+        x.set_name(name);
+        const weir::EventPtr event = stream->record();
+        event->set_name(name);
+        CHECK((stream->name() == name && x.allocation()->name() == name && event->name() == name));
+        stream->launch_host_function([] {}, {.name = name});
+        stream->synchronize();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace weir::race {
+
+/// The reports as one JSON object, which is whole behind each `write`: a process that ends by a signal or by `_exit` leaves
+/// what it has found. Of a pipe only the end makes it whole.
+class JsonFile {
+ public:
+  /// `name`: empty for no file. If it cannot be opened, says so on standard error.
+  explicit JsonFile(std::string name);
+  JsonFile(const JsonFile&) = delete;
+  JsonFile& operator=(const JsonFile&) = delete;
+
+  /// Adds a report, or null for none. `rest`: an object with the other members, as they are now.
+  void write(const nlohmann::ordered_json& report, const nlohmann::ordered_json& rest);
+  void finish(const nlohmann::ordered_json& rest);
+
+ private:
+  void put(const std::string& entry, const std::string& rest);
+  void fail(int error) noexcept;
+
+  std::string name_;
+  int file_ = -1;
+  bool is_regular_ = false, has_reports_ = false;
+  std::size_t end_ = 0;  // of what stays
+};
+
+}  // namespace weir::race
