@@ -105,13 +105,18 @@ bool detail::nothing_can_happen(const std::function<bool()>& is_blocked) noexcep
 bool detail::is_shared_memory(const void* address) noexcept try {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   std::ifstream maps("/proc/self/maps");
+  bool is_shared = true;  // unless it is told
   for (std::string line; std::getline(maps, line);) {
+    const std::size_t device = line.find(" /dev/");
+    const bool is_of_device = device != line.npos && line.find("/dev/zero", device) == line.npos &&
+                              line.find("/dev/shm", device) == line.npos;
+    if (is_of_device) return true;
     std::uintptr_t begin = 0, end = 0;
     char rights[5] = "";
     if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, rights) != 3) continue;
-    if (begin <= wanted && wanted < end) return rights[3] == 's';
+    if (begin <= wanted && wanted < end) is_shared = rights[3] == 's';
   }
-  return true;  // it cannot be told
+  return is_shared;
 } catch (const std::exception&) {
   return true;
 }

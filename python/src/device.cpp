@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/device.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -191,6 +192,7 @@ void bind_device(nb::module_& module) {
       .def(
           "sync",
           [](Device& d, std::optional<double> timeout) {
+            check_may_wait("Device.sync");
             wait_for(d, timeout, [&] { return d.describe() + " is not done"; });
           },
           nb::arg("timeout") = nb::none(),

@@ -24,6 +24,19 @@ using weir::test::StuckProgram;
 
 constexpr int deadlock_status = 67;
 
+// The thread sanitizer has a thread of its own that sleeps for a while again and again. Beside it nothing is called a deadlock.
+#ifdef __SANITIZE_THREAD__
+constexpr bool can_tell_deadlocks = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr bool can_tell_deadlocks = false;
+#else
+constexpr bool can_tell_deadlocks = true;
+#endif
+#else
+constexpr bool can_tell_deadlocks = true;
+#endif
+
 struct Run {
   const StuckProgram* program;
   Outcome outcome;
@@ -93,6 +106,7 @@ bool tells(const Outcome& outcome, std::string_view texts) {
 }  // namespace
 
 TEST_CASE("stuck: under a schedule each deadlock ends the program at once, and is told with its circle") {
+  if (!can_tell_deadlocks) return;
   for (const char* const schedule : {"1", "pct:2"}) {
     CAPTURE(schedule);
     for (const Run& run : run_all(weir::test::deadlocks(), {{"WEIR_SCHEDULE", schedule}})) {
@@ -127,7 +141,8 @@ TEST_CASE("stuck: WEIR_STUCK tells of a wait that takes too long what it waits f
     CHECK(run.outcome.status == 128 + 14);  // the test's own end
     CHECK(run.outcome.complains("weir stuck: process "));
     CHECK(run.outcome.complains(" has been in "));
-    CHECK(run.outcome.complains("  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"));
+    if (can_tell_deadlocks)
+      CHECK(run.outcome.complains("  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"));
     for (const char* const text : run.program->says) {
       CAPTURE(text);
       CHECK(tells(run.outcome, text));
@@ -170,15 +185,16 @@ TEST_CASE("stuck: weir stuck asks a process that was started with WEIR_STUCK, an
 }
 
 TEST_CASE("stuck: weir shake tells the seeds that deadlock, and a time that is none is refused") {
-  const Outcome shaken = weir::test::run(WEIR_STUCK_COMMAND, {"shake", "--seeds=2", "--", WEIR_STUCK_PROGRAMS, "crosswise"});
-  CAPTURE(shaken.errors);
-  CHECK(shaken.status == 1);
-  CHECK(shaken.complains("2 of 2 schedules failed: 1 (deadlock) 2 (deadlock)"));
-  CHECK(shaken.complains("a circle: "));
   for (const char* const time : {"", "30", "s", "0s", "-1s", "30 s", "1h"}) {
     CAPTURE(time);
     const Outcome outcome = weir::test::run(WEIR_STUCK_PROGRAMS, {"crosswise", "20"}, {{"WEIR_STUCK", time}});
     CHECK(outcome.status == 1);
     CHECK(outcome.complains("it is no time; give a whole number and ms, s or min, such as 30s, or unset it"));
   }
+  if (!can_tell_deadlocks) return;
+  const Outcome shaken = weir::test::run(WEIR_STUCK_COMMAND, {"shake", "--seeds=2", "--", WEIR_STUCK_PROGRAMS, "crosswise"});
+  CAPTURE(shaken.errors);
+  CHECK(shaken.status == 1);
+  CHECK(shaken.complains("2 of 2 schedules failed: 1 (deadlock) 2 (deadlock)"));
+  CHECK(shaken.complains("a circle: "));
 }

@@ -152,9 +152,8 @@ bool covers(const void* begin, std::size_t bytes, const void* address) noexcept 
   return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin) < bytes;
 }
 
-/// Whether a kernel is given that very address.
-bool gets(const Launch& launch, const void* address) {
-  std::vector<const void*> places;
+/// Whether a kernel is given that very address. `places`: reused for each of many launches.
+bool gets(const Launch& launch, const void* address, std::vector<const void*>& places) {
   const std::vector<std::size_t>& sizes = *launch.kernel->parameter_sizes();
   launch.arguments.addresses(sizes, places);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -164,7 +163,7 @@ bool gets(const Launch& launch, const void* address) {
 }
 
 /// How the work would write the awaited value; "" if it would not.
-std::string writes(const Work& work, const MemoryOperation& wait) {
+std::string writes(const Work& work, const MemoryOperation& wait, std::vector<const void*>& places) {
   if (const auto* const operations = std::get_if<MemoryOperations>(&work)) {
     for (std::size_t i = 0; i < operations->size(); ++i) {
       const MemoryOperation& write = (*operations)[i];
@@ -181,12 +180,13 @@ std::string writes(const Work& work, const MemoryOperation& wait) {
       if (covers(begin, fill->width * fill->element_size, wait.address)) return "a fill";
     }
   } else if (const auto* const launch = std::get_if<Launch>(&work)) {
-    if (gets(*launch, wait.address)) return fmt::format("kernel '{}', which gets the address", launch->kernel->name());
+    if (gets(*launch, wait.address, places))
+      return fmt::format("kernel '{}', which gets the address", launch->kernel->name());
   } else if (const auto* const graph = std::get_if<SubGraph>(&work)) {
     std::string in_node;
     graph->program->for_each_open(false, [&](std::uint32_t number, const Work& node, const Runnable&) {
       if (!in_node.empty()) return;
-      if (const std::string how = writes(node, wait); !how.empty())
+      if (const std::string how = writes(node, wait, places); !how.empty())
         in_node = fmt::format("{} in node {} of a graph", how, number);
     });
     return in_node;
@@ -215,11 +215,12 @@ std::vector<BusyStream> busy_streams(const HostDevice& device) {
 
 std::vector<ValueWriter> writers_of(const HostDevice& device, const MemoryOperation& wait) {
   std::vector<ValueWriter> writers;
+  std::vector<const void*> places;
   for (const Ptr<Queue>& queue : queues_of(device)) {
     (void)queue->inspect([&](const Backlog& backlog, std::uint64_t) {
       std::size_t behind = 0;
       backlog.for_each([&](const Backlog::Operation& operation) {
-        std::string how = operation.is_function() ? std::string() : writes(operation.work(), wait);
+        std::string how = operation.is_function() ? std::string() : writes(operation.work(), wait, places);
         if (!how.empty()) writers.push_back({key_of(*queue), behind, std::move(how)});
         ++behind;
       });

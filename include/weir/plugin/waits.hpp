@@ -67,9 +67,10 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
 /// False where that is not known.
 WEIR_API bool is_deadlocked(const std::function<bool()>& is_idle) noexcept;
 
+/// What a process exits with that `end_deadlocked` ends.
+inline constexpr int deadlock_status = 67;
 /// Tells, on standard error, that `cause`, and what each stream waits for; ends the process with status `deadlock_status`.
 [[noreturn]] WEIR_API void end_deadlocked(const std::string& cause) noexcept;
-inline constexpr int deadlock_status = 67;
 
 }  // namespace support
 }  // namespace weir
