@@ -177,6 +177,13 @@ weir_result weir_device_synchronize(weir_device* device) {
   return call(__func__, [&] { required(device, "device").synchronize(); });
 }
 
+weir_result weir_device_synchronize_for(weir_device* device, int64_t timeout_ns, bool* complete) {
+  return call(__func__, [&] {
+    auto& result = output(complete, "complete");
+    result = required(device, "device").synchronize_for(std::chrono::nanoseconds(timeout_ns));
+  });
+}
+
 // --- Features -----------------------------------------------------------------------------------------------------------
 
 bool weir_device_supports(const weir_device* device, weir_feature feature) {

@@ -105,4 +105,7 @@ class Call {
   }
 };
 
+/// For calls that wait for the whole device: throws `capture_unsupported` if an open capture forbids it.
+void check_device_wait(const Call<Device>& call);
+
 }  // namespace weir::detail

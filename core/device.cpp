@@ -308,12 +308,15 @@ ModulePtr Device::load(const KernelBundle& bundle) {
                                   : std::string("the bundle carries no source")));
 }
 
+void detail::check_device_wait(const Call<Device>& call) {
+  call.check_unsafe();
+  if (open_captures.load(std::memory_order_acquire) != 0 && Captures::instance().any_on(call.device(), false))
+    throw_device_captures(call.operation(), call.device());
+}
+
 void Device::synchronize() {
   const Call call(*this, "Device::synchronize");
-  call.check_unsafe();
-  if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this, false)) {
-    detail::throw_device_captures(call.operation(), *this);
-  }
+  detail::check_device_wait(call);
   perform(*this, OperationKind::synchronize, call.operation(), [](Watched&) {}, [this] { impl(*this).do_synchronize(); });
 }
 

@@ -4,15 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "core/journal.hpp"
 #include "core/names.hpp"
 #include "core/no_destructor.hpp"
-#include "core/journal.hpp"
 #include "core/submit.hpp"
+#include "core/wait_chains.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir {
@@ -45,6 +47,12 @@ void HealthCore::add(Device& device) {
   devices.list.push_back(&device);
 }
 
+std::vector<const Device*> HealthCore::devices() {
+  Devices& all = Devices::instance();
+  const std::lock_guard lock(all.mutex);
+  return all.list;
+}
+
 std::optional<Error> HealthCore::ask(const Device& device) { return impl(device).do_fault(); }
 
 void HealthCore::poison(const Device& device, const Error& error) {
@@ -66,12 +74,7 @@ void HealthCore::throw_poisoned(const Device& device, const char* operation, con
 }
 
 void support::note_fault(const Error& error) noexcept try {
-  std::vector<const Device*> devices;
-  {
-    const std::lock_guard lock(Devices::instance().mutex);
-    devices = Devices::instance().list;
-  }
-  for (const Device* const device : devices) {
+  for (const Device* const device : HealthCore::devices()) {
     if (!device->is_poisoned() && HealthCore::ask(*device)) HealthCore::poison(*device, error);
   }
 } catch (const std::exception&) {
@@ -170,6 +173,46 @@ bool Stream::synchronize_for(Timeout timeout) {
   return true;
 }
 
+bool DeviceImpl::do_synchronize_until(Time deadline) {
+  struct Wait {
+    std::mutex mutex;
+    std::condition_variable over;
+    bool is_over = false;
+    std::exception_ptr error;
+  };
+  const auto wait = std::make_shared<Wait>();
+  {
+    const support::SignalsBlocked no_signals;
+    std::thread([this, wait] {
+      std::exception_ptr error;
+      try {
+        do_synchronize();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      const std::lock_guard lock(wait->mutex);
+      wait->error = std::move(error);
+      wait->is_over = true;
+      wait->over.notify_one();
+    }).detach();
+  }
+  // Also where no time is given, an idle device must have the time to say so.
+  deadline = std::max(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
+  std::unique_lock lock(wait->mutex);
+  if (!wait->over.wait_until(lock, deadline, [&] { return wait->is_over; })) return false;
+  if (wait->error) std::rethrow_exception(wait->error);
+  return true;
+}
+
+bool Device::synchronize_for(Timeout timeout) {
+  const Call call(*this, "Device::synchronize_for");
+  detail::check_device_wait(call);
+  const Time deadline = deadline_of(timeout.nanoseconds());
+  return perform(
+      *this, OperationKind::query, call.operation(), [](Watched&) {},
+      [&] { return impl(*this).do_synchronize_until(deadline); });
+}
+
 bool Event::synchronize_for(Timeout timeout) const {
   const char* const operation = "Event::synchronize_for";
   check_host_access(operation);
@@ -191,13 +234,18 @@ PendingWork Stream::pending() const {
   PendingWork work = impl(*this).do_pending();
   if (work.kind == PendingWork::Kind::unknown) {
     if (Journal* const journal = Journal::instance()) {
-      if (std::optional<PendingWork> known = journal->first_pending(*this)) return *std::move(known);
+      if (std::optional<PendingWork> known = journal->first_pending(*this)) work = *std::move(known);
     }
   }
-  if (work.kind == PendingWork::Kind::host_function && work.subject.empty())
-    work.subject = detail::names::running_function(detail::key_of(*this));
+  if (work.kind != PendingWork::Kind::nothing && work.kind != PendingWork::Kind::unknown) {
+    detail::name_function(work, detail::key_of(*this));
+    work.chain = detail::WaitChains().chain_of(detail::key_of(*this));
+  }
   return work;
 }
+
+std::vector<BusyStream> DeviceImpl::do_busy_streams() const { return {}; }
+std::vector<ValueWriter> DeviceImpl::do_writers_of(const MemoryOperation&) const { return {}; }
 
 namespace {
 
@@ -218,6 +266,7 @@ std::string text_of(const MemoryOperation& wait) {
 }
 
 std::string text_of(const PendingWork& work) {
+  const auto detail = [&](const char* before) { return work.subject.empty() ? "" : before + work.subject; };
   switch (work.kind) {
     case PendingWork::Kind::nothing: return "nothing: all work is done";
     case PendingWork::Kind::unknown:
@@ -225,10 +274,10 @@ std::string text_of(const PendingWork& work) {
     case PendingWork::Kind::kernel: return fmt::format("kernel '{}'", work.subject);
     case PendingWork::Kind::memory: return work.subject;
     case PendingWork::Kind::host_function:
-      return work.subject.empty() ? "a host function" : fmt::format("host function '{}'", work.subject);
+      return (work.name.empty() ? "a host function" : fmt::format("host function '{}'", work.name)) + detail(", ");
     case PendingWork::Kind::stream: return fmt::format("a wait for {}", work.subject);
-    case PendingWork::Kind::value: return text_of(work.wait) + (work.subject.empty() ? "" : ", " + work.subject);
-    case PendingWork::Kind::graph: return "a launch of a graph";
+    case PendingWork::Kind::value: return text_of(work.wait) + detail(", ");
+    case PendingWork::Kind::graph: return "a launch of a graph" + detail(", at ");
     case PendingWork::Kind::other: return fmt::format("'{}'", work.subject);
   }
   return "";
@@ -236,9 +285,19 @@ std::string text_of(const PendingWork& work) {
 
 }  // namespace
 
+void detail::name_function(PendingWork& work, const StreamKey& stream) {
+  if (work.kind == PendingWork::Kind::host_function && work.name.empty()) work.name = names::running_function(stream);
+}
+
+std::string detail::line_of(const PendingWork& work) {
+  std::string text = text_of(work);
+  if (work.behind != 0) text += fmt::format(", and {} operation{} behind it", work.behind, work.behind == 1 ? "" : "s");
+  return text;
+}
+
 std::string PendingWork::describe() const {
-  std::string text = text_of(*this);
-  if (behind != 0) text += fmt::format(", and {} operation{} behind it", behind, behind == 1 ? "" : "s");
+  std::string text = detail::line_of(*this);
+  for (const std::string& line : chain) text += "\n  " + line;
   return text;
 }
 

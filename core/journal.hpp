@@ -15,6 +15,7 @@
 #include "weir/event.hpp"
 #include "weir/health.hpp"
 #include "weir/plugin/tool.hpp"
+#include "weir/plugin/waits.hpp"
 
 /// The journal: what WEIR_JOURNAL asks for. GPUs do not tell which operation a stream is at, so the last ones of each stream
 /// are remembered, each with an event behind it.
@@ -32,6 +33,10 @@ class Journal final : public Tool {
 
   /// The first operation of the stream that is not done; nothing if none is remembered. Asks the driver.
   std::optional<PendingWork> first_pending(const Stream& stream);
+  /// The streams that have operations which are not done, and what the first of these waits for.
+  std::vector<BusyStream> busy_streams();
+  /// The operations that are not known to be done and write the value for which `wait` waits.
+  std::vector<ValueWriter> writers_of(const MemoryOperation& wait);
   /// The operations of the device's streams that were not known to be done. Asks nobody.
   std::vector<Suspect> not_known_done(const Device& device);
 
@@ -40,19 +45,23 @@ class Journal final : public Tool {
     std::uint64_t id;
     PendingWork work;
     EventPtr done;
+    std::optional<StreamKey> awaited;     // of a wait for a stream, or an event of it
+    std::vector<MemoryOperation> values;  // that it waits for, and writes
   };
   using Ring = std::deque<Entry>;
 
   explicit Journal(std::size_t length) : length_(length) {}
   void note_record(const Operation& operation);
-  PendingWork work_of(const Operation& operation);
+  Entry entry_of(const Operation& operation);
+  static PendingWork first_of(const Ring& ring);
   void add(const StreamKey& stream, Entry&& entry);
   void drop_done(const StreamKey& stream);
 
   const std::size_t length_;
   std::mutex mutex_;  // never held while the driver is called
   std::map<StreamKey, Ring> rings_;
-  std::unordered_map<const Event*, std::string> records_;  // in words; events are pooled, so there are not many
+  /// Of each event, where it was recorded last, and the name that it had. Events are pooled, so there are not many.
+  std::unordered_map<const Event*, std::pair<StreamKey, std::string>> recorded_on_;
 };
 
 /// The key of a stream: the same for all objects that stand for one native stream.

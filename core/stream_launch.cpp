@@ -20,7 +20,8 @@ namespace {
 std::vector<MemoryAccess> raw_accesses(void* const* arguments, const ArgumentTypes& types) {
   std::vector<MemoryAccess> accesses(types.sizes.size());
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (types.sizes[i] == sizeof(void*)) accesses[i] = {*static_cast<void* const*>(arguments[i]), 1};
+    if (types.sizes[i] != sizeof(void*)) continue;
+    if (const void* const address = *static_cast<void* const*>(arguments[i])) accesses[i] = {address, 1};
   }
   return accesses;
 }

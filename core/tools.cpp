@@ -14,15 +14,16 @@
 
 #include "core/built_in.hpp"
 #include "core/environment.hpp"
-#include "core/no_destructor.hpp"
 #include "core/journal.hpp"
+#include "core/no_destructor.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/stream_call.hpp"
+#include "core/stuck.hpp"
 #include "core/thread_state.hpp"
 #include "weir/annotation.hpp"
+#include "weir/error.hpp"
 #include "weir/plugin/caller.hpp"
 #include "weir/plugin/support.hpp"
-#include "weir/error.hpp"
 
 namespace weir {
 
@@ -127,6 +128,7 @@ bool Tools::any() noexcept { return is_watched(); }
 void detail::open_tools() {
   all().closed = true;
   if (std::unique_ptr<Tool> journal = Journal::make_if_wanted()) weir::add(std::move(journal));
+  if (std::unique_ptr<Tool> stuck = Stuck::make_if_wanted()) weir::add(std::move(stuck));
   const std::optional<std::string> tools = support::environment("WEIR_TOOLS"), faults = support::environment("WEIR_FAULTS");
   std::vector<std::string_view> names;
   if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");
@@ -231,7 +233,7 @@ Watched& Watched::kernel(const Kernel& kernel, const LaunchConfig& config, std::
     return *this;
   }
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (accesses[i].bytes != 0 && accesses[i].address != nullptr) accesses_.push_back(known_access(kernel, i, accesses[i]));
+    if (accesses[i].bytes != 0) accesses_.push_back(known_access(kernel, i, accesses[i]));
   }
   return *this;
 }

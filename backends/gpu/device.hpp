@@ -353,6 +353,7 @@ class GpuDevice final : public DeviceImpl {
   }
   int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
+  bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
   std::optional<Error> do_fault() const override;
 
  private:
@@ -360,6 +361,7 @@ class GpuDevice final : public DeviceImpl {
   NativePool<Api>* take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept;
   std::shared_ptr<NativePool<Api>> make_native_pool(std::size_t max_size);
   void open() const;
+  EventPtr record_all(const char* operation, bool blocking_sync);
   ModulePtr load(const Program& program, ModuleContents&& contents);
   EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Origin origin) {
     return make_owner([&]() -> EventPtr { return make_ptr<GpuEvent<Api>>(*this, options, native, origin); },

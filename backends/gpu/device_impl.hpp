@@ -260,15 +260,36 @@ void GpuDevice<Api>::do_synchronize() {
     check(api_, api_.DeviceSynchronize(), operation, *this);
     return;
   }
-  // Other threads' captures wait for the record only, not for the work.
-  const EventPtr done = events_->take({.blocking_sync = api_.sleeps_while_waiting(context())});
-  const auto native = static_cast<const GpuEvent<Api>&>(*done).native();
-  {
-    const support::DeviceWideCall whole(operation, *this);
-    check(api_, api_.record_whole_device(context(), native), operation, *this);
-  }
+  const EventPtr done = record_all(operation, api_.sleeps_while_waiting(context()));
   const CaptureModeScope<Api> relaxed(api_);
-  check(api_, api_.synchronize_event(native, done->options().blocking_sync), operation, *this);
+  check(api_, api_.synchronize_event(static_cast<const GpuEvent<Api>&>(*done).native(), done->options().blocking_sync),
+        operation, *this);
+}
+
+/// An event behind all work of the device. Other threads' captures wait for the record only, not for the work.
+template <class Api>
+EventPtr GpuDevice<Api>::record_all(const char* operation, bool blocking_sync) {
+  EventPtr done = events_->take({.blocking_sync = blocking_sync});
+  const support::DeviceWideCall whole(operation, *this);
+  check(api_, api_.record_whole_device(context(), static_cast<const GpuEvent<Api>&>(*done).native()), operation, *this);
+  return done;
+}
+
+template <class Api>
+bool GpuDevice<Api>::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
+  const char* const operation = "Device::synchronize_for";
+  if (!api_.records_whole_device()) return DeviceImpl::do_synchronize_until(deadline);
+  const auto current = make_current();
+  const EventPtr done = record_all(operation, false);
+  const CaptureModeScope<Api> relaxed(api_);
+  for (support::DeadlinePauses pauses(deadline);;) {
+    const auto result = api_.query_event(static_cast<const GpuEvent<Api>&>(*done).native());
+    if (result != Api::not_ready) {
+      check(api_, result, operation, *this);
+      return true;
+    }
+    if (!pauses.next()) return false;
+  }
 }
 
 /// Asks three things that fail by themselves in other ways: a driver that has lost a context answers nothing else.

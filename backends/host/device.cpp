@@ -157,4 +157,15 @@ void HostDevice::do_synchronize() {
     queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);
 }
 
+bool HostDevice::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
+  const auto mine = [this](const Queue& queue) { return &queue.device() == this; };
+  const std::vector<Ptr<Queue>> busy = BusyQueues::instance().matching(mine);
+  std::vector<std::uint64_t> points;
+  for (const Ptr<Queue>& queue : busy) points.push_back(queue->submitted());
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    if (!busy[i]->wait_on_host_until(points[i], deadline)) return false;
+  }
+  return true;
+}
+
 }  // namespace weir::host

@@ -6,6 +6,7 @@
 
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/engine/scheduler.hpp"
+#include "backends/host/engine/waits.hpp"
 #include "backends/host/event.hpp"
 #include "backends/host/memory.hpp"
 #include "weir/plugin/device.hpp"
@@ -49,6 +50,9 @@ class HostDevice final : public DeviceImpl {
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
   int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
+  bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
+  std::vector<BusyStream> do_busy_streams() const override { return busy_streams(*this); }
+  std::vector<ValueWriter> do_writers_of(const MemoryOperation& wait) const override { return writers_of(*this, wait); }
 
  private:
   EventPool events_;

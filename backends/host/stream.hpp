@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/host/engine/queue.hpp"
+#include "backends/host/engine/waits.hpp"
 #include "weir/plugin/stream.hpp"
 
 namespace weir::host {
@@ -26,7 +27,7 @@ class HostStream final : public StreamImpl {
   void do_synchronize() override;
   bool do_is_complete() const override;
   bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
-  PendingWork do_pending() const override { return queue_->pending(); }
+  PendingWork do_pending() const override { return pending_of(*queue_); }
   std::exception_ptr do_take_host_error() noexcept override;
   void do_record(Event& event, const CaptureState& capture) override;
   void do_record_external(Event& event, const CaptureState& capture) override;

@@ -186,16 +186,36 @@ class LocalGroup::TimeKeeper {
 
 // --- A group ----------------------------------------------------------------------------------------------------------
 
+// The groups of the process.
+class LocalGroup::All {
+ public:
+  static All& instance() {
+    static detail::NoDestructor<All> all;
+    return *all;
+  }
+
+  std::mutex mutex;  // taken before a group's
+  std::vector<const LocalGroup*> groups;
+};
+
 LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds timeout)
     : ranks_(ranks),
       timeout_(timeout),
       collectives_(static_cast<std::size_t>(ranks)),
       has_left_(static_cast<std::size_t>(ranks)) {
+  All& all = All::instance();
+  const std::lock_guard lock(all.mutex);
+  all.groups.push_back(this);
   Workers::instance().ensure_started(static_cast<std::size_t>(ranks));
   if (timeout_.count() != 0) TimeKeeper::instance().add(*this);
 }
 
 LocalGroup::~LocalGroup() {
+  {
+    All& all = All::instance();
+    const std::lock_guard lock(all.mutex);
+    std::erase(all.groups, this);
+  }
   if (timeout_.count() != 0) TimeKeeper::instance().remove(*this);
 }
 
@@ -339,19 +359,52 @@ void LocalGroup::look_for_absent() {
 
 // --- Working ----------------------------------------------------------------------------------------------------------
 
+// The numbers of the ranks for which a call waits.
+std::string LocalGroup::absent_for(const Waiting& waiting) const {
+  if (is_paired(*waiting.call)) return std::to_string(waiting.call->peer);
+  std::string absent;
+  for (std::size_t rank = 0; rank < collectives_.size(); ++rank) {
+    if (collectives_[rank].empty()) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
+  }
+  return absent;
+}
+
+std::string LocalGroup::describe_wait(const void* word) {
+  All& all = All::instance();
+  const std::lock_guard lock(all.mutex);
+  for (const LocalGroup* const group : all.groups) {
+    if (std::string text = group->described_wait(word); !text.empty()) return text;
+  }
+  return "";
+}
+
+std::string LocalGroup::described_wait(const void* word) const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  const auto look = [&](const std::deque<Waiting>& queue) {
+    for (const Waiting& waiting : queue) {
+      if (waiting.arrival->end.word() != word || !text.empty()) continue;
+      text = fmt::format("{} of rank {} waits for rank {}", describe(*waiting.call), waiting.arrival->rank,
+                         absent_for(waiting));
+    }
+  };
+  for (const auto& queue : collectives_) look(queue);
+  for (const auto& [ranks, pair] : pairs_) {
+    look(pair.sent);
+    look(pair.received);
+  }
+  return text;
+}
+
 // Fails the group if a call has waited for longer than the timeout.
 void LocalGroup::check_time() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const auto look = [&](const std::deque<Waiting>& queue) {
     if (queue.empty() || now - queue.front().arrival->time < timeout_) return;
-    std::string absent;
-    for (std::size_t rank = 0; rank < collectives_.size(); ++rank) {
-      if (collectives_[rank].empty()) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
-    }
-    const CollectiveCall& call = *queue.front().call;
-    fail_locked(fmt::format("{} of rank {} has waited for {} ms for rank {}", describe(call), queue.front().arrival->rank,
-                            timeout_.count(), is_paired(call) ? std::to_string(call.peer) : absent));
+    const Waiting& first = queue.front();
+    fail_locked(fmt::format("{} of rank {} has waited for {} ms for rank {}", describe(*first.call), first.arrival->rank,
+                            timeout_.count(), absent_for(first)));
   };
   for (const auto& queue : collectives_) look(queue);
   for (const auto& [ranks, pair] : pairs_) {

@@ -34,6 +34,8 @@ class LocalGroup final : public RefCounted {
   void fail(const std::string& cause) noexcept;
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   std::string cause() const;
+  /// If a stream waits in that word for other ranks: "all_reduce of 4 float of rank 0 waits for rank 1"; else "".
+  static std::string describe_wait(const void* word);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -67,6 +69,8 @@ class LocalGroup final : public RefCounted {
   };
   using JobPtr = std::shared_ptr<Job>;
 
+  class All;
+  std::string described_wait(const void* word) const;
   class Workers;
   class TimeKeeper;
 
@@ -78,6 +82,7 @@ class LocalGroup final : public RefCounted {
   void fail_locked(const std::string& cause, std::vector<Waiting> calls = {}) noexcept;
   static void let_go(std::span<const Waiting> calls, std::vector<StepEnd>& ends) noexcept;
   void finish(const Job& job, std::vector<StepEnd>& ends) noexcept;
+  std::string absent_for(const Waiting& waiting) const;
   void check_time();
   static void run_tile(const Job& job, std::size_t tile) noexcept;
 

@@ -62,6 +62,7 @@ class StepEnd {
   StepEnd() = default;
   StepEnd(Words& words, Words::Word word) noexcept : words_(&words), word_(word) {}
   void operator()() noexcept { words_->end(word_); }
+  Words::Word word() const noexcept { return word_; }
 
  private:
   Words* words_ = nullptr;

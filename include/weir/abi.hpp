@@ -98,7 +98,7 @@ namespace weir::detail {
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)               \
   X(CollectiveData, type) X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) \
-  X(LaunchConfig, priority) X(PendingWork, behind) X(DeviceHealth, suspects)
+  X(LaunchConfig, priority) X(PendingWork, chain) X(DeviceHealth, suspects)
 // clang-format on
 
 /// Text that is built at compile time and ends with a 0.

@@ -84,13 +84,15 @@ inline constexpr std::size_t element_bytes = sizeof(T);
 template <class T>
 requires(std::is_void_v<T> || std::is_function_v<T>) inline constexpr std::size_t element_bytes<T> = 1;
 
-/// The memory that an argument names; no bytes for one that names none.
+/// The memory that an argument names; no bytes for one that names none, as a null pointer does. So bytes at a null address
+/// are those of a range.
 template <class T>
 MemoryAccess access_of(const T& argument) noexcept {
   if constexpr (std::is_pointer_v<T>) {
     using E = std::remove_pointer_t<T>;
     // By a number, since the pointer may be to what is volatile, or to a function.
-    return {reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(argument)), element_bytes<E>, access_kind<E>};
+    return {reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(argument)),
+            argument != nullptr ? element_bytes<E> : 0, access_kind<E>};
   } else {
     return {};
   }

@@ -23,6 +23,7 @@
 #include "weir/module.hpp"
 #include "weir/partition.hpp"
 #include "weir/stream.hpp"
+#include "weir/timeout.hpp"
 
 /// Devices: work runs on them, and they create streams, events, memory and modules.
 namespace weir {
@@ -206,6 +207,9 @@ class WEIR_API Device {
   /// cannot record an event for a whole device (HIP, and CUDA before 12.5) allow no capture on it during this call: a call
   /// that begins a capture on the device, or joins one, waits for the end of this call.
   void synchronize();
+  /// The same for at most `timeout`: returns whether all work was done by then. Where `synchronize` cannot record an event,
+  /// a thread of Weir's waits in its place, and goes on to, with what that forbids, when this has returned false.
+  [[nodiscard]] bool synchronize_for(Timeout timeout);
 
   // --- Health -----------------------------------------------------------------------------------------------------
 

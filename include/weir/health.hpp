@@ -22,20 +22,25 @@ struct PendingWork {
     unknown,        ///< there is work, and it is not known which: see docs/health.md
     kernel,         ///< `subject`: its name
     memory,         ///< a copy, a fill, a written value, a free; `subject`: which
-    host_function,  ///< a host function or callback that runs, or waits for its thread; `subject`: its name, if known
+    host_function,  ///< a host function or callback that runs, or waits for its thread; `name`: its own, if known; on the CPU
+                    ///< `subject`: "which runs", "which waits for its turn"
     stream,         ///< a wait for another stream, or for an event recorded there; `subject`: that stream
     value,          ///< a wait for a value in memory; `wait` has address and condition; on the CPU `subject`: "now it is 0"
-    graph,          ///< a launch of a graph
+    graph,          ///< a launch of a graph; on the CPU `subject`: "node 3, kernel 'scale'"
     other,          ///< `subject`: what the program calls it (`external_work`)
   };
 
   Kind kind = Kind::nothing;  ///< what follows depends on it
   /// "scale", "cuda:0 stream 0x55…", "Stream::copy of 4096 bytes"; empty where there is nothing to say.
   std::string subject{};
+  std::string name{};  ///< of a host function, if the program gave it one, and it runs or the journal knows it
   MemoryOperation wait{};  ///< for `Kind::value`
   std::size_t behind = 0;  ///< how many operations follow it on the stream, as far as that is known
+  /// For `Kind::stream` and `Kind::value`, and work that waits for such: what that waits for in turn, a line each, as far as
+  /// that is known. "host:0 stream 0x55… would write that value, and is at a wait for host:0 stream 0x66…"
+  std::vector<std::string> chain{};
 
-  /// "kernel 'scale', and 3 operations behind it"
+  /// "kernel 'scale', and 3 operations behind it"; a line for each part of the chain follows.
   WEIR_API std::string describe() const;
 };
 

@@ -194,9 +194,11 @@ class KernelParameter {
   template <KernelArgument A>
   requires(detail::converts_always<detail::passed_t<A>, P>()) constexpr KernelParameter(const A& argument) noexcept
       : value_(detail::kernel_argument(argument)) {
-    if constexpr (std::is_pointer_v<P>) {
+    if constexpr (std::is_pointer_v<P> && std::is_pointer_v<A>) {
+      memory_ = {detail::element_bytes<std::remove_pointer_t<A>>, detail::access_kind<std::remove_pointer_t<A>>};
+    } else if constexpr (std::is_pointer_v<P>) {
       const MemoryAccess given = detail::access_of(argument);
-      memory_ = {given.bytes, given.kind};
+      memory_ = {given.bytes, given.kind, true};
     }
   }
   /// The argument must be a constant: where the compiler says that it is not one, not every value of its type is one of `P`.
@@ -212,7 +214,7 @@ class KernelParameter {
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
     if constexpr (std::is_pointer_v<P>) {
-      access.bytes = memory_.bytes;
+      if (memory_.is_range || value_ != nullptr) access.bytes = memory_.bytes;
       if (memory_.kind != AccessKind::read_write) access.kind = memory_.kind;
     }
     return access;
@@ -223,6 +225,7 @@ class KernelParameter {
   struct Memory {
     std::size_t bytes = 0;
     AccessKind kind = AccessKind::read_write;
+    bool is_range = false;  ///< given as a buffer or a span: a null one of some size is a mistake
   };
   P value_;
   [[no_unique_address]] std::conditional_t<std::is_pointer_v<P>, Memory, None> memory_{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/device.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -190,11 +191,12 @@ void bind_device(nb::module_& module) {
           nb::arg("peer"), "Ends what ``enable_peer_access`` began.")
       .def(
           "sync",
-          [](Device& d) {
+          [](Device& d, std::optional<double> timeout) {
             check_may_wait("Device.sync");
-            without_gil([&] { d.synchronize(); });
+            wait_for(d, timeout, [&] { return d.describe() + " is not done"; });
           },
-          "Blocks until all work of the device is done.")
+          nb::arg("timeout") = nb::none(),
+          "Blocks until all work of the device is done. ``timeout``: seconds, after which it raises ``TimeoutError``.")
       .def_prop_ro(
           "health", [](const Device& d) { return without_gil([&] { return d.health().describe(); }); },
           "``\"ok\"``, or the first error of a device that its driver has lost.")

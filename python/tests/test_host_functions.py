@@ -36,8 +36,11 @@ def test_later_work_waits(stream):
     assert not event.is_done
     with pytest.raises(TimeoutError):
         stream.sync(timeout=0.01)
+    with pytest.raises(TimeoutError):
+        stream.device.sync(timeout=0.01)
     gate.set()
     event.sync(timeout=10)
+    stream.device.sync(timeout=10)
     assert bytes(after.get(stream=stream)) == bytes([1] * 4)
 
 

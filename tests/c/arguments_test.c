@@ -18,6 +18,7 @@ void test_arguments(void) {
   IS_REFUSED(weir_device_get_properties(NULL, NULL));
   IS_REFUSED(weir_device_memory_info(NULL, NULL, NULL));
   IS_REFUSED(weir_device_synchronize(NULL));
+  IS_REFUSED(weir_device_synchronize_for(NULL, 0, NULL));
   IS_REFUSED(weir_device_get_feature(NULL, (weir_feature)0, NULL, NULL));
   IS_REFUSED(weir_device_require(NULL, NULL, 0));
   IS_REFUSED(weir_device_can_access_peer(NULL, NULL, NULL));

@@ -95,6 +95,9 @@ void test_devices(void) {
   OK(weir_device_memory_info(device, NULL, NULL));
   CHECK(available <= total);
   OK(weir_device_synchronize(device));
+  bool complete = false;
+  OK(weir_device_synchronize_for(device, 10000000000, &complete));
+  CHECK(complete);
 
   bool can = true;
   OK(weir_device_can_access_peer(device, device, &can));

@@ -56,6 +56,22 @@ TEST_CASE("S19 synchronize: with a deadline it is false while the stream is held
   CHECK(board[0] == 7);
 }
 
+TEST_CASE("S19 synchronize: a device is waited for until its work is done, or until the deadline") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 7);
+  CHECK_FALSE(device().synchronize_for(0s));
+  CHECK_FALSE(device().synchronize_for(20ms));
+  gate.open();
+  CHECK(device().synchronize_for(patience));
+  CHECK(board[0] == 7);
+  device().synchronize();
+  CHECK(device().synchronize_for(0s));
+}
+
 TEST_CASE("S19 synchronize: with a deadline it does not wait for what other threads enqueue later") {
   const StreamPtr s = device().create_stream();
   const Word32 word;

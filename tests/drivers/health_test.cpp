@@ -172,6 +172,8 @@ TEST_CASE("health: a wait with a deadline asks again and again, and gives up") {
     const std::string busy = fail(vendor, vendor.event_question, "0", 600) + fail(vendor, "StreamQuery", "0", 600);
     CHECK_SAYS(tell(vendor, busy, {"stream", "synchronize-briefly"}), "done: 0");
     CHECK_SAYS(tell(vendor, busy, {"stream", "event", "record", "event-briefly"}), "done: 0");
+    CHECK_SAYS(tell(vendor, "", {"device-briefly"}), "done: 1");
+    if (vendor.name == std::string("cuda")) CHECK_SAYS(tell(vendor, busy, {"device-briefly"}), "done: 0");
     const std::string soon = fail(vendor, vendor.event_question, "1-9", 600) + fail(vendor, "StreamQuery", "1", 600);
     CHECK_SAYS(tell(vendor, soon, {"stream", "synchronize-within-a-minute"}), "done: 1");
     const std::string faulty = fail(vendor, vendor.event_question, "1", 700) + fail(vendor, "StreamQuery", "1", 600);

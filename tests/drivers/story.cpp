@@ -272,6 +272,10 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
     {"synchronize-within-a-minute",
      [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::minutes(1)) ? 1 : 0); }},
+    {"device-briefly",
+     [](World&) {
+       std::printf("done: %d\n", weir::default_device().synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0);
+     }},
     {"event-briefly",
      [](World& w) { std::printf("done: %d\n", w.event->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
     {"pending", [](World& w) { std::printf("pending: %s\n", w.stream->pending().describe().c_str()); }},

@@ -55,7 +55,9 @@ TEST_CASE("pending: a wait for a value is told with its address, value and condi
     CHECK(work.wait.value == 1);
     CHECK(work.wait.condition == weir::WaitCondition::geq);
     CHECK(work.behind == 2);
-    CHECK(work.describe().ends_with("(32 bits) to reach 1, now it is 0, and 2 operations behind it"));
+    CHECK(work.describe().ends_with(
+        "(32 bits) to reach 1, now it is 0, and 2 operations behind it\n"
+        "  nothing that was enqueued would write that value, so the host must, or another process"));
   }
   stream->synchronize();
   CHECK(stream->pending().kind == Kind::nothing);
@@ -69,7 +71,7 @@ TEST_CASE("pending: of a batch the first value that is not there is told") {
                            weir::MemoryOperation::wait(&words[1], std::uint64_t{6}, weir::WaitCondition::eq)});
   const PendingWork work = wait_until_at(*stream, Kind::value);
   CHECK(work.wait.address == &words[1]);
-  CHECK(work.describe().ends_with("(64 bits) to be 6, now it is 0"));
+  CHECK(work.describe().find("(64 bits) to be 6, now it is 0\n") != std::string::npos);
   std::atomic_ref(words[1]).store(6);
   stream->synchronize();
 }
@@ -92,6 +94,8 @@ TEST_CASE(
       const PendingWork work = waiting->pending();
       CHECK(work.kind == Kind::stream);
       CHECK(work.subject == first->describe());
+      REQUIRE(work.chain.size() == 2);
+      CHECK(work.chain[0].starts_with(first->describe() + " is at a wait for the value at 0x"));
     }
   }
   second->synchronize();
@@ -101,8 +105,18 @@ TEST_CASE(
     while (!over) std::this_thread::yield();
   });
   second->copy(y, x);
-  CHECK(second->pending().kind == Kind::host_function);
-  CHECK(second->pending().behind == 1);
+  third->launch_host_function([] {});
+  PendingWork running = second->pending();
+  for (int i = 0; i < 10000 && running.subject != "which runs"; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    running = second->pending();
+  }
+  CHECK(running.describe() == "a host function, which runs, and 1 operation behind it");
+  const PendingWork next = third->pending();
+  CHECK(next.kind == Kind::host_function);
+  CHECK(next.describe() == "a host function, which waits for its turn\n  " + second->describe() +
+                               " is at a host function, which runs, and 1 operation behind it\n"
+                               "  what that function waits for only the program knows");
   over = true;
   second->synchronize();
 
@@ -115,14 +129,52 @@ TEST_CASE(
   third->synchronize();
 }
 
-TEST_CASE("pending: a launch of a graph is told") {
+TEST_CASE("pending: a launch of a graph is told with the node that it is at") {
   const weir::StreamPtr stream = device().create_stream();
-  std::uint32_t word = 0;
-  const weir::GraphExecPtr exec = stream->capture([&](weir::Stream& s) { s.wait_value(&word, 1U); })->instantiate();
-  exec->launch(*stream);
-  CHECK(stream->pending().kind == Kind::graph);
-  std::atomic_ref(word).store(1);
-  stream->synchronize();
+  std::uint32_t word = 0, before = 0;
+  const weir::GraphExecPtr exec = stream
+                                      ->capture([&](weir::Stream& s) {
+                                        s.write_value(&before, 1U);
+                                        s.wait_value(&word, 1U);
+                                      })
+                                      ->instantiate();
+  for (int launch = 0; launch < 2; ++launch) {
+    exec->launch(*stream);
+    PendingWork work = stream->pending();
+    for (int i = 0; i < 10000 && work.subject.find("node 1, ") == std::string::npos; ++i) work = stream->pending();
+    CHECK(work.kind == Kind::graph);
+    CHECK(work.describe().starts_with("a launch of a graph, at node 1, a wait for the value at 0x"));
+    std::atomic_ref(word).store(1);
+    stream->synchronize();
+    word = 0;
+  }
+}
+
+TEST_CASE("pending: a circle of streams is told, and ends when the host writes a value") {
+  const weir::StreamPtr a = device().create_stream(), b = device().create_stream();
+  std::uint32_t words[2] = {0, 0};
+  a->wait_value(&words[0], 1U);
+  a->write_value(&words[1], 1U);
+  b->wait_value(&words[1], 1U);
+  b->write_value(&words[0], 1U);
+  const PendingWork work = wait_until_at(*a, Kind::value);
+  REQUIRE(work.chain.size() == 3);
+  CHECK(work.chain[0].starts_with(b->describe() +
+                                  " would write that value: a written value, 1 operation further on; it is at"));
+  CHECK(work.chain[1] == a->describe() + " would write that value: a written value, 1 operation further on");
+  CHECK(work.chain[2] == "a circle: " + a->describe() + " -> " + b->describe() + " -> " + a->describe());
+  std::atomic_ref(words[0]).store(1);
+  device().synchronize();
+}
+
+TEST_CASE("a device's wait with a deadline ends with it, or with the work") {
+  const weir::StreamPtr stream = device().create_stream();
+  {
+    const Held held(*stream);
+    CHECK_FALSE(device().synchronize_for(std::chrono::milliseconds(5)));
+    CHECK_FALSE(device().synchronize_for(std::chrono::milliseconds(0)));
+  }
+  CHECK(device().synchronize_for(std::chrono::hours(1)));
 }
 
 TEST_CASE("pending: a blocking stream is at its wait for the default stream") {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -129,6 +130,42 @@ void begins_before_the_allocation(Device& device) {
   const StreamPtr stream = device.create_stream();
   auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
   stream->fill_elements(right ? pinned.data() : pinned.data() - 4, 1, 4, 8);
+  stream->synchronize();
+}
+
+template <class T>
+void copies_within(Stream& stream, T* to, const T* from, std::size_t count) {
+  stream.copy_bytes(to, from, count * sizeof(T));
+}
+
+template <bool right>
+void copies_onto_the_source(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  copies_within(*stream, x.data() + (right ? n / 2 : 16), x.data(), n / 2);
+  stream->synchronize();
+}
+
+/// Columns that lie side by side do not overlap.
+template <bool right>
+void copies_columns(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  const auto columns = [&](std::size_t first) { return PitchedSpan<unsigned>{x.data() + first, {8, n / 32}, 128, 0}; };
+  stream->copy(columns(right ? 8 : 7), columns(0));
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_with_a_null_span(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel =
+      device.compile("extern \"C\" __global__ void maybe(unsigned* x, unsigned* y) { if (x != nullptr) *y = *x; }")
+          ->untyped_kernel("maybe");
+  auto y = device.allocate<unsigned>(1);
+  if (right) stream->launch(kernel, {1, 1}, static_cast<unsigned*>(nullptr), y);
+  if (right) stream->launch(kernel, {1, 1}, Span<unsigned>(nullptr, 0), y);
+  if (!right) stream->launch(kernel, {1, 1}, Span<unsigned>(nullptr, 4), y);
   stream->synchronize();
 }
 
@@ -327,6 +364,85 @@ void reuses_memory_of_a_graph_that_is_gone(Device& device) {
   stream->synchronize();
 }
 
+// --- Unwritten memory -------------------------------------------------------------------------------------------------
+
+template <bool right>
+void copies_unwritten_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  stream->fill(right ? x.subspan(0, n) : x.subspan(0, n - 8), 1U);
+  stream->copy(y, x);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_on_unwritten_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
+  auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1);
+  if (right) stream->zero(y);
+  stream->launch(kernel, {1, 1}, x, access::reads(y));
+  stream->synchronize();
+}
+
+/// What a kernel may write counts as written.
+template <bool right>
+void copies_what_a_kernel_writes(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
+  auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1), z = device.allocate<unsigned>(1);
+  stream->zero(y);
+  stream->launch(kernel, {1, 1}, x, access::reads(y));
+  stream->copy(y, right ? x : z);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_a_graph_on_unwritten_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  const GraphExecPtr exec = stream
+                                ->capture([&](Stream& s) {
+                                  if (right) s.fill(x, 1U);
+                                  s.copy(y, x);
+                                })
+                                ->instantiate();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+/// The reader is submitted first, and runs last.
+template <bool right>
+void submits_the_reader_first(Device& device) {
+  const StreamPtr reader = device.create_stream(), writer = device.create_stream();
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
+  flag.host()[0] = 0;
+  reader->wait_value(flag.data(), 1U);
+  reader->copy(y, x);
+  if (right) writer->fill(x, 1U);
+  writer->write_value(flag.data(), 1U);
+  reader->synchronize();
+  writer->synchronize();
+}
+
+// --- Leaks ------------------------------------------------------------------------------------------------------------
+
+template <bool right>
+void forgets_memory(Device& device) {
+  for (int i = 0; i < 3; ++i) {
+    auto owner = std::make_unique<Buffer<unsigned>>(device.allocate<unsigned>(n));
+    if (!right) (void)owner.release();
+  }
+}
+
+template <bool right>
+void forgets_a_registration(Device& device) {
+  static std::vector<unsigned> plain(n);
+  Ptr<HostRegistration> registration = device.register_host(plain);
+  if (!right) registration->retain();
+}
+
 constexpr const char* host_memory = "host memory that no device may address";
 constexpr const char* ended = "the registration of this host memory has ended";
 constexpr const char* freed = "the memory was freed";
@@ -346,6 +462,9 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes behind the allocation"),
     WEIR_PAIR(launches_with_a_span_that_is_too_long, "4 bytes behind the allocation"),
     WEIR_PAIR(begins_before_the_allocation, "the range begins 16 bytes before an allocation of 4096 bytes"),
+    WEIR_PAIR(copies_onto_the_source, "it overlaps the source, 2048 bytes at 0x"),
+    WEIR_PAIR(copies_columns, "it overlaps the source, "),
+    WEIR_PAIR(launches_with_a_null_span, "16 bytes at 0x0: a null address with a size"),
     WEIR_PAIR(uses_memory_of_a_peer, "may not address it; call enable_peer_access"),
     WEIR_PAIR(uses_memory_of_a_peer_no_more, "may not address it; call enable_peer_access"),
     WEIR_PAIR(uses_freed_memory, freed),
@@ -362,8 +481,22 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(reuses_memory_of_a_graph_that_is_gone, "behind the allocation"),
 };
 
+#define WEIR_PAIR_WITH(options, name, says) \
+  {"right_" #name, nullptr, &name<true>, options}, { "wrong_" #name, says, &name<false>, options }
+
+constexpr ValidateProgram on_request[] = {
+    WEIR_PAIR_WITH("unwritten,leaks", copies_unwritten_memory, "32 of them were never written before this reads them"),
+    WEIR_PAIR_WITH("unwritten", launches_on_unwritten_memory, "4 of them were never written before this reads them"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes, "4 of them were never written before this reads them"),
+    WEIR_PAIR_WITH("unwritten", launches_a_graph_on_unwritten_memory, "captured as: Stream::copy"),
+    WEIR_PAIR_WITH("unwritten", submits_the_reader_first, "4096 of them were never written before this reads them"),
+    WEIR_PAIR_WITH("leaks", forgets_memory, "3 blocks, 12288 bytes in all, when the program ends: it was never freed"),
+    WEIR_PAIR_WITH("leaks", forgets_a_registration, "its registration has not ended"),
+};
+
 }  // namespace
 
 std::span<const ValidateProgram> validate_programs() { return all; }
+std::span<const ValidateProgram> unwritten_and_leaking_programs() { return on_request; }
 
 }  // namespace weir::test

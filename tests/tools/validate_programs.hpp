@@ -12,8 +12,11 @@ struct ValidateProgram {
   const char* name;
   const char* says;  ///< what the tool says of it; null for a right one
   void (*run)(Device& device);
+  const char* options = "throw";  ///< WEIR_VALIDATE
 };
 
 std::span<const ValidateProgram> validate_programs();
+/// Those whose mistakes are told on request.
+std::span<const ValidateProgram> unwritten_and_leaking_programs();
 
 }  // namespace weir::test

@@ -42,6 +42,29 @@ TEST_CASE("validate: it tells the mistake in each wrong program, and nothing of 
   }
 }
 
+TEST_CASE("validate: on request it tells reads of unwritten memory, and memory that is never freed") {
+  for (const weir::test::ValidateProgram& program : weir::test::unwritten_and_leaking_programs()) {
+    CAPTURE(std::string(program.name));
+    const Outcome outcome = run_validated(program.name, program.options);
+    if (outcome.complains("skipped: ")) continue;
+    CAPTURE(outcome.errors);
+    CHECK(outcome.complains("weir validate: ") == (program.says != nullptr));
+    CHECK(outcome.status == (program.says != nullptr ? 66 : 0));
+    if (program.says == nullptr) continue;
+    CHECK(outcome.complains(program.says));
+    CHECK(outcome.complains("weir validate: 1 mistake\n"));
+    CHECK_FALSE(run_validated(program.name, "throw").complains("weir validate: "));
+  }
+}
+
+TEST_CASE("validate: what damages memory is made if the program is to go on") {
+  const Outcome outcome = run_validated("wrong_reads_beyond_the_end", "go_on,status=3");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.complains("2048 bytes behind the allocation"));
+  CHECK_FALSE(outcome.complains("refused: "));
+  CHECK(outcome.status == 3);
+}
+
 TEST_CASE("validate: a report names operation, object, cause, remedy, and the places in the program") {
   const Outcome freed = run_validated("wrong_uses_freed_memory");
   CAPTURE(freed.errors);
@@ -92,12 +115,13 @@ TEST_CASE("validate: without throw an operation that harms nothing here is made,
 }
 
 TEST_CASE("validate: options that do not parse are refused, by the variable's name") {
-  for (const char* const options : {"status=", "status=256", "status=-1", "throws", "throw,,status=1"}) {
+  for (const char* const options :
+       {"status=", "status=256", "status=-1", "throws", "throw,,status=1", "leaks=1", "unwritten,"}) {
     CAPTURE(options);
     const Outcome outcome = run_validated("right_fills_host_memory", options);
     CAPTURE(outcome.errors);
     CHECK(outcome.complains("reading WEIR_VALIDATE='"));
-    CHECK(outcome.complains("is neither throw nor status=NUMBER"));
+    CHECK(outcome.complains("is none of throw, go_on, unwritten, leaks and status=NUMBER"));
   }
 }
 

@@ -23,7 +23,7 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | cache | new | run | timeline | shake | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | cache | new | run | timeline | shake | stuck | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
@@ -77,9 +77,10 @@ _weir() {
           fi
           words='--help'
           ;;
-        run) words='--help --backend --device --disable-features --log --tools --' ;;
+        run) words='--help --backend --device --disable-features --log --tools --stuck --' ;;
         timeline) words='--help --backend --output --' ;;
         shake) words='--help --seeds --first --schedule --depth --timeout --backend --' ;;
+        stuck) words="--help $(pgrep -u "$(id -u)" | tr '\n' ' ')" ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'
@@ -92,7 +93,7 @@ _weir() {
             return
           fi
           ;;
-        *) words='--help --version info doctor kernels cache new run timeline shake bench conformance' ;;
+        *) words='--help --version info doctor kernels cache new run timeline shake stuck bench conformance' ;;
       esac
       ;;
   esac

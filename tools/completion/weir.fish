@@ -19,6 +19,7 @@ complete -c weir -n __fish_use_subcommand -a new -d 'a program to begin with'
 complete -c weir -n __fish_use_subcommand -a run -d "a program with Weir's variables set"
 complete -c weir -n __fish_use_subcommand -a timeline -d 'a program, and when each stream did what'
 complete -c weir -n __fish_use_subcommand -a shake -d 'a program in unusual orders of its streams'
+complete -c weir -n __fish_use_subcommand -a stuck -d 'what a process that hangs waits for'
 complete -c weir -n __fish_use_subcommand -a bench -d 'what Weir costs on this machine'
 complete -c weir -n __fish_use_subcommand -a conformance -d "whether a backend keeps Weir's promises"
 
@@ -35,6 +36,8 @@ complete -c weir -n '__fish_seen_subcommand_from run' -l device -x -d 'the ordin
 complete -c weir -n '__fish_seen_subcommand_from run' -l disable-features -x -d 'features to do without'
 complete -c weir -n '__fish_seen_subcommand_from run' -l log -x -a 'error warn info debug' -d 'what is told on standard error'
 complete -c weir -n '__fish_seen_subcommand_from run' -l tools -x -a 'race timeline ranges faults shake validate' -d 'what looks at the program'
+complete -c weir -n '__fish_seen_subcommand_from run' -l stuck -d 'tell what hangs'
+complete -c weir -n '__fish_seen_subcommand_from stuck' -x -a '(__fish_complete_pids)'
 complete -c weir -n '__fish_seen_subcommand_from timeline' -s o -l output -r -F -d 'the trace'
 complete -c weir -n '__fish_seen_subcommand_from shake' -l seeds -x -d 'how often'
 complete -c weir -n '__fish_seen_subcommand_from shake' -l first -x -d 'the first seed'

@@ -43,6 +43,11 @@ class MemoryMap {
     const auto next = blocks_.upper_bound(address);
     return next != blocks_.end() ? &next->second : nullptr;
   }
+  /// Calls `function(block)` for each, in the order of their addresses.
+  template <class F>
+  void for_each(F&& function) const {
+    for (const auto& [begin, block] : blocks_) function(block);
+  }
 
  private:
   std::map<std::uintptr_t, Block> blocks_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/model/memory_map.hpp"
+#include "tools/model/region.hpp"
 #include "tools/model/step.hpp"
 #include "tools/race/clock.hpp"
 #include "weir/access.hpp"
@@ -15,20 +16,8 @@
 /// Blocks of memory, and the accesses to them.
 namespace weir::race {
 
+using model::Region;
 using model::StepPtr;
-
-/// Rows of bytes.
-struct Region {
-  std::uintptr_t begin = 0;
-  std::size_t width = 0, pitch = 0, rows = 1;
-
-  explicit Region(const MemoryAccess& access) noexcept;
-  std::uintptr_t end() const noexcept { return begin + (rows - 1) * pitch + width; }
-  bool is_contiguous() const noexcept { return rows == 1; }
-  bool overlaps(const Region& other) const noexcept;
-  /// Whether it contains all of `other`. May be false where it does.
-  bool contains(const Region& other) const noexcept;
-};
 
 /// What touches memory.
 enum class Toucher : std::uint8_t {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <deque>
 #include <exception>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -16,14 +18,15 @@
 
 #include "tools/model/graphs.hpp"
 #include "tools/model/memory_map.hpp"
-#include "tools/model/options.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
-#include "weir/graph_changes.hpp"
+#include "tools/validate/block.hpp"
+#include "tools/validate/options.hpp"
 #include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/plugin/support.hpp"
@@ -38,44 +41,8 @@ namespace {
 using model::number_of;
 using model::StepPtr;
 
-struct Options {
-  bool throws = false;  ///< no wrong operation is made: its caller gets `invalid_argument`
-  int status = 66;      ///< what the program exits with if there was a wrong one; 0: as it would
-};
-
-/// Memory that Weir knows: an allocation, registered memory, a variable of a module.
-struct Block {
-  std::uint64_t id = 0;  ///< never used again
-  std::uintptr_t begin = 0, end = 0;
-  const Device* device = nullptr;
-  bool is_of_device = false;   ///< only that device and its peers can address it
-  bool is_of_graph = false;    ///< made in a capture: it is there at each launch
-  bool is_registered = false;  ///< the program's own memory: what ends is its registration
-  StepPtr made, freed = {};
-  std::string name = {};  ///< that the program has given
-};
-
-/// Reads WEIR_VALIDATE: "throw,status=NUMBER". Throws `invalid_environment`.
-Options read_options() {
-  Options options;
-  model::read_options("WEIR_VALIDATE", "is neither throw nor status=NUMBER (0 to 255)",
-                      [&](std::string_view key, std::string_view value) {
-                        if (key == "status") return model::read_status(value, options.status);
-                        options.throws = key == "throw";
-                        return options.throws && value.empty();
-                      });
-  return options;
-}
-
 // Freed blocks that are remembered.
 constexpr std::size_t most_freed = 4096;
-
-std::size_t extent_of(const MemoryAccess& access) noexcept {
-  return access.rows == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes;
-}
-MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
-  return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t)};
-}
 
 std::string object_of(const Operation& operation) {
   if (operation.stream == nullptr) return operation.device->describe();
@@ -95,6 +62,7 @@ class Validator final : public Tool {
       case OperationKind::host_copy:
         // Copies take pageable memory, and that of any device.
         for (const MemoryAccess& access : operation.accesses) check(operation, access, false);
+        check_overlap(operation);
         break;
       case OperationKind::launch_graph:
         if (operation.capture == 0) check_launch(operation);
@@ -116,10 +84,11 @@ class Validator final : public Tool {
       default:
         if (!traits_of(operation.kind).is_work) break;
         for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
-        for (const MemoryOperation& each : operation.memory_operations) check(operation, memory_of(each), true);
+        for (const MemoryOperation& each : operation.memory_operations) check(operation, access_of(each), true);
         break;
     }
     if (operation.kind == OperationKind::conditional) graphs_.begin_conditional(operation);
+    if (options_.unwritten) follow(operation);
   }
 
   void after(const Operation& operation) noexcept override try {
@@ -134,7 +103,11 @@ class Validator final : public Tool {
       case OperationKind::allocate:
         for (const MemoryAccess& memory : operation.accesses) {
           const Allocation* const allocation = operation.allocation;
-          add(operation, memory, allocation == nullptr || allocation->kind() == MemoryKind::device);
+          const bool is_of_device = allocation == nullptr || allocation->kind() == MemoryKind::device;
+          if (Block* const block = add(operation, memory, is_of_device)) {
+            const std::string_view name = operation.name;
+            block->is_blank = is_of_device && name != "Device::adopt_memory" && name != "Device::open_allocation";
+          }
         }
         break;
       case OperationKind::module_global:
@@ -143,7 +116,8 @@ class Validator final : public Tool {
           const Block* const block = blocks_.find(number_of(memory.address));
           const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
                                block->end == block->begin + memory.bytes;
-          if (!is_same) add(operation, memory, true);
+          Block* const added = is_same ? nullptr : add(operation, memory, true);
+          if (added != nullptr) added->is_variable = true;
         }
         break;
       case OperationKind::register_host:
@@ -165,6 +139,12 @@ class Validator final : public Tool {
 
   int finish() noexcept override {
     const std::lock_guard lock(mutex_);
+    try {
+      for (const Doubt& doubt : doubts_) settle(doubt);
+      if (options_.leaks) tell_leaks();
+    } catch (const std::exception& error) {
+      support::log(support::LogLevel::error, "validate: ", error.what());
+    }
     if (count_ == 0) return 0;
     std::fprintf(stderr, "weir validate: %zu mistake%s\n", count_, count_ == 1 ? "" : "s");
     return options_.status;
@@ -185,16 +165,44 @@ class Validator final : public Tool {
     std::size_t bytes;
     StepPtr captured;
     std::optional<GraphNode> node;
+    MemoryAccess access = {};
+    bool reads_all = false;  ///< of a reader: what it reads is no choice of a kernel's
     bool is_disabled = false;
+  };
+  /// A read of memory that nothing had written when it was submitted, though something may have when it ran.
+  struct Doubt {
+    std::uint64_t block;
+    MemoryAccess access;
+    bool reads_all;
+    StepPtr step;
   };
   struct Open {};  // of a capture nothing else is kept
 
   void check(const Operation& operation, const MemoryAccess& access, bool is_device_work) {
     const std::size_t bytes = extent_of(access);
-    if (access.address == nullptr || bytes == 0) return;
+    if (bytes == 0) return;
     const std::uintptr_t begin = number_of(access.address);
+    if (begin == 0) {
+      return report(operation, begin, bytes, {"a null address with a size", "give memory, or an empty range", nullptr, true},
+                    nullptr);
+    }
     if (const auto mistake = mistake_in(operation, begin, begin + bytes, is_device_work))
       report(operation, begin, bytes, *mistake, nullptr);
+  }
+
+  /// Of a copy, or of several in one call, whose order is not fixed.
+  void check_overlap(const Operation& operation) {
+    for (const MemoryAccess& to : operation.accesses) {
+      if (to.kind == AccessKind::read) continue;
+      for (const MemoryAccess& from : operation.accesses) {
+        if (from.kind != AccessKind::read || !model::Region(to).overlaps(model::Region(from))) continue;
+        return report(operation, number_of(to.address), extent_of(to),
+                      {fmt::format("it overlaps the source, {} bytes at {}: what is copied then is not defined",
+                                   extent_of(from), fmt::ptr(from.address)),
+                       "copy by way of other memory, or in parts that do not overlap"},
+                      nullptr);
+      }
+    }
   }
 
   std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
@@ -280,26 +288,114 @@ class Validator final : public Tool {
 
   void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
               const StepPtr& captured) {
-    const StepPtr step = steps_.make(operation);
-    if (told_.emplace(step->place, captured ? captured->place : step->place).second) {
-      ++count_;
-      std::string text = fmt::format("weir validate: {} on {}: {} bytes at {:#x}: {}; {}\n", step->what,
-                                     object_of(operation), bytes, address, mistake.cause, mistake.remedy) +
-                         stack_of(*step);
-      if (captured) text += fmt::format("  captured as: {}\n", captured->what) + stack_of(*captured);
-      if (const Block* const block = mistake.block) {
-        text += fmt::format("  memory: {} bytes{} at {:#x}, of {}\n", block->end - block->begin,
-                            block->name.empty() ? "" : " of" + model::quoted(block->name), block->begin, block->made->what) +
-                stack_of(*block->made);
-        if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + stack_of(*block->freed);
-      }
-      std::fputs(text.c_str(), stderr);
-    }
-    if (options_.throws || mistake.is_wild) {
+    tell(steps_.make(operation), object_of(operation), address, bytes, mistake, captured);
+    if (options_.throws || (mistake.is_wild && !options_.goes_on)) {
       throw Error(Errc::invalid_argument, operation.name, object_of(operation),
                   fmt::format("{} bytes at {:#x}: {}; {}", bytes, address, mistake.cause, mistake.remedy));
     }
   }
+
+  /// Once for each place.
+  void tell(const StepPtr& step, const std::string& object, std::uintptr_t address, std::size_t bytes,
+            const Mistake& mistake, const StepPtr& captured) {
+    if (!told_.emplace(step->place, captured ? captured->place : step->place).second) return;
+    ++count_;
+    std::string text = fmt::format("weir validate: {} on {}: {} bytes at {:#x}: {}; {}\n", step->what, object, bytes,
+                                   address, mistake.cause, mistake.remedy) +
+                       stack_of(*step);
+    if (captured) text += fmt::format("  captured as: {}\n", captured->what) + stack_of(*captured);
+    if (const Block* const block = mistake.block) {
+      text += fmt::format("  memory: {} bytes{} at {:#x}, of {}\n", block->end - block->begin,
+                          block->name.empty() ? "" : " of" + model::quoted(block->name), block->begin, block->made->what) +
+              stack_of(*block->made);
+      if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + stack_of(*block->freed);
+    }
+    std::fputs(text.c_str(), stderr);
+  }
+
+  // --- Memory that nothing has written --------------------------------------------------------------------------------
+
+  /// Notes what is written, and tells reads of what is not. Kernels write what they may write, and may read a part alone.
+  void follow(const Operation& operation) {
+    for (const MemoryOperation& each : operation.memory_operations) has_waits_ |= each.is_wait();
+    if (operation.capture != 0) return;
+    if (operation.kind == OperationKind::launch_graph) {
+      const std::vector<Use>* const uses = graphs_.nodes_of(operation);
+      for (const Use& use : uses != nullptr ? *uses : std::vector<Use>()) {
+        if (!use.is_disabled) follow(operation, use.access, use.reads_all, use.captured);
+      }
+      return;
+    }
+    const OperationTraits traits = traits_of(operation.kind);
+    if (!traits.reads && !traits.writes) return;
+    for (const MemoryOperation& each : operation.memory_operations) follow(operation, access_of(each), true, nullptr);
+    for (const bool writes : {false, true}) {  // in place, what is read is read first
+      for (const MemoryAccess& access : operation.accesses) {
+        if ((access.kind != AccessKind::read) == writes) follow(operation, access, reads_all(operation), nullptr);
+      }
+    }
+  }
+
+  /// Whether it reads all that it is said to.
+  static bool reads_all(const Operation& operation) noexcept {
+    return operation.kind == OperationKind::copy || operation.kind == OperationKind::host_copy ||
+           operation.kind == OperationKind::memory_operations;
+  }
+
+  void follow(const Operation& operation, const MemoryAccess& access, bool reads_all, const StepPtr& captured) {
+    Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
+    if (block == nullptr || !block->is_blank || block->is_of_graph || extent_of(access) == 0) return;
+    const model::Region region(access);
+    if (access.kind != AccessKind::read) return block->written.add(region);
+    if (!is_unwritten(*block, access, reads_all)) return;
+    // Where streams wait for values, what writes the memory may be submitted later, and run before.
+    if (has_waits_) return doubts_.push_back({block->id, access, reads_all, captured ? captured : steps_.make(operation)});
+    report(operation, region.begin, extent_of(access), unwritten(*block, access), captured);
+  }
+
+  static bool is_unwritten(const Block& block, const MemoryAccess& access, bool reads_all) {
+    const std::size_t missing = block.written.missing_in(model::Region(access));
+    return missing != 0 && (reads_all || missing == access.bytes * access.rows);
+  }
+  static Mistake unwritten(const Block& block, const MemoryAccess& access) {
+    return {
+        fmt::format("{} of them were never written before this reads them", block.written.missing_in(model::Region(access))),
+        "write them before, or order the writer before the reader", &block};
+  }
+
+  void settle(const Doubt& doubt) {
+    const Block* const block = blocks_.find(number_of(doubt.access.address));
+    if (block == nullptr || block->id != doubt.block || !is_unwritten(*block, doubt.access, doubt.reads_all)) return;
+    tell(doubt.step, doubt.step->where, number_of(doubt.access.address), extent_of(doubt.access),
+         unwritten(*block, doubt.access), nullptr);
+  }
+
+  // --- Memory that is never freed -------------------------------------------------------------------------------------
+
+  void tell_leaks() {
+    struct Leak {
+      const Block* first = nullptr;
+      std::size_t count = 0, bytes = 0;
+    };
+    std::map<std::uint32_t, Leak> leaks;  // by the places that allocated
+    blocks_.for_each([&](const Block& block) {
+      if (block.is_of_graph || block.is_variable) return;
+      Leak& leak = leaks[block.made->place];
+      if (leak.count++ == 0) leak.first = &block;
+      leak.bytes += block.end - block.begin;
+    });
+    for (const auto& [place, leak] : leaks) {
+      ++count_;
+      const std::string text =
+          fmt::format("weir validate: {} of {}: {}, {} bytes in all, when the program ends: {}; let its owner go before\n",
+                      leak.first->made->what, leak.first->made->device,
+                      leak.count == 1 ? "1 block" : fmt::format("{} blocks", leak.count), leak.bytes,
+                      leak.first->is_registered ? "its registration has not ended" : "it was never freed");
+      std::fputs((text + stack_of(*leak.first->made)).c_str(), stderr);
+    }
+  }
+
+  // --- Graphs ---------------------------------------------------------------------------------------------------------
 
   void note_nodes(const Operation& operation) {
     if (!traits_of(operation.kind).is_work) return;
@@ -310,10 +406,10 @@ class Validator final : public Tool {
       const Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
       if (block == nullptr || block->is_of_graph || bytes == 0) return;
       if (!step) step = steps_.make(operation);
-      uses.push_back({block->id, number_of(access.address), bytes, step, operation.node});
+      uses.push_back({block->id, number_of(access.address), bytes, step, operation.node, access, reads_all(operation)});
     };
     for (const MemoryAccess& access : operation.accesses) add_use(access);
-    for (const MemoryOperation& each : operation.memory_operations) add_use(memory_of(each));
+    for (const MemoryOperation& each : operation.memory_operations) add_use(access_of(each));
     add_uses(operation, uses);
     if (const std::vector<Use>* const inner = graphs_.nodes_of(operation)) add_uses(operation, *inner);
   }
@@ -335,7 +431,8 @@ class Validator final : public Tool {
         for (const MemoryAccess& access : operation.changes->accesses_of(change)) {
           const Block* const block = blocks_.find(number_of(access.address));
           if (block == nullptr || block->is_of_graph) continue;
-          uses.push_back({block->id, number_of(access.address), extent_of(access), step, change.node, is_disabled});
+          uses.push_back({block->id, number_of(access.address), extent_of(access), step, change.node, access,
+                          change.kind == NodeChange::Kind::copy, is_disabled});
         }
       }
     });
@@ -349,15 +446,28 @@ class Validator final : public Tool {
     }
   }
 
-  void add(const Operation& operation, const MemoryAccess& memory, bool is_of_device) {
-    if (memory.address == nullptr || memory.bytes == 0) return;
+  Block* add(const Operation& operation, const MemoryAccess& memory, bool is_of_device) {
+    if (memory.address == nullptr || memory.bytes == 0) return nullptr;
     const std::uintptr_t begin = number_of(memory.address), end = begin + memory.bytes;
     std::erase_if(freed_, [&](const Block& block) { return block.begin < end && begin < block.end; });
-    blocks_.add({++last_block_, begin, end, operation.device, is_of_device, operation.capture != 0,
-                 operation.kind == OperationKind::register_host, steps_.make(operation)});
+    Block block;
+    block.id = ++last_block_;
+    block.begin = begin;
+    block.end = end;
+    block.device = operation.device;
+    block.is_of_device = is_of_device;
+    block.is_of_graph = operation.capture != 0;
+    block.is_registered = operation.kind == OperationKind::register_host;
+    block.made = steps_.make(operation);
+    return &blocks_.add(std::move(block));
   }
 
   void remove(const Operation& operation, const MemoryAccess& memory) {
+    std::erase_if(doubts_, [&](const Doubt& doubt) {
+      if (blocks_.find(number_of(doubt.access.address)) != blocks_.find(number_of(memory.address))) return false;
+      settle(doubt);
+      return true;
+    });
     std::optional<Block> block = blocks_.remove(number_of(memory.address));
     if (!block) return;
     block->freed = steps_.make(operation);
@@ -384,6 +494,8 @@ class Validator final : public Tool {
   model::Steps steps_;
   model::MemoryMap<Block> blocks_;
   std::deque<Block> freed_;                                  // the newest last
+  std::vector<Doubt> doubts_;
+  bool has_waits_ = false;                                   // whether streams wait for values
   std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
   model::Graphs<Use, Open> graphs_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places: of the step, and of the capture that it launches

@@ -26,6 +26,7 @@
 #include "report.hpp"
 #include "run.hpp"
 #include "shake.hpp"
+#include "stuck.hpp"
 #include "text.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -212,9 +213,22 @@ int main(int argc, char** argv) {
   run_command->add_option("--tools", run_options.tools, "WEIR_TOOLS: what looks at the program, such as race and timeline")
       ->type_name("NAMES")
       ->check(not_empty);
+  run_command
+      ->add_option("--stuck", run_options.stuck,
+                   "WEIR_STUCK: tell what hangs after that time, and to weir stuck; 30s if not given")
+      ->type_name("TIME")
+      ->expected(0, 1);
   run_command->footer(
       "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
       "127 if there is none of that name\n");
+
+  CLI::App* const stuck_command = app.add_subcommand(
+      "stuck", "What a process that hangs waits for: weir stuck PID, of one that weir run --stuck has started");
+  int stuck_process = 0;
+  stuck_command->add_option("PID", stuck_process, "The process's number")->required()->check(CLI::PositiveNumber);
+  stuck_command->footer(
+      "Exit status: 0 if the process has told; 1 if there is no such process, or it was not started with WEIR_STUCK;\n"
+      "2 if the command line does not parse\n");
 
   weir::tool::RunOptions timeline_options;
   timeline_options.tools = "timeline";
@@ -297,6 +311,8 @@ int main(int argc, char** argv) {
   const int own = static_cast<int>(end - argv);
   try {
     app.parse(own, argv);
+    if (run_command->count("--stuck") != 0 && run_options.stuck.find_first_not_of("{}") == std::string::npos)
+      run_options.stuck = "30s";
     const bool takes_program = *run_command || *timeline_command || *shake_command;
     if (takes_program) {
       const CLI::App* const command = app.get_subcommands().front();
@@ -332,6 +348,7 @@ int main(int argc, char** argv) {
   try {
     if (*run_command) return weir::tool::run_program(run_options);
     if (*timeline_command) return weir::tool::trace_program(timeline_options);
+    if (*stuck_command) return weir::tool::ask_what_is_stuck(stuck_process);
     if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*bench_command) return bench(bench_options, bench_command->remaining());
     if (*conformance_command) {

@@ -48,6 +48,7 @@ void set_variables(const RunOptions& options) {
   set("WEIR_LOG", options.log);
   set("WEIR_TOOLS", options.tools);
   set("WEIR_TIMELINE", options.timeline);
+  set("WEIR_STUCK", options.stuck);
 }
 
 volatile pid_t running = 0;

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string log;                   ///< WEIR_LOG, or empty
   std::string tools;                 ///< WEIR_TOOLS, or empty
   std::string timeline;              ///< WEIR_TIMELINE, or empty
+  std::string stuck;                 ///< WEIR_STUCK, or empty
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "../progress_line.hpp"
+#include "weir/plugin/waits.hpp"
 
 namespace weir::tool {
 namespace {
@@ -105,6 +106,7 @@ int shake_program(const ShakeOptions& options) {
     if (status == 0) continue;
     ++failures;
     failed += " " + seed;
+    if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == support::deadlock_status) failed += " (deadlock)";
     if (!status) {
       failed += " (hung)";
       progress.clear();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/compile/program.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "backends/host/device.hpp"
@@ -14,17 +15,19 @@ namespace weir::host {
 class Program::Node final : public Runnable, public Continuation {
  public:
   void execute(Lane lane) noexcept override { program->run_from(this, lane); }
+  const Queue* queue() const noexcept override { return program->queue_; }
   void resume(Lane lane) noexcept override {
     if (Node* const next = program->after(*this, lane)) program->run_from(next, program->is_shaken_ ? Lane::none : lane);
   }
   using Runnable::follow;
+  static constexpr std::uint32_t done = ~0U;  // of `awaited`
 
   Program* program = nullptr;
   Work work;
   WorkRun work_run;
   std::vector<std::uint32_t> successors;
   std::uint32_t predecessors = 0;
-  std::atomic<std::uint32_t> awaited{0};
+  std::atomic<std::uint32_t> awaited{done};
   NodeKind kind{};
   std::chrono::steady_clock::time_point begin;  // if tools are told
 };
@@ -95,6 +98,20 @@ Progress Program::start(Queue& queue, Continuation& continuation) {
   return finish(1) ? Progress::done : Progress::pending;
 }
 
+bool Program::records(const Signal& signal) const noexcept {
+  return std::any_of(recorded_.begin(), recorded_.end(),
+                     [&](const ExternalRecord* record) { return record->records.get() == &signal; });
+}
+
+void Program::for_each_open(
+    bool begun, const std::function<void(std::uint32_t number, const Work&, const Runnable& item)>& function) const {
+  const bool runs = unfinished_.load(std::memory_order_acquire) != 0;
+  for (std::uint32_t i = 0; i < node_count_; ++i) {
+    const std::uint32_t awaited = nodes_[i].awaited.load(std::memory_order_acquire);
+    if (runs ? awaited != Node::done && (!begun || awaited == 0) : !begun) function(i, nodes_[i].work, nodes_[i]);
+  }
+}
+
 void Program::hand_out(Node& node) noexcept {
   if (lane_of(node.work) == Lane::host_functions) {
     queue_->device().host_thread().submit(&node);
@@ -140,6 +157,7 @@ void Program::run_from(Node* node, Lane lane) noexcept {
 
 Program::Node* Program::after(Node& node, Lane lane) noexcept {
   if (launch_ != 0) [[unlikely]] note_end(node);
+  node.awaited.store(Node::done, std::memory_order_relaxed);
   Node* next = nullptr;
   for (const std::uint32_t i : node.successors) {
     Node& successor = nodes_[i];

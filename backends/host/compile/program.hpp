@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,12 @@ class Program final : public RefCounted {
   /// A launch was enqueued: it now records the graph's events, those of subgraphs included.
   void expect_records() noexcept;
   bool calls_host_functions() const noexcept { return calls_host_functions_; }
+  /// Whether a launch records an event whose records that signal counts.
+  bool records(const Signal& signal) const noexcept;
+  /// Calls `function(number, work, item)` for each node of the present run that is not done; `begun`: only for those that
+  /// may have begun. `item`: what a lane runs. The run's launch must stay in its queue meanwhile.
+  void for_each_open(bool begun,
+                     const std::function<void(std::uint32_t number, const Work&, const Runnable& item)>& function) const;
   /// The present records of the events that a run waits for, those of subgraphs included.
   std::vector<SignalWait> wait_points() const;
   /// Sets what the next run waits for: the result of `wait_points` when the run was enqueued. Empty: as before.

@@ -95,12 +95,6 @@ bool Backlog::look(Block*& idle) noexcept {
   return true;
 }
 
-const Backlog::Operation* Backlog::peek() const noexcept {
-  const std::byte* at = next_;
-  if (block_ != last_ && at == block_->end) at = block_->next->data();
-  return at != end_ ? std::launder(reinterpret_cast<const Operation*>(at)) : nullptr;
-}
-
 Backlog::Operation& Backlog::take_first() noexcept {
   Operation* const operation = first();
   next_ += operation->bytes_;

@@ -34,6 +34,7 @@ class Backlog {
     Block* next = nullptr;
     std::byte* end = nullptr;  // of its operations, once there is a next block
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    const std::byte* data() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
   /// A free block or a new one. Throws `std::bad_alloc`.
   static Block* take_block();
@@ -86,7 +87,19 @@ class Backlog {
   // For any thread, under the queue's lock, while the running thread calls none of the above.
 
   /// The first operation, visible or not; null if none is left.
-  const Operation* peek() const noexcept;
+  const Operation* peek() const noexcept {
+    Place place{block_, next_};
+    return operation_at(place);
+  }
+  /// Calls `function(operation)` for each, in order.
+  template <class F>
+  void for_each(F&& function) const {
+    Place place{block_, next_};
+    while (const Operation* const operation = operation_at(place)) {
+      function(*operation);
+      place.next += operation->bytes_;
+    }
+  }
 
  private:
   template <class Payload>
@@ -94,6 +107,15 @@ class Backlog {
       (sizeof(Operation) + sizeof(std::decay_t<Payload>) + alignof(Operation) - 1) / alignof(Operation) * alignof(Operation);
 
   void start_anew() noexcept;
+  struct Place {
+    const Block* block;
+    const std::byte* next;
+  };
+  /// Null behind the last one. Where a block ends, the place moves to the next one.
+  const Operation* operation_at(Place& place) const noexcept {
+    if (place.block != last_ && place.next == place.block->end) place = {place.block->next, place.block->next->data()};
+    return place.next != end_ ? std::launder(reinterpret_cast<const Operation*>(place.next)) : nullptr;
+  }
 
   // The running thread and the enqueuing threads write to their own parts of this object, with `own_` in between: on one
   // cache line they would wait for each other at every operation.

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/engine/queue.hpp"
 
-#include <fmt/format.h>
-
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "backends/host/compile/program.hpp"
@@ -220,66 +217,6 @@ void BusyQueues::remove(Queue& queue) noexcept {
   if (--queue.busy_ != 0) return;
   (queue.busy_previous_ != nullptr ? queue.busy_previous_->busy_next_ : first_) = queue.busy_next_;
   if (queue.busy_next_ != nullptr) queue.busy_next_->busy_previous_ = queue.busy_previous_;
-}
-
-// --- What is pending --------------------------------------------------------------------------------------------------
-
-namespace {
-
-using Kind = PendingWork::Kind;
-
-PendingWork described(const Launch& launch) { return {.kind = Kind::kernel, .subject = launch.kernel->name()}; }
-PendingWork described(const Copy& copy) {
-  return {.kind = Kind::memory, .subject = fmt::format("Stream::copy of {} bytes", copy.width * copy.rows())};
-}
-PendingWork described(const Fill& fill) {
-  return {.kind = Kind::memory,
-          .subject = fmt::format("Stream::fill of {} bytes", fill.width * fill.element_size * fill.height)};
-}
-PendingWork described(const SignalWait& wait) {
-  const auto* const queue = dynamic_cast<const Queue*>(wait.signal.get());
-  return {.kind = Kind::stream,
-          .subject =
-              queue != nullptr ? support::label_of({&queue->device(), queue}) : "an event that a launch of a graph records"};
-}
-PendingWork described(const MemoryOperations& operations) {
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const MemoryOperation& operation = operations[i];
-    if (operation.is_wait() && !is_met(operation))
-      return {.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
-  }
-  return {.kind = Kind::memory, .subject = "memory operations"};
-}
-PendingWork described(const HostCall&) { return {.kind = Kind::host_function}; }
-PendingWork described(const SubGraph&) { return {.kind = Kind::graph}; }
-/// A record or a free, which take no time.
-template <class Other>
-PendingWork described(const Other&) {
-  return {.kind = Kind::memory, .subject = "a record or a free"};
-}
-
-}  // namespace
-
-PendingWork Queue::pending() {
-  struct Open {
-    AsymmetricLock& passage;
-    ~Open() { passage.open(); }
-  };
-  (void)point();  // what the queue waits for by the rules of the default stream is an operation, too
-  for (;; std::this_thread::yield()) {
-    const std::lock_guard lock(lock_);
-    const std::uint64_t left = submitted() - value();
-    if (left == 0) return {};
-    if (!departure_.close()) return {.kind = Kind::unknown};
-    const Open at_the_end{departure_};
-    const Backlog::Operation* const first = backlog_.peek();
-    if (first == nullptr) continue;  // the last operation is done and about to be counted
-    PendingWork work = first->is_function()
-                           ? PendingWork{.kind = Kind::host_function}
-                           : std::visit([](const auto& kind_of_work) { return described(kind_of_work); }, first->work());
-    work.behind = left - 1;
-    return work;
-  }
 }
 
 // --- Errors -----------------------------------------------------------------------------------------------------------

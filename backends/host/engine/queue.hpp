@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 #include <system_error>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/work.hpp"
 #include "core/spin_lock.hpp"
-#include "weir/health.hpp"
 
 /// The queue of a stream, which a native stream handle stands for. It counts its finished operations, uses no thread while
 /// it waits or is idle, and lives as long as it has work.
@@ -52,8 +52,12 @@ class Queue final : public Signal, private Runnable, private Continuation {
   bool is_idle() const noexcept { return has_reached(submitted()); }
   std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
 
-  /// The first operation that is not done.
-  PendingWork pending();
+  /// Calls `look(backlog, left)` while nothing leaves the queue: `left` operations are not done, the first in the backlog.
+  /// Not called if all are. False where the system cannot keep the queue as it is.
+  template <class Look>
+  bool inspect(Look&& look) const;
+  /// What a lane runs of it.
+  const Runnable& as_item() const noexcept { return *this; }
 
   /// The caller of `release_handle` owns the queue, until somebody adopts its handle.
   void release_to_caller() noexcept;
@@ -86,16 +90,17 @@ class Queue final : public Signal, private Runnable, private Continuation {
   void finish_first() noexcept;
   void execute(Lane lane) noexcept override;
   void resume(Lane lane) noexcept override;
+  const Queue* queue() const noexcept override { return this; }
 
   static constexpr std::uint64_t magic = 0x7765697251756575;
   std::uint64_t magic_ = magic;
 
   WorkRun work_run_;  // only for the thread that runs the queue
-  AsymmetricLock departure_;  // held while the first operation leaves the backlog, and while `pending` reads it
+  mutable AsymmetricLock departure_;  // held while the first operation leaves the backlog, and by `inspect`
   Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
   // For enqueuing threads and the running thread.
-  SpinLock lock_;
+  mutable SpinLock lock_;
   bool active_ = false;
   const Role role_;
   const int priority_;
@@ -124,6 +129,24 @@ class Queue final : public Signal, private Runnable, private Continuation {
   Queue* busy_next_ = nullptr;
   std::uint32_t busy_ = 0;
 };
+
+template <class Look>
+bool Queue::inspect(Look&& look) const {
+  struct Open {
+    AsymmetricLock& passage;
+    ~Open() { passage.open(); }
+  };
+  for (;; std::this_thread::yield()) {
+    const std::lock_guard lock(lock_);
+    const std::uint64_t left = submitted() - value();
+    if (left == 0) return true;
+    if (!departure_.close()) return false;
+    const Open at_the_end{departure_};
+    if (backlog_.peek() == nullptr) continue;  // the last operation is done and about to be counted
+    look(backlog_, left);
+    return true;
+  }
+}
 
 /// The queues of all devices that have work, so that waits for them need not look at idle ones.
 class BusyQueues {

@@ -22,6 +22,7 @@
 #include "backends/host/run/launch_check.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
+#include "weir/plugin/waits.hpp"
 
 namespace weir::host {
 namespace {
@@ -151,7 +152,7 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
   }
   if (shaken_ != nullptr) [[unlikely]] {
-    shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
+    start_schedule();
     const std::lock_guard lock(shaken_->mutex);
     ++shaken_->submissions;
     shaken_->changed.notify_all();
@@ -258,13 +259,22 @@ bool Scheduler::help_again() noexcept {
   return true;
 }
 
+void Scheduler::start_schedule() {
+  shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
+}
+
 void Scheduler::run_by_schedule() noexcept {
   using namespace std::chrono_literals;
   constexpr auto a_while = 2ms;  // for hosts that wait for something else
   for (;;) {
     {
       std::unique_lock lock(shaken_->mutex);
-      shaken_->changed.wait(lock, [this] { return others_wait(Level::low); });
+      for (auto pause = 10ms; !shaken_->changed.wait_for(lock, pause, [this] { return others_wait(Level::low); });
+           pause = std::min(2 * pause, 500ms)) {
+        lock.unlock();
+        end_if_deadlocked();
+        lock.lock();
+      }
       std::uint64_t seen = 0;
       while (shaken_->host_waits == 0 && seen != shaken_->submissions) {
         seen = shaken_->submissions;
@@ -284,9 +294,16 @@ void Scheduler::run_by_schedule() noexcept {
   }
 }
 
-Scheduler::HostWait::HostWait() noexcept {
+/// If nothing can run and nothing can change that, the process would wait for ever.
+void Scheduler::end_if_deadlocked() const noexcept {
+  if (support::is_deadlocked([this] { return !others_wait(Level::low); }))
+    support::end_deadlocked("no stream can go on, and each thread of the process sleeps for ever");
+}
+
+Scheduler::HostWait::HostWait() {
   Shaken* const shaken = instance().shaken_;
   if (shaken == nullptr) return;
+  instance().start_schedule();  // host functions alone may be what never ends
   const std::lock_guard lock(shaken->mutex);
   ++shaken->host_waits;
   shaken->changed.notify_all();
@@ -341,7 +358,11 @@ void HostThread::loop() noexcept {
       item = ready_.pop();
       waiting_.fetch_sub(1, std::memory_order_relaxed);
     }
+    running_.store(item, std::memory_order_release);
+    running_queue_.store(item->queue(), std::memory_order_release);
     item->execute(Lane::host_functions);
+    running_queue_.store(nullptr, std::memory_order_relaxed);
+    running_.store(nullptr, std::memory_order_relaxed);
     looks = 0;
   }
 }

@@ -16,6 +16,7 @@
 /// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
 namespace weir::host {
 
+class Queue;
 class Schedule;
 
 /// Where work may run. `none`: on a thread that runs no work, such as one that waited.
@@ -52,6 +53,8 @@ class Runnable {
   /// Runs it on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several may do so at once, while it
   /// is in a list, too.
   virtual void help(std::uint32_t /*number*/) noexcept {}
+  /// The queue whose work it is, if it is a queue's.
+  virtual const Queue* queue() const noexcept { return nullptr; }
 
  protected:
   virtual ~Runnable() = default;
@@ -118,7 +121,7 @@ class Scheduler {
   /// Held by a thread of the host while it waits for work.
   class HostWait {
    public:
-    HostWait() noexcept;
+    HostWait();
     ~HostWait();
     HostWait(const HostWait&) = delete;
     HostWait& operator=(const HostWait&) = delete;
@@ -131,7 +134,9 @@ class Scheduler {
   Runnable* take_most_urgent() noexcept;
   struct Seat;
   bool help_again() noexcept;
+  void start_schedule();
   void run_by_schedule() noexcept;
+  void end_if_deadlocked() const noexcept;
 
   struct Arena;
   struct Shaken;
@@ -169,6 +174,10 @@ class HostThread {
   }
   void submit(Runnable* item);
   bool others_wait() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+  /// Whether it runs that item.
+  bool runs(const Runnable& item) const noexcept { return running_.load(std::memory_order_acquire) == &item; }
+  /// The queue whose item it runs, or null. It may be gone.
+  const Queue* runs_queue() const noexcept { return running_queue_.load(std::memory_order_acquire); }
 
  private:
   void loop() noexcept;
@@ -177,6 +186,8 @@ class HostThread {
   std::condition_variable wake_;
   RunList ready_;
   std::atomic<std::uint32_t> waiting_{0};
+  std::atomic<const Runnable*> running_{nullptr};
+  std::atomic<const Queue*> running_queue_{nullptr};
   bool asleep_ = false;
   OnDemandThread thread_;
 };

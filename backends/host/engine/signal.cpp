@@ -82,6 +82,8 @@ void Signal::release_waiters(std::uint64_t now) noexcept {
 void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
   if (has_reached(number)) return;
   const Scheduler::HostWait waits;
+  // A thread that spins would look as if it could still do something.
+  if (Scheduler::instance().is_shaken()) policy = SynchronizationPolicy::block;
   const bool sleeps = policy == SynchronizationPolicy::automatic || policy == SynchronizationPolicy::block;
   for (int spins = policy == SynchronizationPolicy::block ? spins_before_sleep : 0; !has_reached(number); ++spins) {
     if (policy == SynchronizationPolicy::yield) {

@@ -4,28 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
-#include <type_traits>
 
 #include "core/no_destructor.hpp"
+#include "weir/plugin/waits.hpp"
 
 namespace weir::host {
-namespace {
-
-template <class T>
-bool meets(const void* address, WaitCondition condition, std::uint64_t value) noexcept {
-  // Sequentially consistent, like the store in `write_value`: see there.
-  const T now = __atomic_load_n(static_cast<const T*>(address), __ATOMIC_SEQ_CST);
-  const T wanted = static_cast<T>(value);
-  switch (condition) {
-    case WaitCondition::geq: return static_cast<std::make_signed_t<T>>(static_cast<T>(now - wanted)) >= 0;
-    case WaitCondition::eq: return now == wanted;
-    case WaitCondition::bit_and: return (now & wanted) != 0;
-    case WaitCondition::bit_nor: return static_cast<T>(~(now | wanted)) != 0;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::uint64_t value_at(const MemoryOperation& wait) noexcept {
   return wait.is_64() ? __atomic_load_n(static_cast<const std::uint64_t*>(wait.address), __ATOMIC_RELAXED)
@@ -33,8 +16,10 @@ std::uint64_t value_at(const MemoryOperation& wait) noexcept {
 }
 
 bool is_met(const MemoryOperation& wait) noexcept {
-  return wait.is_64() ? meets<std::uint64_t>(wait.address, wait.condition, wait.value)
-                      : meets<std::uint32_t>(wait.address, wait.condition, wait.value);
+  // Sequentially consistent, like the store in `write_value`: see there.
+  return support::would_end(wait, wait.is_64()
+                                      ? __atomic_load_n(static_cast<const std::uint64_t*>(wait.address), __ATOMIC_SEQ_CST)
+                                      : __atomic_load_n(static_cast<const std::uint32_t*>(wait.address), __ATOMIC_SEQ_CST));
 }
 
 void write_value(const MemoryOperation& write) {
@@ -105,6 +90,7 @@ void ValueWaits::look(Bucket& bucket) noexcept {
 }
 
 void ValueWaits::poll() noexcept {
+  support::note_watching_thread();
   using Clock = std::chrono::steady_clock;
   using std::chrono::microseconds;
   constexpr int eager_looks = 200;

@@ -133,6 +133,9 @@ WEIR_C_API weir_result weir_device_memory_info(const weir_device* device, size_t
 /// Blocks until all work of the device is done. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` if an open capture forbids it.
 /// (cudaDeviceSynchronize)
 WEIR_C_API weir_result weir_device_synchronize(weir_device* device);
+/// Likewise, but gives up after `timeout_ns` nanoseconds: `complete` gets false then, and that is no failure. Zero or less:
+/// asks once.
+WEIR_C_API weir_result weir_device_synchronize_for(weir_device* device, int64_t timeout_ns, bool* complete);
 
 // --- Features -----------------------------------------------------------------------------------------------------------
 

@@ -15,13 +15,14 @@
 #include "weir/plugin/module.hpp"
 #include "weir/plugin/operation.hpp"
 #include "weir/plugin/stream.hpp"
+#include "weir/plugin/waits.hpp"
 
 /// What a plugin and the library must share besides what programs share with it. See docs/abi.md.
 namespace weir {
 
 /// Counts incompatible changes of what plugins implement and are told: virtual functions and their meaning. A plugin of
 /// another revision is refused.
-inline constexpr std::uint32_t plugin_revision = 12;
+inline constexpr std::uint32_t plugin_revision = 13;
 
 namespace detail {
 
@@ -31,7 +32,8 @@ namespace detail {
   X(BackendImpl) X(DeviceImpl) X(PartitionImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) \
   X(KernelImpl)                                                                                                    \
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
-  X(CollectiveCall) X(StreamKey) X(NodeChange) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
+  X(CollectiveCall) X(StreamKey) X(NodeChange) X(Operation) X(NodeRun) X(Driver) X(DriverCall)         \
+  X(Awaited) X(BusyStream) X(ValueWriter)
 /// The fields whose offset they must agree on.
 #define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
   X(CommunicatorRequest, timeout) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,10 +10,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/partition.hpp"
+#include "weir/plugin/waits.hpp"
 
 namespace weir {
 
@@ -53,6 +56,12 @@ class WEIR_API DeviceImpl : public Device {
   /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
   virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
+  /// The same until `deadline`: whether the work was done. Unless overridden, a thread calls `do_synchronize`.
+  virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
+  /// The device's streams that have work, if the backend knows what they wait for.
+  virtual std::vector<BusyStream> do_busy_streams() const;
+  /// The operations of these streams that write the value for which `wait` waits, or may.
+  virtual std::vector<ValueWriter> do_writers_of(const MemoryOperation& wait) const;
   /// The driver's error if the device's state is lost for good, as far as the driver tells at once. Called when a call has
   /// failed with `device_fault`, perhaps under the backend's locks, and by `health`. Must harm no capture.
   virtual std::optional<Error> do_fault() const;

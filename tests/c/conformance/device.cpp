@@ -114,6 +114,10 @@ EventPtr Device::open_event(const InterprocessHandle& bytes) {
 }
 
 void Device::synchronize() { need(weir_device_synchronize(handle(*this))); }
+bool Device::synchronize_for(Timeout timeout) {
+  const auto limit = timeout.nanoseconds().count();
+  return told<bool>([&](bool* complete) { return weir_device_synchronize_for(handle(*this), limit, complete); });
+}
 bool Device::can_access_peer(const Device& peer) const {
   return told<bool>([&](bool* can) { return weir_device_can_access_peer(handle(*this), handle(peer), can); });
 }

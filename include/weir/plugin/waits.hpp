@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "weir/export.hpp"
+#include "weir/health.hpp"
+#include "weir/plugin/operation.hpp"
+#include "weir/stream_memory.hpp"
+
+/// What streams wait for, and whether anything can end that. See docs/health.md.
+namespace weir {
+
+/// One of the things that a stream's first operation waits for.
+struct Awaited {
+  std::string what;                      ///< "a wait for the value at 0x… (32 bits) to be 1, now it is 0"
+  std::optional<StreamKey> stream;       ///< it waits for that stream,
+  std::optional<MemoryOperation> value;  ///< or for that value
+};
+
+/// A stream that has work.
+struct BusyStream {
+  StreamKey key;
+  PendingWork first;             ///< the first operation that is not done
+  std::vector<Awaited> awaited;  ///< all that it waits for; empty if it runs, or could
+  bool calls_program = false;    ///< a function of the program's runs, and what that waits for is not known
+  std::string name{};            ///< if it is not "host:0 stream 0x55…": "host:0 default stream"
+};
+
+/// An enqueued operation that writes an awaited value, or may.
+struct ValueWriter {
+  StreamKey stream;
+  std::size_t behind = 0;  ///< how many operations of the stream come before it, the present one included
+  std::string what;        ///< "a written value", "kernel 'set', which gets the address"
+};
+
+namespace support {
+
+/// The calling thread watches what other threads do, and does nothing else, from now on. So its own pauses are no sign that
+/// something will happen.
+WEIR_API void note_watching_thread() noexcept;
+
+/// Whether that value would end the wait.
+inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept {
+  const auto ends = [&]<class T>(T now, T wanted) {
+    switch (wait.condition) {
+      case WaitCondition::geq: return static_cast<std::make_signed_t<T>>(static_cast<T>(now - wanted)) >= 0;
+      case WaitCondition::eq: return now == wanted;
+      case WaitCondition::bit_and: return (now & wanted) != 0;
+      case WaitCondition::bit_nor: return static_cast<T>(~(now | wanted)) != 0;
+    }
+    return false;
+  };
+  return wait.is_64() ? ends(value, wait.value)
+                      : ends(static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(wait.value));
+}
+
+/// Whether there is work, no stream that has some can go on, and nothing can happen in this process that would change it:
+/// each thread, but those that only watch, sleeps in a lock, a condition variable or a join, without a deadline; no signal
+/// can come that the program handles; no other process can write an awaited value; and `is_idle`, called meanwhile, agrees.
+/// False where that is not known.
+WEIR_API bool is_deadlocked(const std::function<bool()>& is_idle) noexcept;
+
+/// What a process exits with that `end_deadlocked` ends.
+inline constexpr int deadlock_status = 67;
+/// Tells, on standard error, that `cause`, and what each stream waits for; ends the process with status `deadlock_status`.
+[[noreturn]] WEIR_API void end_deadlocked(const std::string& cause) noexcept;
+
+}  // namespace support
+}  // namespace weir

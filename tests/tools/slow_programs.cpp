@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tests/tools/stuck_programs.hpp"
+#include "weir/await.hpp"
+
+// Each takes about `slow`, waits for something that only then comes, and must be let go on.
+
+namespace weir::test {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto slow = 400ms;
+
+void set(std::uint32_t* word) { std::atomic_ref(*word).store(1); }
+
+/// A stream that waits for a word.
+struct Waiting {
+  explicit Waiting(Device& device)
+      : words(device.allocate<std::uint32_t>(2, MemoryKind::pinned)), stream(device.create_stream()), word(words.data()) {
+    for (std::uint32_t& each : words.host()) each = 0;
+    stream->wait_value(word, 1U);
+  }
+  Buffer<std::uint32_t> words;
+  StreamPtr stream;
+  std::uint32_t* word;
+};
+
+void another_thread_writes(Device& device) {
+  const Waiting waiting(device);
+  std::thread other([&] {
+    std::this_thread::sleep_for(slow);
+    set(waiting.word);
+  });
+  waiting.stream->synchronize();
+  other.join();
+}
+
+void this_thread_writes(Device& device) {
+  const Waiting waiting(device);
+  std::this_thread::sleep_for(slow);
+  set(waiting.word);
+  waiting.stream->synchronize();
+}
+
+void another_thread_submits(Device& device) {
+  const Waiting waiting(device);
+  const StreamPtr writer = device.create_stream();
+  std::thread other([&] {
+    std::this_thread::sleep_for(slow);
+    writer->write_value(waiting.word, 1U);
+  });
+  waiting.stream->synchronize();
+  other.join();
+}
+
+void a_slow_function(Device& device) {
+  const Waiting waiting(device);
+  const StreamPtr writer = device.create_stream();
+  writer->launch_host_function([] { std::this_thread::sleep_for(slow); });
+  writer->write_value(waiting.word, 1U);
+  waiting.stream->synchronize();
+}
+
+void a_busy_function(Device& device) {
+  const Waiting waiting(device);
+  const StreamPtr writer = device.create_stream();
+  writer->launch_host_function([] {
+    for (const auto end = std::chrono::steady_clock::now() + slow; std::chrono::steady_clock::now() < end;) {
+    }
+  });
+  writer->write_value(waiting.word, 1U);
+  waiting.stream->synchronize();
+}
+
+void a_function_that_is_told(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool told = false;
+  stream->launch_host_function([&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return told; });
+  });
+  std::thread other([&] {
+    std::this_thread::sleep_for(slow);
+    const std::lock_guard lock(mutex);
+    told = true;
+    changed.notify_one();
+  });
+  stream->synchronize();
+  other.join();
+}
+
+void a_wait_with_a_deadline(Device& device) {
+  const Waiting waiting(device);
+  if (!waiting.stream->synchronize_for(slow)) set(waiting.word);
+  waiting.stream->synchronize();
+}
+
+void a_device_with_a_deadline(Device& device) {
+  const Waiting waiting(device);
+  if (!device.synchronize_for(slow)) set(waiting.word);
+  device.synchronize();
+}
+
+void a_thread_that_polls(Device& device) {
+  const Waiting waiting(device);
+  const auto end = std::chrono::steady_clock::now() + slow;
+  while (!waiting.stream->is_complete()) {
+    if (std::chrono::steady_clock::now() > end) set(waiting.word);
+  }
+}
+
+void a_condition_with_a_deadline(Device& device) {
+  const Waiting waiting(device);
+  std::thread other([&] {
+    std::mutex mutex;
+    std::condition_variable never;
+    std::unique_lock lock(mutex);
+    (void)never.wait_for(lock, slow);
+    set(waiting.word);
+  });
+  waiting.stream->synchronize();
+  other.join();
+}
+
+void a_chain_of_threads(Device& device) {
+  const Waiting waiting(device);
+  std::promise<void> told;
+  std::thread last([&] {
+    told.get_future().wait();
+    set(waiting.word);
+  });
+  std::thread first([&] {
+    std::this_thread::sleep_for(slow);
+    told.set_value();
+  });
+  waiting.stream->synchronize();
+  first.join();
+  last.join();
+}
+
+// --- From outside -----------------------------------------------------------------------------------------------------
+
+/// Another process that sleeps and then calls `function`; reaped by the caller.
+template <class F>
+pid_t start_process(const F& function) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::usleep(static_cast<useconds_t>(std::chrono::microseconds(slow).count()));
+    function();
+    ::_exit(0);
+  }
+  return child;
+}
+
+void another_process_writes(Device& device) {
+  auto* const word =
+      static_cast<std::uint32_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const pid_t child = start_process([&] { set(word); });
+  const StreamPtr stream = device.create_stream();
+  stream->wait_value(word, 1U);
+  stream->synchronize();
+  ::waitpid(child, nullptr, 0);
+}
+
+void another_process_is_read(Device& device) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+  const pid_t child = start_process([&] { (void)!::write(ends[1], "x", 1); });
+  const Waiting waiting(device);
+  std::thread other([&] {
+    char byte = 0;
+    if (::read(ends[0], &byte, 1) == 1) set(waiting.word);
+  });
+  waiting.stream->synchronize();
+  other.join();
+  ::waitpid(child, nullptr, 0);
+}
+
+void another_process_ends(Device& device) {
+  const pid_t child = start_process([] {});
+  const Waiting waiting(device);
+  std::thread other([&] {
+    ::waitpid(child, nullptr, 0);
+    set(waiting.word);
+  });
+  waiting.stream->synchronize();
+  other.join();
+}
+
+std::uint32_t* word_of_handler = nullptr;
+
+void on_signal(int) { set(word_of_handler); }
+
+void a_timer(Device& device) {
+  const Waiting waiting(device);
+  word_of_handler = waiting.word;
+  std::signal(SIGALRM, on_signal);
+  const itimerval time{{}, {0, static_cast<suseconds_t>(std::chrono::microseconds(slow).count())}};
+  ::setitimer(ITIMER_REAL, &time, nullptr);
+  waiting.stream->synchronize();
+}
+
+void a_signal(Device& device) {
+  const Waiting waiting(device);
+  word_of_handler = waiting.word;
+  std::signal(SIGUSR1, on_signal);
+  const pid_t child = start_process([] { ::kill(::getppid(), SIGUSR1); });
+  waiting.stream->synchronize();
+  while (::waitpid(child, nullptr, 0) < 0) {
+  }
+}
+
+// --- The device's own work --------------------------------------------------------------------------------------------
+
+void a_slow_kernel(Device& device) {
+  const Waiting waiting(device);
+  const ModulePtr module = device.compile(
+      "extern \"C\" __global__ void wait_for(volatile unsigned* word, unsigned* next) { while (*word == 0) {} *next = 1; }");
+  const StreamPtr writer = device.create_stream();
+  writer->launch(module->untyped_kernel("wait_for"), {1, 1}, waiting.word + 1, waiting.word);
+  std::thread other([&] {
+    std::this_thread::sleep_for(slow);
+    set(waiting.word + 1);
+  });
+  waiting.stream->synchronize();
+  other.join();
+}
+
+void a_graph_with_a_slow_function(Device& device) {
+  const Waiting waiting(device);
+  const StreamPtr writer = device.create_stream();
+  const GraphExecPtr exec = writer
+                                ->capture([&](Stream& stream) {
+                                  stream.launch_host_function([] { std::this_thread::sleep_for(slow); });
+                                  stream.write_value(waiting.word, 1U);
+                                })
+                                ->instantiate();
+  exec->launch(*writer);
+  waiting.stream->synchronize();
+}
+
+void a_continuation_writes(Device& device) {
+  const Waiting waiting(device);
+  const StreamPtr other = device.create_stream();
+  when_done(*other, [&](std::exception_ptr) {
+    std::this_thread::sleep_for(slow);
+    set(waiting.word);
+  });
+  waiting.stream->synchronize();
+}
+
+/// The function's captured object goes on a thread of Weir's, and writes in its destructor.
+void a_destructor_writes(Device& device) {
+  struct Writer {
+    explicit Writer(std::uint32_t* at) : word(at) {}
+    ~Writer() {
+      std::this_thread::sleep_for(slow);
+      set(word);
+    }
+    std::uint32_t* word;
+  };
+  const Waiting waiting(device);
+  const StreamPtr other = device.create_stream();
+  other->launch_host_function([writer = std::make_unique<Writer>(waiting.word)] {});
+  waiting.stream->synchronize();
+}
+
+void a_late_rank(Device& device) {
+  Device& second = device.backend().device(1);
+  const std::vector<Device*> both = {&device, &second};
+  const auto ranks = Communicator::from_devices(both);
+  const StreamPtr a = device.create_stream(), b = second.create_stream();
+  const auto x = device.allocate<float>(4), y = second.allocate<float>(4);
+  a->fill(x, 1.0F);
+  b->fill(y, 1.0F);
+  ranks[0]->all_reduce(x, Reduction::sum, *a);
+  std::thread other([&] {
+    std::this_thread::sleep_for(slow);
+    ranks[1]->all_reduce(y, Reduction::sum, *b);
+    b->synchronize();
+  });
+  a->synchronize();
+  other.join();
+}
+
+/// What waits for a rank in vain fails when the time is over, and is no deadlock.
+void a_rank_that_never_comes(Device& device) {
+  Device& second = device.backend().device(1);
+  const std::vector<Device*> both = {&device, &second};
+  const auto ranks = Communicator::from_devices(both, {.timeout = slow});
+  const StreamPtr a = device.create_stream();
+  const auto x = device.allocate<float>(4);
+  a->fill(x, 1.0F);
+  ranks[0]->all_reduce(x, Reduction::sum, *a);
+  a->synchronize();
+}
+
+const StuckProgram all[] = {
+    {"another_thread_writes", {}, another_thread_writes},
+    {"this_thread_writes", {}, this_thread_writes},
+    {"another_thread_submits", {}, another_thread_submits},
+    {"a_slow_function", {}, a_slow_function},
+    {"a_busy_function", {}, a_busy_function},
+    {"a_function_that_is_told", {}, a_function_that_is_told},
+    {"a_wait_with_a_deadline", {}, a_wait_with_a_deadline},
+    {"a_device_with_a_deadline", {}, a_device_with_a_deadline},
+    {"a_thread_that_polls", {}, a_thread_that_polls},
+    {"a_condition_with_a_deadline", {}, a_condition_with_a_deadline},
+    {"a_chain_of_threads", {}, a_chain_of_threads},
+    {"another_process_writes", {}, another_process_writes},
+    {"another_process_is_read", {}, another_process_is_read},
+    {"another_process_ends", {}, another_process_ends},
+    {"a_timer", {}, a_timer},
+    {"a_signal", {}, a_signal},
+    {"a_slow_kernel", {}, a_slow_kernel},
+    {"a_graph_with_a_slow_function", {}, a_graph_with_a_slow_function},
+    {"a_continuation_writes", {}, a_continuation_writes},
+    {"a_destructor_writes", {}, a_destructor_writes},
+    {"a_late_rank", {}, a_late_rank},
+    {"a_rank_that_never_comes", {}, a_rank_that_never_comes},
+};
+
+}  // namespace
+
+std::span<const StuckProgram> slow_programs() { return all; }
+
+}  // namespace weir::test

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <future>
+#include <iterator>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tools/stuck_programs.hpp"
+#include "tests/unit/subprocess.hpp"
+
+// Programs that hang are told with what they wait for, and slow ones are let go on.
+
+namespace {
+
+using weir::test::Environment;
+using weir::test::Outcome;
+using weir::test::StuckProgram;
+
+constexpr int deadlock_status = 67;
+
+// The thread sanitizer has a thread of its own that sleeps for a while again and again. Beside it nothing is called a deadlock.
+#ifdef __SANITIZE_THREAD__
+constexpr bool can_tell_deadlocks = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr bool can_tell_deadlocks = false;
+#else
+constexpr bool can_tell_deadlocks = true;
+#endif
+#else
+constexpr bool can_tell_deadlocks = true;
+#endif
+
+struct Run {
+  const StuckProgram* program;
+  Outcome outcome;
+};
+
+/// Runs all of them at the same time, since they sleep.
+std::vector<Run> run_all(std::span<const StuckProgram> programs, const Environment& environment, int seconds = 60) {
+  std::vector<std::future<Outcome>> running;
+  for (const StuckProgram& program : programs) {
+    running.push_back(std::async(std::launch::async, [&] {
+      Environment all = {{"WEIR_BACKEND", "host"}, {"WEIR_HOST_DEVICES", "2"}, {"WEIR_HOST_THREADS", "2"}};
+      all.insert(environment.begin(), environment.end());
+      // A hang ends by a signal, so that it is told and not waited for.
+      return weir::test::run(WEIR_STUCK_PROGRAMS, {program.name, std::to_string(seconds)}, all);
+    }));
+  }
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < programs.size(); ++i) runs.push_back({&programs[i], running[i].get()});
+  return runs;
+}
+
+/// What the program has printed as "a=host:0 stream 0x55…".
+std::map<std::string, std::string> names_in(const std::string& output) {
+  std::map<std::string, std::string> names;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (const std::size_t equals = line.find('='); equals != line.npos)
+      names[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return names;
+}
+
+/// Whether the circle of streams is told, wherever it begins.
+bool tells_circle(const Outcome& outcome, const std::string& members) {
+  const auto names = names_in(outcome.output);
+  std::istringstream words(members);
+  std::vector<std::string> circle{std::istream_iterator<std::string>(words), {}};
+  for (std::size_t i = 0; i < circle.size(); ++i) {
+    std::string text = "a circle: ";
+    for (const std::string& member : circle) text += names.at(member) + " -> ";
+    if (outcome.complains(text + names.at(circle.front()) + "\n")) return true;
+    std::rotate(circle.begin(), circle.begin() + 1, circle.end());
+  }
+  return false;
+}
+
+/// One of the texts that "|" separates.
+bool tells(const Outcome& outcome, std::string_view texts) {
+  for (std::size_t begin = 0; begin <= texts.size();) {
+    const std::size_t end = std::min(texts.find('|', begin), texts.size());
+    std::string text(texts.substr(begin, end - begin));
+    constexpr std::string_view circle = "circle: ";
+    if (text.starts_with(circle)) {
+      if (tells_circle(outcome, text.substr(circle.size()))) return true;
+    } else {
+      for (const auto& [name, stream] : names_in(outcome.output)) {
+        const std::string place = "{" + name + "}";
+        for (std::size_t at = 0; (at = text.find(place, at)) != text.npos;) text.replace(at, place.size(), stream);
+      }
+      if (outcome.complains(text)) return true;
+    }
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("stuck: under a schedule each deadlock ends the program at once, and is told with its circle") {
+  if (!can_tell_deadlocks) return;
+  for (const char* const schedule : {"1", "pct:2"}) {
+    CAPTURE(schedule);
+    for (const Run& run : run_all(weir::test::deadlocks(), {{"WEIR_SCHEDULE", schedule}})) {
+      CAPTURE(std::string(run.program->name));
+      CAPTURE(run.outcome.errors);
+      CHECK(run.outcome.status == deadlock_status);
+      CHECK(run.outcome.complains("weir deadlock: no stream can go on"));
+      for (const char* const text : run.program->says) {
+        CAPTURE(text);
+        CHECK(tells(run.outcome, text));
+      }
+    }
+  }
+}
+
+TEST_CASE("stuck: a slow program is no deadlock, whoever ends its wait") {
+  for (const char* const schedule : {"1", "pct:2"}) {
+    CAPTURE(schedule);
+    for (const Run& run : run_all(weir::test::slow_programs(), {{"WEIR_SCHEDULE", schedule}})) {
+      CAPTURE(std::string(run.program->name));
+      CAPTURE(run.outcome.errors);
+      CHECK(run.outcome.status == 0);
+      CHECK_FALSE(run.outcome.complains("weir deadlock"));
+    }
+  }
+}
+
+TEST_CASE("stuck: WEIR_STUCK tells of a wait that takes too long what it waits for, and changes nothing") {
+  for (const Run& run : run_all(weir::test::deadlocks(), {{"WEIR_STUCK", "300ms"}}, 4)) {
+    CAPTURE(std::string(run.program->name));
+    CAPTURE(run.outcome.errors);
+    CHECK(run.outcome.status == 128 + 14);  // the test's own end
+    CHECK(run.outcome.complains("weir stuck: process "));
+    CHECK(run.outcome.complains(" has been in "));
+    if (can_tell_deadlocks)
+      CHECK(run.outcome.complains("  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"));
+    for (const char* const text : run.program->says) {
+      CAPTURE(text);
+      CHECK(tells(run.outcome, text));
+    }
+  }
+  int told = 0;
+  for (const Run& run : run_all(weir::test::slow_programs(), {{"WEIR_STUCK", "100ms"}})) {
+    CAPTURE(std::string(run.program->name));
+    CAPTURE(run.outcome.errors);
+    CHECK(run.outcome.status == 0);
+    CHECK_FALSE(run.outcome.complains("a deadlock"));
+    told += run.outcome.complains("weir stuck: process ") ? 1 : 0;
+  }
+  CHECK(told >= 12);  // not those whose thread is not in a call of Weir's
+}
+
+TEST_CASE("stuck: weir stuck asks a process that was started with WEIR_STUCK, and says how to start one that was not") {
+  const std::string program = WEIR_STUCK_PROGRAMS " crosswise 20", command = WEIR_STUCK_COMMAND " ";
+  // Until the program has come so far.
+  const std::string ask =
+      " & for i in $(seq 100); do sleep 0.1; " + command + "stuck $! 2> /dev/null && break; done; kill $!";
+  const Environment host = {{"WEIR_BACKEND", "host"}};
+  const Outcome told = weir::test::run("/bin/sh", {"-c", command + "run --stuck=1min -- " + program + ask}, host);
+  CAPTURE(told.output);
+  CAPTURE(told.errors);
+  CHECK(told.says("weir stuck: process "));
+  CHECK(told.says(" has been in Stream::synchronize of host:0 stream 0x"));
+  CHECK(told.says(" would write that value"));
+  CHECK_FALSE(told.complains("weir stuck: process "));  // a minute is not over
+
+  const Outcome other =
+      weir::test::run("/bin/sh", {"-c", "sleep 5 & " + command + "stuck $!; status=$?; kill $!; exit $status"});
+  CHECK(other.status == 1);
+  CHECK(other.complains("does not tell: start the program again by 'weir run --stuck -- PROGRAM'"));
+  const Outcome none = weir::test::run(WEIR_STUCK_COMMAND, {"stuck", "99999999"});
+  CHECK(none.status == 1);
+  CHECK(none.complains("process 99999999 does not exist"));
+  const Outcome usual = weir::test::run(WEIR_STUCK_COMMAND, {"run", "--stuck", "--", "/usr/bin/env"});
+  CHECK(usual.says("WEIR_STUCK=30s\n"));
+}
+
+TEST_CASE("stuck: weir shake tells the seeds that deadlock, and a time that is none is refused") {
+  for (const char* const time : {"", "30", "s", "0s", "-1s", "30 s", "1h"}) {
+    CAPTURE(time);
+    const Outcome outcome = weir::test::run(WEIR_STUCK_PROGRAMS, {"crosswise", "20"}, {{"WEIR_STUCK", time}});
+    CHECK(outcome.status == 1);
+    CHECK(outcome.complains("it is no time; give a whole number and ms, s or min, such as 30s, or unset it"));
+  }
+  if (!can_tell_deadlocks) return;
+  const Outcome shaken = weir::test::run(WEIR_STUCK_COMMAND, {"shake", "--seeds=2", "--", WEIR_STUCK_PROGRAMS, "crosswise"});
+  CAPTURE(shaken.errors);
+  CHECK(shaken.status == 1);
+  CHECK(shaken.complains("2 of 2 schedules failed: 1 (deadlock) 2 (deadlock)"));
+  CHECK(shaken.complains("a circle: "));
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "tools/model/region.hpp"
+
+namespace weir::validate {
+
+/// The bytes of an allocation that something has written, or may have.
+class Written {
+ public:
+  void add(const model::Region& region);
+  /// How many bytes of the region nothing has written.
+  std::size_t missing_in(const model::Region& region) const;
+
+ private:
+  void add(std::uintptr_t begin, std::uintptr_t end);
+  std::size_t missing_in(std::uintptr_t begin, std::uintptr_t end) const;
+
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // begin and end, apart from each other
+};
+
+}  // namespace weir::validate
