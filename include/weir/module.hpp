@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -143,11 +144,17 @@ class WEIR_API Module : public RefCounted {
   Span<std::byte> global(std::string_view name);
 
  private:
+  friend class Device;
   friend class ModuleImpl;
+  friend struct detail::GraphOrigin;
   Module(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
 
   Device& device_;
   void* handle_;
+  // The bundle that it was made of, for `Graph::save`; else null, and why there is none.
+  std::shared_ptr<const std::vector<std::byte>> bundle_;
+  const char* no_bundle_ = "was loaded from an image, which is for this kind of device alone; load a bundle (Device::load), "
+                           "or compile the source";
 };
 
 /// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,23 @@ TEST_CASE("S1 bundle: kernels of C++ linkage and instances of templates, from an
   check_names(device().load(ahead()));
   const std::vector<std::byte> source = changed(false, true);
   check_names(device().load(KernelBundle(source)));
+}
+
+TEST_CASE("S1 S41 bundle: a saved graph carries it, and its kernels are loaded from an image that fits, without a compiler") {
+  const std::vector<std::byte> images = changed(true, false);
+  const StreamPtr s = device().create_stream();
+  if (!device().supports(Feature::graph_capture) || !device().supports(Feature::modules) || !has_fitting_image()) return;
+  const auto turn = device().load(KernelBundle(images))->kernel<void(const unsigned*, unsigned*)>("turn");
+  const auto x = device().allocate<unsigned>(64), y = device().allocate<unsigned>(64), z = device().allocate<unsigned>(64);
+  const GraphPtr graph = s->capture({.portable = true}, [&](Stream& c) { c.launch(turn, {1, 64}, x, y); });
+  const auto loaded = device().load_graph(graph->saved(std::array{weir::NamedMemory("x", x), weir::NamedMemory("y", y)}));
+  loaded->bind("x", x);
+  loaded->bind("y", z);
+  s->fill(x, 3U);
+  graph->instantiate()->launch(s);
+  loaded->instantiate()->launch(s);
+  CHECK(s->read(y) == s->read(z));
+  CHECK(s->read(z).front() == 3 * 3 + 5 + 7);
 }
 
 TEST_CASE("S1 bundle: without its source, an image that fits is loaded, and without one the error says what there is") {
