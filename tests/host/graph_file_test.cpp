@@ -21,6 +21,7 @@ constexpr CaptureOptions portable{.portable = true};
 /// A graph of all kinds of operations but kernels.
 Bytes example() {
   const auto x = host().allocate<std::uint32_t>(256), y = host().allocate<std::uint32_t>(256);
+  std::memset(y.data(), 0, y.size_bytes());  // which are saved
   const StreamPtr stream = host().create_stream(), forked = host().create_stream();
   const GraphPtr child = stream->capture(portable, [&](Stream& s) { s.copy(y.first(3), x.first(3)); });
   const std::array operations{MemoryOperation::write(y.data(), 1), MemoryOperation::wait(y.data(), 1)};

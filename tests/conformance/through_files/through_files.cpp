@@ -73,7 +73,8 @@ void note(const std::string& outcome) {
   static std::mutex mutex;
   const char* const file = std::getenv("WEIR_TEST_GRAPHS");
   if (file == nullptr) return;
-  const auto* const test = doctest::getContextOptions()->currentTest;
+  const auto* const context = doctest::getContextOptions();  // a process that a case has started has none
+  const auto* const test = context != nullptr ? context->currentTest : nullptr;
   const std::lock_guard lock(mutex);
   std::ofstream(file, std::ios::app) << outcome << " | " << (test != nullptr ? test->m_name : "") << '\n';
 }
@@ -83,6 +84,11 @@ F* original(const char* symbol) {
   void* const found = ::dlsym(RTLD_NEXT, symbol);
   if (found == nullptr) throw std::runtime_error(std::string("the library has no ") + symbol);
   return reinterpret_cast<F*>(found);
+}
+
+GraphExecPtr instantiated(const Graph& graph, const InstantiateOptions& options = {}) {
+  using Function = GraphExecPtr(const Graph*, const InstantiateOptions&);
+  return original<Function>("_ZNK4weir5Graph11instantiateERKNS_18InstantiateOptionsE")(&graph, options);
 }
 
 CaptureOptions portable(CaptureOptions options) {
@@ -117,7 +123,7 @@ std::vector<std::vector<std::byte>> outcome_on(Device& device, const std::vector
     loaded->bind(memory.name, buffers.back());
   }
   const StreamPtr stream = device.create_stream();
-  loaded->instantiate()->launch(stream);
+  instantiated(*loaded->build())->launch(stream);
   stream->synchronize();
   std::vector<std::vector<std::byte>> all;
   for (const auto& buffer : buffers) {
@@ -163,23 +169,21 @@ GraphBuilder::GraphBuilder(Device& device, const CaptureOptions&) : stream_(devi
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
-  using Function = GraphExecPtr(const Graph*, const InstantiateOptions&);
-  Function* const really = original<Function>("_ZNK4weir5Graph11instantiateERKNS_18InstantiateOptionsE");
   std::vector<NamedMemory> memory;
   std::vector<std::byte> file;
   try {
-    if (device_.backend().name() != "immediate") memory = Memory::instance().named(device_);
+    memory = Memory::instance().named(device_);
     file = saved(memory);
   } catch (const Error& error) {
     // Of other errors, which the case may want, `instantiate` has the same.
     if (error.errc() == Errc::unsupported || error.errc() == Errc::invalid_argument) note("not saved: " + error.detail());
-    return really(this, options);
+    return instantiated(*this, options);
   }
   const Topology mine = topology();
   compare_on_other(device_, file, mine);
   if (mine.count(NodeKind::allocate) != 0) {
     note("not replaced: the case knows the addresses that the graph allocates");
-    return really(this, options);
+    return instantiated(*this, options);
   }
   const PortableGraphPtr loaded = device_.load_graph(file);
   for (const NamedMemory& named : memory) loaded->bind(named.name(), bytes_of(named));
@@ -188,7 +192,7 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   CHECK(mine.nodes == theirs.nodes);
   CHECK(edges_of(mine) == edges_of(theirs));
   note("saved, loaded and run in its place");
-  GraphExecPtr exec = really(graph.get(), options);
+  GraphExecPtr exec = instantiated(*graph, options);
   exec->origin_ = origin_;  // as a child of another capture, it is saved as what this is
   return exec;
 }
