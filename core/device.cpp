@@ -259,7 +259,9 @@ ModulePtr Device::compile(std::string_view source, const CompileOptions& options
   const Call call(*this, "Device::compile");
   call.require(Feature::runtime_compilation);
   detail::check_options(options, call.operation(), label_);
-  return impl(*this).do_compile(source, options);
+  ModulePtr module = impl(*this).do_compile(source, options);
+  if (options.include_directories.empty()) module->bundle_ = detail::bundle_of(source, options, backend_.name());
+  return module;
 }
 
 ModulePtr Device::load(const KernelBundle& bundle) {
@@ -281,10 +283,12 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
+  const auto keep_bundle = [&](Module& module) { module.bundle_.assign(bundle.bytes().begin(), bundle.bytes().end()); };
   std::string refusals;
   for (const Candidate& candidate : candidates) {
     try {
       ModulePtr module = impl(*this).do_load_module(candidate.image->code);
+      keep_bundle(*module);
       support::log(support::LogLevel::info, fmt::format("kernels '{}': the image for {} runs on {}", bundle.name(),
                                                         candidate.image->architecture, label_));
       return module;
@@ -297,7 +301,9 @@ ModulePtr Device::load(const KernelBundle& bundle) {
     support::log(support::LogLevel::info,
                  fmt::format("kernels '{}': no image fits {} ({}), so its source is compiled{}", bundle.name(), label_,
                              properties_.architecture, refusals));
-    return compile(*bundle.source(), bundle.options(backend));
+    ModulePtr module = compile(*bundle.source(), bundle.options(backend));
+    keep_bundle(*module);
+    return module;
   }
   call.refuse(
       Errc::invalid_image,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph_origin.hpp"
 #include "core/launch_check.hpp"
 #include "core/submit.hpp"
 #include "weir/plugin/support.hpp"
@@ -102,14 +103,22 @@ GraphPtr Graph::clone() const {
   call.check_not_continued(*this);
   if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
   return perform(device_, OperationKind::clone_graph, call.operation(), [this](Watched& watched) { watched->graph = this; },
-                 [this] { return impl(*this).do_clone(); });
+                 [this] {
+                   GraphPtr clone = impl(*this).do_clone();
+                   clone->origin_ = origin_;
+                   return clone;
+                 });
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const Call call(*this, "Graph::instantiate");
   call.check_not_continued(*this);
   return perform(device_, OperationKind::instantiate, call.operation(), [this](Watched& watched) { watched->graph = this; },
-                 [&] { return impl(*this).do_instantiate(options); });
+                 [&] {
+                   GraphExecPtr exec = impl(*this).do_instantiate(options);
+                   exec->origin_ = origin_;
+                   return exec;
+                 });
 }
 
 void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
@@ -196,6 +205,7 @@ void GraphExec::update(GraphRef with) {
   };
   perform(device_, OperationKind::update_graph, call.operation(), describe, [&] { impl(*this).do_update(graph); });
   changed_.store(false, std::memory_order_relaxed);
+  detail::GraphOrigin::set(*this, graph.origin_);
 }
 
 void GraphExec::apply(const GraphChanges& changes) {

@@ -11,8 +11,8 @@
 
 namespace weir {
 
-GraphBuilder::GraphBuilder(Device& device) : stream_(device.create_stream()) {
-  stream_->begin_capture(CaptureMode::relaxed);
+GraphBuilder::GraphBuilder(Device& device, const CaptureOptions& options) : stream_(device.create_stream()) {
+  stream_->begin_capture({.mode = CaptureMode::relaxed, .portable = options.portable});
 }
 
 GraphBuilder::~GraphBuilder() {

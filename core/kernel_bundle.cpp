@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/abi_difference.hpp"
+#include "core/compile_options.hpp"
 #include "core/kernel_bundle_format.hpp"
 #include "weir/error.hpp"
 
@@ -16,64 +17,26 @@ using namespace detail;
   throw Error(Errc::invalid_image, "KernelBundle", fmt::format("bundle of {} bytes", bytes.size()), flaw);
 }
 
-std::string_view text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// Takes a bundle apart, never beyond its bytes.
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {
-    if (bytes.size() < sizeof(BundleHeader) || text(bytes.first(bundle_magic.size())) != bundle_magic) {
-      throw_bad_bundle(bytes, "these are no kernels that weir_add_kernels made: they do not begin as a bundle does");
-    }
-    BundleHeader head;
-    std::memcpy(&head, bytes.data(), sizeof(head));
-    if (head.version != bundle_version) {
-      throw_bad_bundle(bytes,
-             fmt::format("it has version {} of the format, and this Weir reads version {}; make it with the Weir that the "
-                         "program is linked to",
-                         head.version, bundle_version));
-    }
-    if (head.size != bytes.size() || head.size % bundle_alignment != 0) {
-      throw_bad_bundle(bytes, fmt::format("it is damaged: it says that it has {} bytes", head.size));
-    }
-    at_ = sizeof(head);
-  }
-
-  bool at_end() const noexcept { return at_ == bytes_.size(); }
-
-  void next() {
-    // The size is a multiple of the alignment, and so is each step, so that a header is there, or the end.
-    BundleRecord head;
-    std::memcpy(&head, take(sizeof(head), "a record's header").data(), sizeof(head));
-    kind.assign(head.kind, sizeof(head.kind));
-    name = text(take(head.name_size, "a record's name"));
-    data = take(head.data_size, "a record's data");
-  }
-
-  std::string kind;
-  std::string_view name;
-  std::span<const std::byte> data;
-
- private:
-  std::span<const std::byte> take(std::uint64_t size, const char* what) {
-    const std::size_t left = bytes_.size() - at_;
-    if (size > left)
-      throw_bad_bundle(bytes_, fmt::format("it is damaged: {} of {} bytes at {} does not fit in", what, size, at_));
-    const auto taken = bytes_.subspan(at_, size);
-    at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
-    return taken;
-  }
-
-  std::span<const std::byte> bytes_;
-  std::size_t at_ = 0;
-};
-
 }  // namespace
 
+std::vector<std::byte> detail::bundle_of(std::string_view source, const CompileOptions& options, std::string_view backend) {
+  BundleWriter writer;
+  writer.add(record::source, options.name, source);
+  for (const auto& [name, text] : options.headers) writer.add(record::header, name, text);
+  for (const auto& [name, value] : options.defines) writer.add(record::define, name, value);
+  for (const std::string& option : options.extra) writer.add(record::option, backend, option);
+  for (const std::string& kernel : options.kernels) writer.add(record::kernel, kernel, "");
+  writer.add(record::standard, "", std::to_string(options.cxx_standard));
+  if (options.fast_math) writer.add(record::fast_math, "", "");
+  if (options.debug) writer.add(record::debug, "", "");
+  return writer.bundle();
+}
+
 KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
-  for (Reader reader(bytes); !reader.at_end();) {
+  BundleReader reader(bytes, bundle_magic, bundle_version,
+                      "these are no kernels that weir_add_kernels made: they do not begin as a bundle does",
+                      throw_bad_bundle);
+  while (!reader.at_end()) {
     reader.next();
     const std::string_view kind = reader.kind, name = reader.name;
     if (kind == record::image) {
@@ -85,17 +48,17 @@ KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
       images_.push_back({name.substr(0, space), name.substr(space + 1), reader.data});
     } else if (kind == record::source) {
       name_ = name;
-      if (!reader.data.empty()) source_ = text(reader.data);
+      if (!reader.data.empty()) source_ = text_of(reader.data);
     } else if (kind == record::header) {
-      headers_.emplace_back(name, text(reader.data));
+      headers_.emplace_back(name, text_of(reader.data));
     } else if (kind == record::define) {
-      defines_.emplace_back(name, text(reader.data));
+      defines_.emplace_back(name, text_of(reader.data));
     } else if (kind == record::option) {
-      extra_.emplace_back(name, text(reader.data));
+      extra_.emplace_back(name, text_of(reader.data));
     } else if (kind == record::kernel) {
       kernels_.push_back(name);
     } else if (kind == record::standard) {
-      const std::string_view number = text(reader.data);
+      const std::string_view number = text_of(reader.data);
       if (number != "14" && number != "17" && number != "20") {
         throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is no standard of C++", printable(number)));
       }

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 /// The bytes of a bundle of kernels, as docs/bundle-format.md describes them: a header, then records one behind the other.
+/// Saved graphs are such records, too: core/graph_file_format.hpp.
 namespace weir::detail {
 
 static_assert(std::endian::native == std::endian::little, "the numbers of a bundle are little-endian");
@@ -22,7 +24,7 @@ struct BundleHeader {
   std::uint32_t version;
   std::uint32_t reserved;  ///< 0
   std::uint64_t size;      ///< of the whole bundle, this header included: a multiple of `bundle_alignment`
-  std::uint64_t reserved_too;
+  std::uint64_t check;     ///< 0; of a graph, a number that damage changes
 };
 
 /// Stands before a record's name and its data. Both are followed by zeros up to a multiple of `bundle_alignment`.
@@ -62,14 +64,16 @@ class BundleWriter {
     add(kind, name, std::as_bytes(std::span(data.data(), data.size())));
   }
 
-  std::vector<std::byte> bundle() const {
-    BundleHeader head{{}, bundle_version, 0, sizeof(BundleHeader) + records_.size(), 0};
-    std::memcpy(head.magic, bundle_magic.data(), sizeof(head.magic));
+  std::vector<std::byte> bundle() const { return with_header(bundle_magic, bundle_version, 0); }
+  std::vector<std::byte> with_header(std::string_view magic, std::uint32_t version, std::uint64_t check) const {
+    BundleHeader head{{}, version, 0, sizeof(BundleHeader) + records_.size(), check};
+    std::memcpy(head.magic, magic.data(), sizeof(head.magic));
     std::vector<std::byte> bytes(head.size);
     std::memcpy(bytes.data(), &head, sizeof(head));
     if (!records_.empty()) std::memcpy(bytes.data() + sizeof(head), records_.data(), records_.size());
     return bytes;
   }
+  std::span<const std::byte> records() const noexcept { return records_; }
 
  private:
   void append(const void* from, std::size_t size) {
@@ -79,6 +83,63 @@ class BundleWriter {
   }
 
   std::vector<std::byte> records_;
+};
+
+inline std::string_view text_of(std::span<const std::byte> bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Takes records apart, never beyond their bytes.
+class BundleReader {
+ public:
+  /// Throws what is wrong with the bytes.
+  using Refuse = void(std::span<const std::byte> bytes, const std::string& flaw);
+
+  /// Checks the header. `refuse` must throw. `none`: what bytes are that do not begin with `magic`.
+  BundleReader(std::span<const std::byte> bytes, std::string_view magic, std::uint32_t version, const char* none,
+               Refuse* refuse)
+      : bytes_(bytes), refuse_(refuse) {
+    if (bytes.size() < sizeof(BundleHeader) || text_of(bytes.first(magic.size())) != magic) refuse(bytes, none);
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.version != version) {
+      refuse(bytes, "it has version " + std::to_string(header.version) + " of the format, and this Weir reads version " +
+                        std::to_string(version) + "; make it with the Weir that the program is linked to");
+    }
+    if (header.size != bytes.size() || header.size % bundle_alignment != 0)
+      refuse(bytes, "it is damaged: it says that it has " + std::to_string(header.size) + " bytes");
+    at_ = sizeof(header);
+  }
+
+  bool at_end() const noexcept { return at_ == bytes_.size(); }
+
+  void next() {
+    // The size is a multiple of the alignment, and so is each step, so that a header is there, or the end.
+    BundleRecord head;
+    std::memcpy(&head, take(sizeof(head), "a record's header").data(), sizeof(head));
+    kind.assign(head.kind, sizeof(head.kind));
+    name = text_of(take(head.name_size, "a record's name"));
+    data = take(head.data_size, "a record's data");
+  }
+
+  BundleHeader header;
+  std::string kind;
+  std::string_view name;
+  std::span<const std::byte> data;
+
+ private:
+  std::span<const std::byte> take(std::uint64_t size, const char* what) {
+    if (size > bytes_.size() - at_) {
+      refuse_(bytes_, std::string("it is damaged: ") + what + " of " + std::to_string(size) + " bytes at " +
+                          std::to_string(at_) + " does not fit in");
+    }
+    const auto taken = bytes_.subspan(at_, size);
+    at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
+    return taken;
+  }
+
+  std::span<const std::byte> bytes_;
+  Refuse* refuse_;
+  std::size_t at_ = 0;
 };
 
 }  // namespace weir::detail

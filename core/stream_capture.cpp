@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "core/graph_origin.hpp"
 #include "core/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -13,14 +14,16 @@ namespace weir {
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
 // The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
-void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept {
+void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept {
   impl(stream).capture_.store(id, std::memory_order_release);
-  stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0), std::memory_order_release);
+  stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0) | (written_down ? flag_watched : 0),
+                         std::memory_order_release);
 }
 
 void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
   if (impl(stream).capture_.load(std::memory_order_relaxed) != id) return;
-  stream.flags_.fetch_and(~(flag_capturing | flag_body), std::memory_order_release);
+  stream.flags_.fetch_and(~(flag_capturing | flag_body | (detail::is_watched() ? 0 : flag_watched)),
+                          std::memory_order_release);
   impl(stream).capture_.store(0, std::memory_order_release);
 }
 
@@ -82,17 +85,17 @@ struct BeginCapture {
 
 }  // namespace
 
-void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
+void StreamCore::begin(Stream& stream, CaptureMode mode, const CaptureResources& kept,
                        const std::function<std::uint64_t()>& native_begin) {
   const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
   const auto open = [&] {
-    Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, resumed,
+    Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, kept,
                               native_begin);
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_relaxed);
     impl(stream).began_.store(id, std::memory_order_relaxed);
     return id;
   };
-  perform(stream, "Stream::begin_capture", {}, BeginCapture<decltype(open)>{resumed, open});
+  perform(stream, "Stream::begin_capture", {}, BeginCapture<decltype(open)>{kept.resumed, open});
 }
 
 void Stream::begin_capture(const CaptureOptions& options) {
@@ -108,7 +111,9 @@ void Stream::begin_capture(const CaptureOptions& options) {
     return StreamCore::join(*this, capture.id);
   }
   check_can_begin(call, kind_);
-  StreamCore::begin(*this, options.mode, nullptr, [&] { return impl(*this).do_begin_capture(options.mode); });
+  CaptureResources kept;
+  if (options.portable) kept.origin = std::make_shared<detail::GraphOrigin>();
+  StreamCore::begin(*this, options.mode, kept, [&] { return impl(*this).do_begin_capture(options.mode); });
 }
 
 void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
@@ -118,7 +123,10 @@ void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
   const GraphPtr graph(&call.not_null(continued, "the graph"));
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
-  StreamCore::begin(*this, mode, graph, [&] { return impl(*this).do_resume_capture(graph, mode); });
+  CaptureResources kept{.modules = {}, .resumed = graph, .origin = {}};
+  // A copy, since clones and executables share what the graph was until now.
+  if (graph->origin_ != nullptr) kept.origin = std::make_shared<detail::GraphOrigin>(*graph->origin_);
+  StreamCore::begin(*this, mode, kept, [&] { return impl(*this).do_resume_capture(graph, mode); });
 }
 
 // --- End --------------------------------------------------------------------------------------------------------------
@@ -211,7 +219,10 @@ GraphPtr Stream::end_capture() {
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
+    const std::shared_ptr<detail::GraphOrigin> origin = std::move(kept->origin);
     graph = end_drivers_capture(*this, call.operation(), {capture->id}, std::move(*kept));
+    if (origin != nullptr) origin->settle(impl(*graph).do_topology());
+    if (origin != nullptr) graph->origin_ = origin;
   }
   StreamCore::free_deferred(*this, false);
   return graph;
@@ -245,9 +256,9 @@ void Stream::discard_capture() {
   StreamCore::free_deferred(*this, false);
 }
 
-GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function) {
+GraphPtr Stream::capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function) {
   if (!function) StreamCall(*this, "Stream::capture").refuse(Errc::invalid_argument, "the function is empty");
-  begin_capture(mode);
+  begin_capture(options);
   const StreamPtr self(this);  // the function may drop the last other owner
   struct End {
     Stream& stream;
@@ -294,7 +305,7 @@ StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer
                              .thread = detail::this_thread(),
                              .mode = CaptureMode::thread_local_,
                              .outer = outer.id},
-                            false, nullptr, begin);
+                            false, {}, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
 
@@ -354,7 +365,10 @@ struct Conditional {
     }
     return true;
   }
-  void describe(Watched& watched) const { watched.reads(condition, sizeof *condition); }
+  void describe(Watched& watched) const {
+    watched->conditional = what;
+    watched.reads(condition, sizeof *condition).captures(bodies);
+  }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     stream.do_capture_conditional(what, condition, bodies, capture);
   }

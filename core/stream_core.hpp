@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "core/captures.hpp"
@@ -25,7 +26,8 @@ struct StreamCore {
   static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
   static constexpr std::uint32_t flag_named = 256;     // it has a name: core/names.hpp
-  static constexpr std::uint32_t flag_watched = Stream::flag_watched;  // tools see the stream's operations: core/tools.hpp
+  // Tools see the stream's operations, or its capture writes them down: core/tools.hpp.
+  static constexpr std::uint32_t flag_watched = Stream::flag_watched;
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
   /// Whether the flags alone decide about calls on the stream: nothing needs StreamCall's slow checks, and the driver need
@@ -53,7 +55,7 @@ struct StreamCore {
     return {.device = stream.device_, .handle = stream.handle_, .thread_stream = impl(stream).thread_};
   }
   /// These are called under the lock of `Captures`.
-  static void enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept;
+  static void enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
   /// capture.
@@ -80,7 +82,7 @@ struct StreamCore {
   }
   /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
-  static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
+  static void begin(Stream& stream, CaptureMode mode, const CaptureResources& kept,
                     const std::function<std::uint64_t()>& native_begin);
   /// `begin_capture({.external = true})` in a capture that other code began.
   static void join(Stream& stream, std::uint64_t capture) noexcept;
@@ -98,6 +100,11 @@ struct StreamCore {
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
   // --- Operations ---------------------------------------------------------------------------------------------------
+
+  /// One operation by itself, or a batch.
+  static void memory_operations(Stream& stream, std::span<const MemoryOperation> operations) {
+    operations.size() == 1 ? stream.memory_operation(operations.front()) : stream.batch_memory_operations(operations);
+  }
 
   static bool is_watched(const Stream& stream) noexcept { return (flags(stream) & flag_watched) != 0; }
 

@@ -40,7 +40,11 @@ struct Launch {
       refuse(call, kernel, config, types);
     return true;
   }
-  void describe(Watched& watched) const { watched.kernel(kernel, config, accesses); }
+  void describe(Watched& watched) const {
+    watched.kernel(kernel, config, accesses);
+    watched->arguments = arguments;
+    watched->argument_types = &types;
+  }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     if (capture) StreamCore::keep_module(stream, kernel.module(), capture);
     if (config.has_attributes()) return stream.do_launch_with_attributes(kernel, config, arguments, types, capture);
@@ -76,7 +80,7 @@ void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::spa
                     " of " + std::to_string(arguments.size()) +
                     " is null; give the address of where the argument lies, also for an argument that is a null pointer");
   }
-  launch_packed(kernel, config, arguments.data(), {sizes, {}});
+  launch_packed(kernel, config, arguments.data(), {sizes, {.opaque = ~std::uint64_t{0}}});
 }
 
 /// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All

@@ -202,6 +202,11 @@ namespace {
   }
 }
 
+void tell_element(Watched& watched, const std::uint32_t& value, std::size_t element_size) {
+  watched->element = std::as_bytes(std::span(&value, 1)).first(element_size);
+  watched->word_size = static_cast<std::uint32_t>(element_size);
+}
+
 struct Fill {
   static constexpr OperationKind kind = OperationKind::fill;
   static constexpr Capturing capturing = Capturing::by_driver;
@@ -217,7 +222,10 @@ struct Fill {
     call.check_bytes(count, element_size);
     return true;
   }
-  void describe(Watched& watched) const { watched.writes(destination, element_size * count); }
+  void describe(Watched& watched) const {
+    tell_element(watched, value, element_size);
+    watched.writes(destination, element_size * count);
+  }
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_fill(destination, value, element_size, count); }
 };
 
@@ -238,7 +246,10 @@ struct FillPitched {
     }
     return true;
   }
-  void describe(Watched& watched) const { tell_slices(watched, to, AccessKind::write); }
+  void describe(Watched& watched) const {
+    tell_element(watched, value, element_size);
+    tell_slices(watched, to, AccessKind::write);
+  }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
     const bool is_dense = to.depth == 1 || to.slice_pitch == to.row_pitch * to.height;
     const std::size_t width = to.width / element_size;
@@ -281,7 +292,11 @@ struct FillPattern {
     std::memcpy(&bits, element + offset, word_size);
     return bits;
   }
-  void describe(Watched& watched) const { watched.writes(destination, count * element_size); }
+  void describe(Watched& watched) const {
+    watched->element = {element, element_size};
+    watched->word_size = static_cast<std::uint32_t>(word_size);
+    watched.writes(destination, count * element_size);
+  }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
     bool uniform = true;
     for (std::size_t i = word_size; i < element_size; i += word_size) uniform &= word(i) == word(0);

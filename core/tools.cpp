@@ -14,6 +14,7 @@
 
 #include "core/built_in.hpp"
 #include "core/environment.hpp"
+#include "core/graph_origin.hpp"
 #include "core/journal.hpp"
 #include "core/no_destructor.hpp"
 #include "core/plugin_loader.hpp"
@@ -246,6 +247,21 @@ MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAcc
   return access;
 }
 
+Watched& Watched::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
+  if (Captures::instance().origin(operation_.device->backend(), operation_.capture) == nullptr) return *this;
+  for (auto& body : bodies) {
+    auto inner = std::make_shared<GraphOrigin>();
+    bodies_.push_back(inner);
+    body = [inner, body = std::make_unique<UniqueFunction<void(Stream&)>>(std::move(body))](Stream& stream) {
+      Captures::instance().write_down(stream, inner);
+      (*body)(stream);
+      if (stream.is_closed()) return;
+      if (const GraphPtr graph = impl(stream).do_captured_graph()) inner->settle(impl(*graph).do_topology());
+    };
+  }
+  return *this;
+}
+
 void Watched::begin() {
   if (is_silent()) return;
   const Thread& thread = weir::this_thread();
@@ -260,6 +276,9 @@ void Watched::begin() {
     ++told_;
   }
   if (operation_.kind == OperationKind::launch_graph) weir::this_thread().launch = operation_.id;
+  if (operation_.capture == 0 || operation_.stream == nullptr || !traits_of(operation_.kind).may_be_captured) return;
+  origin_ = Captures::instance().origin(operation_.device->backend(), operation_.capture);
+  if (origin_ != nullptr) after_ = impl(*operation_.stream).do_capture_dependencies({operation_.capture});
 }
 
 void Watched::begin_always() noexcept {
@@ -284,6 +303,13 @@ std::optional<GraphNode> captured_node(const Operation& operation) noexcept try 
   return std::nullopt;
 }
 
+void note_in(GraphOrigin& origin, const Operation& operation, const std::vector<GraphNode>& after,
+             std::vector<std::shared_ptr<const GraphOrigin>>&& bodies) noexcept try {
+  origin.note(operation, after, std::move(bodies));
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::warn, "a captured operation cannot be saved: ", error.what());  // `settle` finds its node
+}
+
 }  // namespace
 
 void Watched::end(bool has_failed) noexcept {
@@ -293,6 +319,7 @@ void Watched::end(bool has_failed) noexcept {
   weir::this_thread().launch = 0;
   const support::UnshownCalls scope;
   if (operation_.capture != 0 && operation_.stream != nullptr && !has_failed) operation_.node = captured_node(operation_);
+  if (origin_ != nullptr && !has_failed) note_in(*origin_, operation_, after_, std::move(bodies_));
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }
 
@@ -331,7 +358,7 @@ class HostFunctionRuns {
 }  // namespace
 
 HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
-  if (is_silent()) return std::move(function);
+  if (is_silent() || !is_watched()) return std::move(function);
   return [id, function = std::make_unique<HostFunction>(std::move(function))] {
     const HostFunctionRuns runs(id);
     (*function)();

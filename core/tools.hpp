@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -12,7 +13,8 @@
 #include "weir/device.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// What the core tells tools. Included by sources alone: without tools a call tests one bit, and none of this runs.
+/// What the core tells tools, and writes down of portable captures. Included by sources alone: without either a call tests
+/// one bit, and none of this runs.
 namespace weir::detail {
 
 /// Loads the tools that WEIR_TOOLS lists, and `faults` if WEIR_FAULTS is set. From here on no tool is added. Called once,
@@ -45,6 +47,8 @@ class Watched {
   Watched& writes(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::write}); }
   Watched& allocation(const Allocation& memory);
   Watched& awaits(const Stream& other) noexcept;
+  /// The bodies of a conditional node, which a portable capture writes down, too.
+  Watched& captures(std::span<UniqueFunction<void(Stream&)>> bodies);
   /// Those that `touches` declared on this thread, or else the ones given.
   Watched& kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses);
 
@@ -89,6 +93,10 @@ class Watched {
 
   Operation operation_;
   std::vector<MemoryAccess> accesses_;
+  // Where the capture is written down, if it is; what the operation comes behind; the bodies that were captured.
+  std::shared_ptr<GraphOrigin> origin_;
+  std::vector<GraphNode> after_;
+  std::vector<std::shared_ptr<const GraphOrigin>> bodies_;
   std::size_t told_ = 0;  // how many tools have been told that it begins
   bool begun_ = false;
 };

@@ -12,10 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cache/file_descriptor.hpp"
+#include "core/file_descriptor.hpp"
 
 /// What a backend has compiled, stored under the hash of all its inputs: on disk, or in memory if no folder can be used.
 namespace weir::cache {
+
+using detail::FileDescriptor;
 
 /// 128 bits of XXH3.
 struct CacheKey {

@@ -21,6 +21,7 @@
 #include "backends/host/memory.hpp"
 #include "backends/host/run/kernel.hpp"
 #include "backends/host/run/source_lines.hpp"
+#include "core/file_descriptor.hpp"
 #include "kernels/kernel_name.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -46,14 +47,14 @@ std::string unique_path(int descriptor) {
 }
 
 void* open_in_memory(std::span<const std::byte> image) {
-  const cache::FileDescriptor file(make_memory_file());
+  const detail::FileDescriptor file(make_memory_file());
   if (!file || !file.write(image.data(), image.size())) return nullptr;
   return ::dlopen(unique_path(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& folder) {
   const std::string path = folder.path() + "/module.so";
-  const cache::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
+  const detail::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
   if (!file || !file.write(image.data(), image.size()))
     throw std::system_error(errno, std::generic_category(), "writing " + path);
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

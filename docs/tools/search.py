@@ -17,7 +17,7 @@ from pathlib import Path
 from pages import headings, label, pages, root
 
 # Pages for those who change Weir, or who ask what happened to it.
-INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/abi.md", "docs/tested.md"]
+INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/graph-format.md", "docs/abi.md", "docs/tested.md"]
 
 # A table of names, which has every word; Doxygen's search finds its names.
 LEFT_OUT = ["docs/c.md#names-c-cuda-c"]

@@ -34,6 +34,9 @@ struct CaptureOptions {
   CaptureMode mode = CaptureMode::thread_local_;
   /// Joins a capture that other code began on this stream. `end_capture` then leaves it open and returns null.
   bool external = false;
+  /// Writes down what is captured, so that `Graph::save` can save the graph: see weir/portable_graph.hpp. Each operation of
+  /// the capture costs microseconds more, launches of the graph nothing.
+  bool portable = false;
 };
 
 /// What `Stream::capture_info` tells.

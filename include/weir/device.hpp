@@ -202,6 +202,13 @@ class WEIR_API Device {
   /// `invalid_image`, saying which images there are and what this device is, if nothing fits; and as `compile` does. Feature
   /// `modules` for images, `runtime_compilation` for the source. The bundle may go when this returns.
   ModulePtr load(const KernelBundle& bundle);
+  /// Reads a graph that `Graph::save` wrote, on this device or another one, and loads its kernels: see
+  /// weir/portable_graph.hpp. A graph is code, so the file must be a regular one that nobody but this user, or root, can
+  /// write. Throws `invalid_image`, saying what is wrong with it; `backend_failure` if it cannot be read; and as `load`
+  /// does.
+  PortableGraphPtr load_graph(const std::string& file);
+  /// The same for the file's bytes, which may go when this returns. They must be as trustworthy as the program.
+  PortableGraphPtr load_graph(std::span<const std::byte> bytes);
 
   /// Blocks until all work of the device is done. Throws `capture_unsupported` if an open capture forbids it. Drivers that
   /// cannot record an event for a whole device (HIP, and CUDA before 12.5) allow no capture on it during this call: a call

@@ -19,7 +19,9 @@ class Kernel;
 class KernelBundle;
 class MemoryPool;
 class Module;
+class NamedMemory;
 class Partition;
+class PortableGraph;
 class Registry;
 class Stream;
 
@@ -37,6 +39,8 @@ class StreamImpl;
 
 namespace detail {
 class Journal;
+struct GraphContent;
+struct GraphOrigin;
 struct HealthCore;
 struct StreamCore;
 }  // namespace detail
@@ -55,6 +59,8 @@ using MemoryPoolPtr = Ptr<MemoryPool>;
 using ModulePtr = Ptr<Module>;
 /// Shared owner of a `Partition`.
 using PartitionPtr = Ptr<Partition>;
+/// Shared owner of a `PortableGraph`.
+using PortableGraphPtr = Ptr<PortableGraph>;
 /// Shared owner of a `Stream`.
 using StreamPtr = Ptr<Stream>;
 

@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,15 +84,29 @@ class WEIR_API Graph : public RefCounted {
   /// have one executable at a time: throws `unsupported` while there is another.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
+  /// Writes the graph to a file, which `Device::load_graph` reads on any device of any vendor: see weir/portable_graph.hpp.
+  /// `memory` names all memory that the graph uses, except what it allocates itself. The file is this user's alone; a former
+  /// one is replaced. Throws `unsupported` for a graph that was not captured as `portable`, and for a node that cannot
+  /// travel, saying which and why; `invalid_argument` for an address in no memory that has a name.
+  void save(const std::string& file, std::initializer_list<NamedMemory> memory) const;
+  void save(const std::string& file, std::span<const NamedMemory> memory) const;
+  /// What `save` writes.
+  [[nodiscard]] std::vector<std::byte> saved(std::span<const NamedMemory> memory) const;
+
   /// "cuda:0 graph 0x7f…"
   [[nodiscard]] std::string describe() const;
 
  private:
   friend class GraphImpl;
+  friend class GraphExec;
+  friend class PortableGraph;
+  friend class Stream;
+  friend struct detail::GraphOrigin;
   Graph(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
 
   Device& device_;
   void* handle_;
+  std::shared_ptr<const detail::GraphOrigin> origin_;  // of a portable capture, or of a loaded graph; else null
 };
 
 /// An executable graph. Launches of one executable run one after another, whatever their streams.
@@ -124,12 +141,15 @@ class WEIR_API GraphExec : public RefCounted {
   [[nodiscard]] std::string describe() const;
 
  private:
+  friend class Graph;
   friend class GraphExecImpl;
+  friend struct detail::GraphOrigin;
   GraphExec(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
 
   Device& device_;
   void* handle_;
   std::atomic<bool> changed_{false};  // by `apply`, since the last update
+  std::shared_ptr<const detail::GraphOrigin> origin_;  // the graph's
 };
 
 }  // namespace weir

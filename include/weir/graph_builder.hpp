@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "weir/capture.hpp"
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
 #include "weir/graph.hpp"
@@ -25,8 +26,8 @@ namespace weir {
 /// It captures on a stream of its own, in relaxed mode. For use by one thread at a time.
 class WEIR_API GraphBuilder {
  public:
-  /// Throws what `Stream::begin_capture` throws. Feature `graph_capture`.
-  explicit GraphBuilder(Device& device);
+  /// Throws what `Stream::begin_capture` throws. Of `options`, `portable` counts. Feature `graph_capture`.
+  explicit GraphBuilder(Device& device, const CaptureOptions& options = {});
   ~GraphBuilder();
   GraphBuilder(GraphBuilder&&) noexcept = default;
   GraphBuilder& operator=(GraphBuilder&&) = delete;

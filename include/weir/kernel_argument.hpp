@@ -136,12 +136,15 @@ constexpr bool is_value_of(V value) {
 
 /// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones. Of a
 /// kernel also, as far as it is known, whose memory it only reads (pointers to `const`), and whose it touches by atomic
-/// read-modify-writes alone.
+/// read-modify-writes alone. Of a launch also which arguments are pointers, and which are neither pointers nor numbers but may
+/// have pointers in them.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;
   std::uint64_t constant = 0;
   std::uint64_t atomic = 0;
+  std::uint64_t pointers = 0;
+  std::uint64_t opaque = 0;
 
   /// Those of which one is a floating-point number and the other is not, as far as both are known.
   constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {
@@ -153,13 +156,17 @@ template <class... V>
 consteval NumberKinds number_kinds() {
   NumberKinds kinds;
   std::size_t i = 0;
-  [[maybe_unused]] const auto add = [&](bool number, bool floating) {
+  [[maybe_unused]] const auto add = [&](bool number, bool floating, bool pointer, bool opaque) {
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
     kinds.known |= number ? bit : 0;
     kinds.floating |= floating ? bit : 0;
+    kinds.pointers |= pointer ? bit : 0;
+    kinds.opaque |= opaque ? bit : 0;
     ++i;
   };
-  (add(std::is_scalar_v<V>, std::is_floating_point_v<V>), ...);
+  (add(std::is_scalar_v<V>, std::is_floating_point_v<V>, std::is_pointer_v<V>,
+       !std::is_scalar_v<V> && alignof(V) >= alignof(void*)),
+   ...);
   return kinds;
 }
 

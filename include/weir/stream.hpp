@@ -201,7 +201,8 @@ class WEIR_API Stream : public RefCounted {
   /// not end its thread (`pthread_exit`, cancellation): the process aborts. A captured function belongs to the graph and
   /// runs at every launch. If enqueuing fails, the function is destroyed. Feature `host_functions`.
   void launch_host_function(HostFunction function);
-  /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`.
+  /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`. Where the graph is saved, the name
+  /// stands for the function: `PortableGraph::bind` says what it calls there.
   void launch_host_function(HostFunction function, const HostFunctionOptions& options);
   /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
   /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.
@@ -231,13 +232,17 @@ class WEIR_API Stream : public RefCounted {
   /// Captures the work that `function(*this)` submits. The capture is ended even if the function throws; its exception is
   /// rethrown. Throws `invalid_argument` for an empty function. The function may drop the last other owner of the stream.
   template <class F>
+  GraphPtr capture(const CaptureOptions& options, F&& function) {
+    if (detail::is_empty(function)) return capture_call(options, nullptr);
+    return capture_call(options, [&](Stream& stream) { std::forward<F>(function)(stream); });
+  }
+  template <class F>
   GraphPtr capture(CaptureMode mode, F&& function) {
-    if (detail::is_empty(function)) return capture_call(mode, nullptr);
-    return capture_call(mode, [&](Stream& stream) { std::forward<F>(function)(stream); });
+    return capture(CaptureOptions{.mode = mode}, std::forward<F>(function));
   }
   template <class F>
   GraphPtr capture(F&& function) {
-    return capture(CaptureMode::thread_local_, std::forward<F>(function));
+    return capture(CaptureOptions{}, std::forward<F>(function));
   }
   /// Whether the stream captures. Asking never breaks the capture.
   [[nodiscard]] CaptureStatus capture_status() const;
@@ -516,12 +521,13 @@ class WEIR_API Stream : public RefCounted {
   Stream(Device& device, void* handle, StreamKind kind) noexcept : device_(&device), handle_(handle), kind_(kind) {}
 
   // Called by the templates and inline functions above.
-  GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
+  GraphPtr capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function);
   void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                       std::span<const MemoryAccess> accesses);
-  static constexpr std::uint32_t flag_watched = 128;  // there are tools; the other flags are in core/stream_core.hpp
+  // There are tools, or the capture is to be saved; the other flags are in core/stream_core.hpp.
+  static constexpr std::uint32_t flag_watched = 128;
   bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }
   void memory_operation(const MemoryOperation& operation);
   void copy_pitched(const detail::PitchedBytes& to, const detail::PitchedBytes& from);

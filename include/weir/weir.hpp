@@ -24,6 +24,7 @@
 #include "weir/module.hpp"
 #include "weir/partition.hpp"
 #include "weir/pitched_span.hpp"
+#include "weir/portable_graph.hpp"
 #include "weir/ptr.hpp"
 #include "weir/registry.hpp"
 #include "weir/result.hpp"

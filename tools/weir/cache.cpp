@@ -16,14 +16,14 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/cache/file_descriptor.hpp"
 #include "backends/cache/kernel_cache.hpp"
+#include "core/file_descriptor.hpp"
 #include "layout.hpp"
 
 namespace weir::tool {
 namespace {
 
-using cache::FileDescriptor;
+using detail::FileDescriptor;
 
 constexpr const char* folders_of_backends[] = {"cuda", "hip", "host"};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "weir/capture.hpp"
@@ -23,6 +24,7 @@ struct CaptureState {
 struct CaptureResources {
   std::vector<ModulePtr> modules;  ///< of the kernels that were captured
   GraphPtr resumed;                ///< the graph that the capture continues, or null
+  std::shared_ptr<detail::GraphOrigin> origin;  ///< what `Graph::save` needs, or null; the core takes it
 };
 
 }  // namespace weir

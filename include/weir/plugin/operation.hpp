@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,6 +21,8 @@
 /// weir/plugin/tool.hpp.
 namespace weir {
 
+enum class ConditionalKind : std::uint8_t;
+struct ArgumentTypes;
 struct LaunchConfig;
 
 /// What an operation does.
@@ -149,6 +152,11 @@ struct Operation {
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
   const LaunchConfig* config = nullptr;
+  void* const* arguments = nullptr;               ///< `kernel`: where each lies
+  const ArgumentTypes* argument_types = nullptr;  ///< `kernel`: their sizes, and what is known of their types
+  std::span<const std::byte> element;             ///< `fill`: what every element of its memory becomes
+  std::uint32_t word_size = 0;                    ///< `fill`: the bytes that one memset of the driver's repeats
+  ConditionalKind conditional{};                  ///< `conditional`
   const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: what it is made of
   const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
   const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone

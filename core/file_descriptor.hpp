@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace weir::cache {
+namespace weir::detail {
 
 /// An open file, or none.
 class FileDescriptor {
@@ -52,4 +52,4 @@ class FileDescriptor {
   int number_;
 };
 
-}  // namespace weir::cache
+}  // namespace weir::detail

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/portable_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/call.hpp"
+#include "core/graph_content.hpp"
+#include "core/graph_origin.hpp"
+#include "core/stream_core.hpp"
+
+// Graphs from files: what is bound, and the capture of their work.
+namespace weir {
+
+std::string_view to_string(MemoryRole role) noexcept {
+  switch (role) {
+    case MemoryRole::bound: return "bound";
+    case MemoryRole::scratch: return "scratch";
+    case MemoryRole::contents: return "contents";
+  }
+  return "unknown";
+}
+
+namespace {
+
+using namespace detail;
+
+/// Submits steps to streams that capture.
+class Replay {
+ public:
+  explicit Replay(GraphContent& content) : content_(content), allocations_(content.allocated.size()) {}
+
+  GraphPtr graph(std::vector<GraphStep>& steps) {
+    const StreamPtr stream = content_.device.create_stream();
+    return stream->capture(CaptureMode::relaxed, [&](Stream& s) { run(steps, s); });
+  }
+
+ private:
+  void run(std::vector<GraphStep>& steps, Stream& stream) {
+    std::vector<GraphNode> nodes(steps.size()), behind;
+    const auto go_behind = [&](std::span<const std::uint32_t> before) {
+      behind.clear();
+      for (const std::uint32_t step : before) behind.push_back(nodes[step]);
+      stream.set_capture_dependencies(behind);
+    };
+    std::vector<std::uint32_t> leaves;
+    std::vector<bool> is_leaf(steps.size(), true);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      GraphStep& step = steps[i];
+      const std::span<const std::uint32_t> after = part_of(content_.after, step.after);
+      const bool follows = i == 0 ? after.empty() : after.size() == 1 && after.front() + 1 == i;
+      if (!follows) go_behind(after);
+      for (const std::uint32_t before : after) is_leaf[before] = false;
+      submit(step, stream);
+      if (step.is_awaited) nodes[i] = stream.last_captured_node();
+    }
+    for (std::uint32_t i = 0; i < steps.size(); ++i) {
+      if (is_leaf[i]) leaves.push_back(i);
+    }
+    // Behind all leaves: some releases of HIP take a node that the stream does not reach for one that is not joined.
+    if (leaves.size() > 1) go_behind(leaves);
+  }
+
+  void submit(GraphStep& step, Stream& stream) {
+    switch (step.kind) {
+      case SavedKind::kernel: return launch(step, stream);
+      case SavedKind::copy:
+        for (auto boxes = part_of(content_.boxes, step.items); !boxes.empty(); boxes = boxes.subspan(2)) {
+          const SavedBox &to = boxes[0], &from = boxes[1];
+          if (to.height == 1 && to.depth == 1) {
+            stream.copy_bytes(at(to.first), at(from.first), to.width);
+          } else {
+            stream.copy(span_of<std::byte>(to), span_of<const std::byte>(from));
+          }
+        }
+        return;
+      case SavedKind::fill: return fill(step, stream);
+      case SavedKind::memory_operations: {
+        std::vector<MemoryOperation> operations;
+        for (const SavedMemoryOperation& one : part_of(content_.memory_operations, step.items)) {
+          operations.push_back({static_cast<MemoryOperation::Kind>(one.kind), static_cast<WaitCondition>(one.condition),
+                                static_cast<RemoteWrites>(one.remote_writes), at(one.address), one.value});
+        }
+        return StreamCore::memory_operations(stream, operations);
+      }
+      case SavedKind::host_function:
+        return stream.launch_host_function([function = content_.functions.find(step.function)->second] { (*function)(); });
+      case SavedKind::allocate:
+        allocations_[step.allocation] = stream.allocate_bytes_async(content_.allocated[step.allocation]);
+        return;
+      case SavedKind::free: return allocations_[step.allocation].reset();
+      case SavedKind::child_graph: return stream.add_child_graph(*graph(step.inner.front()));
+      case SavedKind::conditional: return conditional(step, stream);
+    }
+  }
+
+  void launch(const GraphStep& step, Stream& stream) {
+    addresses_.clear();
+    sizes_.clear();
+    for (const LoadedArgument& argument : part_of(content_.arguments, step.items)) {
+      GraphContent::Slot& slot = content_.slots[argument.slot];
+      if (argument.is_address) {
+        void* const pointer = at(argument.address);
+        std::memcpy(&slot, &pointer, sizeof(pointer));
+      }
+      addresses_.push_back(&slot);
+      sizes_.push_back(argument.size);
+    }
+    stream.launch_raw(*step.kernel, step.config, addresses_, sizes_);
+  }
+
+  void fill(const GraphStep& step, Stream& stream) const {
+    const SavedBox& box = content_.boxes[step.items.first];
+    const std::size_t size = step.element.size();
+    if (box.height == 1 && box.depth == 1)
+      return stream.fill_pattern(at(box.first), step.element.data(), size, step.word_size, box.width / size);
+    std::uint32_t value = 0;
+    std::memcpy(&value, step.element.data(), size);
+    if (size == 1) return stream.fill(span_of<std::uint8_t>(box), static_cast<std::uint8_t>(value));
+    if (size == 2) return stream.fill(span_of<std::uint16_t>(box), static_cast<std::uint16_t>(value));
+    stream.fill(span_of<std::uint32_t>(box), value);
+  }
+
+  void conditional(GraphStep& step, Stream& stream) {
+    const auto* const condition = static_cast<const std::uint32_t*>(at(step.condition));
+    std::vector<UniqueFunction<void(Stream&)>> bodies;
+    for (std::vector<GraphStep>& body : step.inner) bodies.emplace_back([this, &body](Stream& inner) { run(body, inner); });
+    if (step.conditional == ConditionalKind::switch_case) return stream.capture_switch(condition, bodies);
+    if (step.conditional == ConditionalKind::while_nonzero)
+      return stream.capture_while(condition, std::move(bodies.front()));
+    if (bodies.size() == 1) return stream.capture_if(condition, std::move(bodies.front()));
+    stream.capture_if(condition, std::move(bodies.front()), std::move(bodies[1]));
+  }
+
+  template <class T>
+  PitchedSpan<T> span_of(const SavedBox& box) const {
+    return {static_cast<T*>(at(box.first)), {box.width / sizeof(T), box.height, box.depth}, box.row_pitch, box.slice_pitch};
+  }
+
+  void* at(const SavedAddress& address) const {
+    if (address.memory == SavedAddress::null) return nullptr;
+    if ((address.memory & SavedAddress::allocated) == 0)
+      return static_cast<std::byte*>(content_.memory[address.memory].data) + address.offset;
+    const AllocationPtr& own = allocations_[address.memory & ~SavedAddress::allocated];
+    if (!own) throw_bad_graph({}, "it is damaged: it uses memory that it has not allocated, or has freed");
+    return static_cast<std::byte*>(own->data()) + address.offset;
+  }
+
+  GraphContent& content_;
+  std::vector<AllocationPtr> allocations_;
+  std::vector<void*> addresses_;  // of a launch's arguments
+  std::vector<std::size_t> sizes_;
+};
+
+}  // namespace
+
+PortableGraph::PortableGraph(std::unique_ptr<detail::GraphContent> content) noexcept : content_(std::move(content)) {}
+PortableGraph::~PortableGraph() = default;
+
+Device& PortableGraph::device() const noexcept { return content_->device; }
+const std::string& PortableGraph::captured_on() const noexcept { return content_->from; }
+
+std::vector<PortableMemory> PortableGraph::memory() const { return {content_->memory.begin(), content_->memory.end()}; }
+
+std::vector<std::string> PortableGraph::host_functions() const {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : content_->functions) names.push_back(name);
+  return names;
+}
+
+std::string PortableGraph::describe() const {
+  return fmt::format("{} portable graph of {} operations", device().describe(), content_->steps.size());
+}
+
+void PortableGraph::bind(std::string_view name, AllocationRef memory) {
+  const detail::Call call(*this, "PortableGraph::bind");
+  const Allocation& given = call.not_null(memory, "the memory");
+  bind_memory(name, given.data(), given.size_bytes());
+}
+
+void PortableGraph::bind_memory(std::string_view name, void* data, std::size_t bytes) {
+  const detail::Call call(*this, "PortableGraph::bind");
+  const auto found =
+      std::find_if(content_->memory.begin(), content_->memory.end(), [&](const auto& m) { return m.name == name; });
+  if (found == content_->memory.end()) {
+    std::string names;
+    for (const auto& memory : content_->memory) names += (names.empty() ? "'" : ", '") + memory.name + "'";
+    call.refuse(Errc::invalid_argument,
+                fmt::format("there is no memory '{}'; there is {}", name, names.empty() ? "none" : names));
+  }
+  if (bytes < found->bytes || data == nullptr)
+    call.refuse(Errc::invalid_argument,
+                fmt::format("memory '{}' needs {} bytes, and {} were given", name, found->bytes, bytes));
+  if (reinterpret_cast<std::uintptr_t>(data) % found->alignment != 0) {
+    call.refuse(Errc::invalid_argument,
+                fmt::format("memory '{}' was aligned to {} bytes, and what was given, at {}, is not; memory of "
+                            "Device::allocate is",
+                            name, found->alignment, data));
+  }
+  found->data = data;
+}
+
+void PortableGraph::bind_function(std::string_view name, HostFunction&& function) {
+  const detail::Call call(*this, "PortableGraph::bind");
+  const auto found = content_->functions.find(name);
+  if (found == content_->functions.end())
+    call.refuse(Errc::invalid_argument, fmt::format("there is no host function '{}'", name));
+  if (!function) call.refuse(Errc::invalid_argument, "the function is empty");
+  found->second = std::make_shared<HostFunction>(std::move(function));
+}
+
+GraphPtr PortableGraph::build() {
+  const detail::Call call(*this, "PortableGraph::build");
+  std::string missing;
+  for (const auto& memory : content_->memory) {
+    if (memory.data == nullptr && memory.role == MemoryRole::bound)
+      missing += fmt::format("{}memory '{}' of {} bytes", missing.empty() ? "" : ", ", memory.name, memory.bytes);
+  }
+  for (const auto& [name, function] : content_->functions) {
+    if (function == nullptr) missing += fmt::format("{}host function '{}'", missing.empty() ? "" : ", ", name);
+  }
+  if (!missing.empty()) call.refuse(Errc::invalid_argument, "these are not bound: " + missing);
+  auto origin = std::make_shared<detail::GraphOrigin>();
+  origin->flaw = "it was loaded from a file; copy that file";
+  for (detail::GraphContent::Memory& memory : content_->memory) {
+    if (memory.data == nullptr) {
+      memory.own = content_->device.allocate_bytes(memory.bytes, memory.kind);
+      if (memory.role == MemoryRole::contents)
+        content_->device.copy_bytes(memory.own->data(), memory.contents.data(), memory.bytes);
+      memory.data = memory.own->data();
+    }
+    if (memory.own != nullptr && memory.own->data() == memory.data) origin->memory.push_back(memory.own);
+  }
+  const GraphPtr graph = Replay(*content_).graph(content_->steps);
+  graph->origin_ = std::move(origin);
+  return graph;
+}
+
+}  // namespace weir

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "core/graph_file_format.hpp"
+#include "support.hpp"
+
+// The bytes of a saved graph: that changed ones are refused, or make a graph that stays within its memory.
+namespace weir::test {
+namespace {
+
+using namespace weir::detail;
+using Bytes = std::vector<std::byte>;
+
+constexpr CaptureOptions portable{.portable = true};
+
+/// A graph of all kinds of operations but kernels.
+Bytes example() {
+  const auto x = host().allocate<std::uint32_t>(256), y = host().allocate<std::uint32_t>(256);
+  std::memset(y.data(), 0, y.size_bytes());  // which are saved
+  const StreamPtr stream = host().create_stream(), forked = host().create_stream();
+  const GraphPtr child = stream->capture(portable, [&](Stream& s) { s.copy(y.first(3), x.first(3)); });
+  const std::array operations{MemoryOperation::write(y.data(), 1), MemoryOperation::wait(y.data(), 1)};
+  const GraphPtr graph = stream->capture(portable, [&](Stream& s) {
+    s.fill(x.first(16), 7U);
+    forked->wait(s);
+    forked->copy(pitched(y.first(64), {4, 4, 4}), pitched(x.first(64), {4, 4, 4}));
+    s.wait(*forked);
+    s.fill(Span(reinterpret_cast<double*>(x.data()), 5), 1.5);
+    s.fill(pitched(x.first(64), {8, 8}), 2U);
+    s.batch_memory_operations(operations);
+    s.launch_host_function([] {}, {.name = "report"});
+    s.add_child_graph(child);
+    s.capture_if(
+        x.data(), [&](Stream& b) { b.fill(y.first(3), 1U); }, [&](Stream& b) { b.fill(y.first(3), 2U); });
+    const auto own = s.allocate_async<std::uint32_t>(64);
+    s.copy(own.first(8), y.first(8));
+  });
+  const NamedMemory memory[] = {{"x", x}, {"y", y, MemoryRole::contents}};
+  return graph->saved(memory);
+}
+
+void put(Bytes& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
+  std::memcpy(bytes.data() + at, &number, size);
+}
+
+/// Writes down the size and the check number anew.
+void seal(Bytes& bytes) {
+  if (bytes.size() < sizeof(BundleHeader)) return;
+  put(bytes, offsetof(BundleHeader, size), bytes.size(), 8);
+  put(bytes, offsetof(BundleHeader, check), check_number(std::span(bytes).subspan(sizeof(BundleHeader))), 8);
+}
+
+std::string refusal_of(const Bytes& bytes) {
+  try {
+    (void)host().load_graph(bytes);
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::invalid_image);
+    return error.what();
+  }
+  return "";
+}
+
+/// All that can be done with a graph, except to run it. Its memory is as large as it says, if that is not much.
+void use(const Bytes& bytes) {
+  const PortableGraphPtr loaded = host().load_graph(bytes);
+  std::vector<Buffer<std::byte>> buffers;
+  for (const PortableMemory& memory : loaded->memory()) {
+    if (memory.bytes > 1U << 20U) return;
+    buffers.push_back(host().allocate<std::byte>(memory.bytes));
+    loaded->bind(memory.name, buffers.back());
+  }
+  for (const std::string& name : loaded->host_functions()) loaded->bind(name, [] {});
+  (void)loaded->instantiate();
+}
+
+}  // namespace
+
+TEST_CASE("graph file: what is none is refused with the reason") {
+  CHECK(has(refusal_of({}), "it is no graph"));
+  CHECK(has(refusal_of(Bytes(1000)), "it is no graph"));
+  Bytes newer = example();
+  put(newer, 8, 2, 4);
+  CHECK(has(refusal_of(newer), "version 2 of the format, and this Weir reads version 1"));
+  Bytes cut = example();
+  cut.resize(cut.size() - 16);
+  CHECK(has(refusal_of(cut), "it is damaged: it says that it has"));
+  Bytes flipped = example();
+  flipped[flipped.size() - 20] ^= std::byte{4};
+  CHECK(has(refusal_of(flipped), "its check number is another one"));
+  CHECK(refusal_of(example()).empty());
+}
+
+TEST_CASE("graph file: the bytes are those of docs/graph-format.md, whatever the compiler") {
+  CHECK(sizeof(SavedMemory) == 16);
+  CHECK(sizeof(SavedAddress) == 16);
+  CHECK(sizeof(SavedBox) == 56);
+  CHECK(sizeof(SavedLaunch) == 56);
+  CHECK(sizeof(SavedMemoryOperation) == 32);
+  CHECK(example() == example());
+}
+
+TEST_CASE("graph file: thousands of random changes are refused, or make a graph that stays within its memory") {
+#ifdef __SANITIZE_THREAD__
+  constexpr int files = 200;  // each exception takes milliseconds
+#else
+  constexpr int files = 20000;
+#endif
+  std::mt19937_64 random(1);
+  const Bytes whole = example();
+  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  int refused = 0, taken = 0;
+  for (int i = 0; i < files; ++i) {
+    Bytes bytes = whole;
+    for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+      const std::size_t at = below(bytes.size());
+      switch (below(6)) {
+        case 0: bytes[at] = static_cast<std::byte>(random()); break;
+        case 1: bytes[at] ^= static_cast<std::byte>(1U << below(8)); break;
+        case 2: put(bytes, std::min(at / 4 * 4, bytes.size() - 8), random() >> below(64), 8); break;
+        case 3: put(bytes, std::min(at / 4 * 4, bytes.size() - 4), below(4), 4); break;
+        case 4:
+          bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at / 16 * 16), 16, static_cast<std::byte>(below(2)));
+          break;
+        default: {  // a record in the place of another
+          const std::size_t from = below(bytes.size()) / 16 * 16, to = at / 16 * 16;
+          const Bytes copy(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end());
+          std::copy_n(copy.begin(), std::min({below(8) * 16, copy.size(), bytes.size() - to}),
+                      bytes.begin() + static_cast<std::ptrdiff_t>(to));
+        }
+      }
+    }
+    seal(bytes);
+    const Bytes exact(bytes);  // no room behind the end that a sanitizer would not see
+    try {
+      use(exact);
+      ++taken;
+    } catch (const Error& error) {
+      ++refused;
+      const bool is_expected = error.errc() == Errc::invalid_image || error.errc() == Errc::invalid_argument ||
+                               error.errc() == Errc::length_mismatch || error.errc() == Errc::out_of_memory;
+      if (!is_expected) FAIL(error.what());
+    }
+  }
+  CHECK(refused > files / 10);
+  CHECK(taken > files / 10);
+}
+
+TEST_CASE("graph file: changes of a kernel's launch are refused, or make a launch that Weir checks") {
+  const auto x = host().allocate<int>(64);
+  const auto twice =
+      host()
+          .compile(
+              "extern \"C\" __global__ void twice(int n, int* x, double f) { if (threadIdx.x < n) x[threadIdx.x] *= f; }")
+          ->kernel<void(int, int*, double)>("twice");
+  const GraphPtr graph = host().create_stream()->capture(portable, [&](Stream& s) {
+    for (int i = 0; i < 3; ++i) s.launch(twice, {1, 32}, 8, x.subspan(8), 2.0);
+  });
+  const NamedMemory memory[] = {{"x", x}};
+  const Bytes whole = graph->saved(memory);
+  // Behind the module, which would be compiled anew.
+  const std::string_view all = text_of(whole);
+  const std::size_t first = all.find("kern");
+  REQUIRE(first != std::string_view::npos);
+  std::mt19937_64 random(1);
+  int refused = 0, taken = 0;
+  for (int i = 0; i < 200; ++i) {
+    Bytes bytes = whole;
+    const std::size_t at = first + random() % (bytes.size() - first);
+    if (i % 2 == 0) bytes[at] ^= static_cast<std::byte>(1U << random() % 8);
+    if (i % 2 == 1) put(bytes, std::min(at / 4 * 4, bytes.size() - 4), random() >> (random() % 64), 4);
+    seal(bytes);
+    try {
+      use(bytes);
+      ++taken;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 20);
+  CHECK(taken > 20);
+}
+
+}  // namespace weir::test
