@@ -64,7 +64,12 @@ PyThreadState* attach_thread() {
 }
 
 void bind_gil(nb::module_& module) {
-  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+  // nanobind has just replaced what it knows of the types in the main interpreter by what it knows of this one: nothing.
+  static decltype(nb::detail::internals) of_main = nullptr;
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) {
+    of_main = nb::detail::internals;
+  } else {
+    if (of_main != nullptr) nb::detail::internals = of_main;
     PyErr_SetString(
         PyExc_ImportError,
         "weir works in the main interpreter only: its streams call Python functions on a thread that belongs to one "

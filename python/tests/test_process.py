@@ -125,6 +125,7 @@ def test_other_interpreters_are_refused():
     with pytest.raises(interpreters.RunFailedError, match="ImportError"):
         interpreters.run_string(one, f"import sys; sys.path = {sys.path!r}\nimport weir")
     interpreters.destroy(one)
+    assert weir.Device().create_stream().is_done  # the main interpreter is as it was
 
 
 def test_a_lock_that_is_out_of_reach():
