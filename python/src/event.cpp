@@ -24,6 +24,7 @@ void bind_event(nb::module_& module) {
           "The vendor's event (cudaEvent_t, hipEvent_t) as an integer. This object still owns it.")
       .def_prop_ro("is_timing_enabled", [](const EventObject& e) { return e.event->options().timing; })
       .def_prop_ro("is_blocking_sync", [](const EventObject& e) { return e.event->options().blocking_sync; })
+      .def_prop_ro("is_ipc_enabled", [](const EventObject& e) { return e.event->options().interprocess; })
       .def_prop_ro(
           "is_done", [](const EventObject& e) { return without_gil([&] { return e.event->is_complete(); }); },
           "Whether all work before the record is done. Raises the device's error if the work failed.")
