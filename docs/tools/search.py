@@ -16,13 +16,13 @@ from pathlib import Path
 
 from pages import headings, label, pages, root
 
-# Pages that come behind the others: for those who change Weir, or who ask what happened to it, and the Python cookbook, whose
-# questions are those of the other one.
+# Pages that come behind the others: for those who change Weir, or who ask what happened to it, and those of Python that answer the
+# same questions as a page for C++.
 BEHIND = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/abi.md", "docs/tested.md",
-          "docs/python-cookbook.md"]
+          "docs/python-cookbook.md", "docs/python-porting.md"]
 
-# A table of names, which has every word; Doxygen's search finds its names.
-LEFT_OUT = ["docs/c.md#names-c-cuda-c"]
+# Tables of names, which have every word; Doxygen's search finds their names.
+LEFT_OUT = ["docs/c.md#names-c-cuda-c", *(f"docs/python-porting.md#from-{name}" for name in ("cudacore", "cupy", "pytorch", "warp"))]
 
 # What people type, and words of the pages that mean the same.
 SYNONYMS = {

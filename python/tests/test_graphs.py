@@ -82,6 +82,8 @@ def test_changes_of_nodes(cells):
         ):
             enqueue()
             nodes.append(stream.last_captured_node)
+        assert stream.is_capturing
+    assert not stream.is_capturing
     fill, copy, kernel = nodes
     graph = captured.graph
     graph.launch()
