@@ -24,6 +24,15 @@ def make_graph(stream):
     captured.graph.launch(stream)
 
 
+def make_graph_by_hand(stream):
+    finished, dropped = weir.GraphBuilder(stream.device), weir.GraphBuilder(stream.device)
+    for builder in (finished, dropped):
+        node = builder.add([], lambda on: on.launch_host_func(int))
+        with pytest.raises(weir.InvalidArgumentError):
+            builder.add([node], lambda on: None)
+    finished.finish().launch(stream)
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -33,8 +42,11 @@ def make_graph(stream):
         lambda stream: stream.record(),
         lambda stream: stream.add_callback(lambda *arguments: None),
         make_graph,
+        make_graph_by_hand,
+        lambda stream: weir.StreamPool(stream.device).lease().stream,
+        lambda stream: stream.device.register_host(bytearray(64)),
     ],
-    ids=["streams", "buffers", "stream-ordered buffers", "events", "callbacks", "graphs"],
+    ids=["streams", "buffers", "stream-ordered buffers", "events", "callbacks", "graphs", "graphs by hand", "leases", "pinned arrays"],
 )
 def test_nothing_is_left(stream, make):
     def many(count):
