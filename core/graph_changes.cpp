@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/graph_changes.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
 #include "core/tools.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
@@ -47,6 +52,36 @@ void** GraphChanges::arguments_of(const NodeChange& change) const {
     at += slots_of(sizes[i]);
   }
   return addresses_.data();
+}
+
+namespace {
+
+/// The types of arguments of which only the sizes are known: one object for each list of sizes. A change may outlive its
+/// list, so they stay; programs have few.
+const ArgumentTypes& types_of_sizes(std::span<const std::size_t> sizes) {
+  static auto* const known = new std::map<std::vector<std::size_t>, ArgumentTypes>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known->try_emplace({sizes.begin(), sizes.end()});
+  if (is_new) at->second.sizes = at->first;
+  return at->second;
+}
+
+}  // namespace
+
+void GraphChanges::launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                              std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses) {
+  if (arguments.size() != sizes.size() || std::ranges::count(arguments, nullptr) != 0) {
+    throw Error(Errc::invalid_argument, "GraphChanges::launch_raw", "",
+                "each argument has an address, which is not null, and a size");
+  }
+  std::vector<Slot> values;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t at = values.size();
+    values.resize(at + slots_of(sizes[i]));
+    std::memcpy(values.data() + at, arguments[i], sizes[i]);
+  }
+  add_kernel(node, kernel, config, values, types_of_sizes(sizes), accesses);
 }
 
 void GraphChanges::add_kernel(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<const Slot> arguments,

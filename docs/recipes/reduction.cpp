@@ -2,7 +2,8 @@
 //
 // How do I sum an array?
 //
-// By shared memory within a block, and an atomic addition for each block. The same source runs on GPUs and on the CPU.
+// Reduce within a block by shared memory, then add up the blocks' sums by an atomic addition for each. The same source runs
+// on GPUs and on the CPU.
 #include <vector>
 #include <weir/weir.hpp>
 

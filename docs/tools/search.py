@@ -6,7 +6,7 @@ search.py --check asks the questions of a newcomer in search-questions.txt; each
 An entry is a heading with the text below it. A word is found if one of the entry's begins like it. Words in the heading count
 most, then those in the page's title; whole words count more than beginnings; words that are missing count against the entry,
 and half of them must be there. A rare word counts more than one that is in many entries. Synonyms of a word count a little
-less than the word. Pages for those who change Weir come behind the others.
+less than the word. Some pages come behind the others.
 """
 import json
 import math
@@ -16,11 +16,13 @@ from pathlib import Path
 
 from pages import headings, label, pages, root
 
-# Pages for those who change Weir, or who ask what happened to it.
-INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/graph-format.md", "docs/abi.md", "docs/tested.md"]
+# Pages that come behind the others: for those who change Weir, or who ask what happened to it, and those of Python that answer the
+# same questions as a page for C++.
+BEHIND = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/graph-format.md", "docs/abi.md",
+          "docs/tested.md", "docs/python-cookbook.md", "docs/python-porting.md"]
 
-# A table of names, which has every word; Doxygen's search finds its names.
-LEFT_OUT = ["docs/c.md#names-c-cuda-c"]
+# Tables of names, which have every word; Doxygen's search finds their names.
+LEFT_OUT = ["docs/c.md#names-c-cuda-c", *(f"docs/python-porting.md#from-{name}" for name in ("cudacore", "cupy", "pytorch", "warp"))]
 
 # What people type, and words of the pages that mean the same.
 SYNONYMS = {
@@ -63,7 +65,7 @@ def entries():
             url = f"{first}.html" if number == found[0][0] else f"{first}.html#{label(page, anchor)}"
             yield {"title": title.replace("`", ""), "page": found[0][2].replace("`", ""), "url": url,
                    "head": sorted(set(words(title))), "on": sorted(set(words(found[0][2]))), "text": sorted(set(words(below))),
-                   "least": -4 if str(page.relative_to(root)) in INNER else 0}
+                   "least": -4 if str(page.relative_to(root)) in BEHIND else 0}
 
 
 def points_of(entry, word):

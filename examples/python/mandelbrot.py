@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Mandelbrot set as a picture: mandelbrot.py [FILE.pgm]. Rows are computed on one stream while others are copied on another."""
+"""The Mandelbrot set as a picture: mandelbrot.py [FILE.png]. Rows are computed on one stream while others are copied on another."""
 
 import asyncio
+import struct
 import sys
+import zlib
 
 import weir
 
@@ -37,6 +39,20 @@ async def strip(device: weir.Device, picture: weir.Buffer, first: int) -> None:
         await stream
 
 
+def png(pixels: memoryview) -> bytes:
+    """A picture of bytes, each a step: black inside, and from blue to white outside."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    shades = (i / 254 for i in range(255))
+    palette = bytes(round(255 * shade**power) for shade in shades for power in (0.6, 0.35, 0.2)) + bytes(3)
+    rows = b"".join(b"\0" + bytes(row) for row in (pixels[i : i + 1].cast("B") for i in range(len(pixels))))
+    header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 3, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"PLTE", palette), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(kind, data) for kind, data in chunks)
+
+
 async def main() -> None:
     device = weir.Device()
     picture = device.allocate((HEIGHT, WIDTH), kind="pinned")
@@ -45,7 +61,7 @@ async def main() -> None:
     assert pixels[HEIGHT // 2, WIDTH * 2 // 3] == 255 and pixels[0, 0] < 5
     if len(sys.argv) > 1:
         with open(sys.argv[1], "wb") as file:
-            file.write(b"P5 %d %d 255\n" % (WIDTH, HEIGHT) + bytes(pixels))
+            file.write(png(pixels))
     print(f"{HEIGHT // ROWS} strips on {device} ({device.name})")
 
 

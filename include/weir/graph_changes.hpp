@@ -74,6 +74,10 @@ class WEIR_API GraphChanges {
     const std::array<MemoryAccess, sizeof...(P)> accesses{args.access()...};
     add_kernel(node, kernel.kernel(), config, packed(*static_cast<const P*>(args.address())...), kernel.types(), accesses);
   }
+  /// The same with the addresses and sizes of the arguments, which are copied; see `Stream::launch_raw`. `accesses`, for
+  /// tools: the memory that each argument names, or nothing.
+  void launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                  std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses = {});
   /// The node copies all elements of `source` to `destination`, of as many bytes as before or fewer. Throws
   /// `length_mismatch`.
   template <ElementRange To, ElementRange From>

@@ -8,6 +8,7 @@
 #include "python/src/numbers.hpp"
 #include "python/src/objects.hpp"
 #include "weir/annotation.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/stream.hpp"
 
 // A kernel's arguments: what Python's objects become.
@@ -29,19 +30,6 @@ struct Slot {
     std::memcpy(bytes.data(), &value, sizeof(T));
     size = sizeof(T);
   }
-};
-
-/// Arguments of one launch, on the stack unless there are many.
-class Arguments {
- public:
-  explicit Arguments(std::size_t count) {
-    if (count > near_.size()) far_.resize(count);
-  }
-  Slot& operator[](std::size_t i) { return far_.empty() ? near_[i] : far_[i]; }
-
- private:
-  std::array<Slot, 16> near_{};
-  std::vector<Slot> far_{};
 };
 
 [[noreturn]] void refuse(const KernelObject& kernel, std::size_t i, const std::string& why) {
@@ -146,36 +134,74 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
          "the host must be copied to a Buffer");
 }
 
+/// Arguments of one launch, on the stack unless there are many.
+class Arguments {
+ public:
+  Arguments(const KernelObject& kernel, PyObject* const* arguments, std::size_t count) : count_(count) {
+    if (kernel.is_counted && count != kernel.parameters.size()) {
+      throw nb::type_error(("kernel '" + kernel.kernel->name() + "' takes " + std::to_string(kernel.parameters.size()) +
+                            " arguments, and " + std::to_string(count) + " were given")
+                               .c_str());
+    }
+    if (count > near_.slots.size()) {
+      far_slots_.resize(count);
+      far_addresses_.resize(count);
+      far_sizes_.resize(count);
+      slots_ = far_slots_.data(), addresses_ = far_addresses_.data(), sizes_ = far_sizes_.data();
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      pack(slots_[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
+      addresses_[i] = slots_[i].address();
+      sizes_[i] = slots_[i].size;
+    }
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
+  std::span<const std::size_t> sizes() const noexcept { return {sizes_, count_}; }
+  /// The memory that each names, or nothing.
+  std::vector<MemoryAccess> accesses() const {
+    std::vector<MemoryAccess> all;
+    for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_[i].access);
+    return all;
+  }
+
+ private:
+  struct Near {
+    std::array<Slot, 16> slots{};
+    std::array<void*, 16> addresses;
+    std::array<std::size_t, 16> sizes;
+  };
+
+  std::size_t count_;
+  Near near_;
+  std::vector<Slot> far_slots_{};
+  std::vector<void*> far_addresses_{};
+  std::vector<std::size_t> far_sizes_{};
+  Slot* slots_ = near_.slots.data();
+  void** addresses_ = near_.addresses.data();
+  std::size_t* sizes_ = near_.sizes.data();
+};
+
 }  // namespace
 
 void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
             std::size_t count) {
-  if (kernel.is_counted && count != kernel.parameters.size()) {
-    throw nb::type_error(("kernel '" + kernel.kernel->name() + "' takes " + std::to_string(kernel.parameters.size()) +
-                          " arguments, and " + std::to_string(count) + " were given")
-                             .c_str());
-  }
-  constexpr std::size_t usual = 16;
-  Arguments slots(count);
-  std::array<void*, usual> near_addresses;
-  std::array<std::size_t, usual> near_sizes;
-  std::vector<void*> far_addresses(count > usual ? count : 0);
-  std::vector<std::size_t> far_sizes(count > usual ? count : 0);
-  void** const addresses = count > usual ? far_addresses.data() : near_addresses.data();
-  std::size_t* const sizes = count > usual ? far_sizes.data() : near_sizes.data();
-  for (std::size_t i = 0; i < count; ++i) {
-    pack(slots[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
-    addresses[i] = slots[i].address();
-    sizes[i] = slots[i].size;
-  }
+  const Arguments packed(kernel, arguments, count);
   const WithoutGil released;
   if (detail::tools_look()) [[unlikely]] {
-    std::vector<MemoryAccess> accesses;
-    for (std::size_t i = 0; i < count; ++i)
-      if (slots[i].access.bytes != 0) accesses.push_back(slots[i].access);
+    std::vector<MemoryAccess> accesses = packed.accesses();
+    std::erase_if(accesses, [](const MemoryAccess& access) { return access.bytes == 0; });
     detail::declare_touches(accesses);
   }
-  stream.launch_raw(kernel.kernel, config, {addresses, count}, {sizes, count});
+  stream.launch_raw(kernel.kernel, config, packed.addresses(), packed.sizes());
+}
+
+void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
+            PyObject* const* arguments, std::size_t count) {
+  const Arguments packed(kernel, arguments, count);
+  changes.launch_raw(node, kernel.kernel, config, packed.addresses(), packed.sizes(), packed.accesses());
 }
 
 }  // namespace weir::python

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -41,13 +42,6 @@ void check_writable(const BufferObject& buffer) {
   if (buffer.read_only) throw nb::value_error("the buffer is read-only");
 }
 
-namespace {
-
-constexpr const char* class_text =
-    "Memory with a type of elements and a shape; in C's order. Made by ``Device.allocate`` and ``Stream.allocate``. Its "
-    "last\n"
-    "owner's end frees it. It is no array: it has no arithmetic, which numpy, CuPy and PyTorch have.";
-
 std::size_t byte_count(const std::vector<std::int64_t>& shape, DType dtype) {
   std::size_t bytes = dtype.size();
   for (const std::int64_t extent : shape)
@@ -60,6 +54,13 @@ BufferObject buffer_of(AllocationPtr memory, DType dtype, std::vector<std::int64
   void* const data = memory->data();
   return {std::move(memory), data, dtype, std::move(shape)};
 }
+
+namespace {
+
+constexpr const char* class_text =
+    "Memory with a type of elements and a shape; in C's order. Made by ``Device.allocate`` and ``Stream.allocate``. Its "
+    "last\n"
+    "owner's end frees it. It is no array: it has no arithmetic, which numpy, CuPy and PyTorch have.";
 
 MemoryKind kind_of(const std::string& name) {
   for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pinned, MemoryKind::managed})
@@ -126,6 +127,34 @@ nb::object copy_to(const BufferObject& self, nb::object destination, nb::handle 
     copy_and_wait(*on, memory.data(), self.data, self.size_bytes());
   }
   return destination;
+}
+
+void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string& source_access) {
+  if (source_access != "in_stream_order" && source_access != "any_time")
+    throw nb::value_error(("source_access: '" + source_access + "'; it is 'in_stream_order' or 'any_time'").c_str());
+  std::vector<BatchCopy> copies;
+  for (const nb::handle pair : pairs) {
+    const auto [to, from] = nb::cast<std::pair<const BufferObject*, const BufferObject*>>(pair);
+    if (to == nullptr || from == nullptr) throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
+    check_writable(*to);
+    check_lengths(to->size_bytes(), from->size_bytes());
+    copies.push_back({to->data, from->data, to->size_bytes()});
+  }
+  without_gil([&] {
+    self.stream->copy_batch(copies, source_access == "any_time" ? SourceAccess::any_time : SourceAccess::in_stream_order);
+  });
+}
+
+void prefetch(const BufferObject& self, const std::string& location, nb::handle stream) {
+  if (location != "device" && location != "host")
+    throw nb::value_error(("location: '" + location + "'; it is 'device' or 'host'").c_str());
+  const StreamPtr on = stream_of(stream, self.device());
+  const auto* const begin = static_cast<const std::byte*>(self.memory->data());
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data) - begin);
+  without_gil([&] {
+    on->prefetch(self.memory, offset, self.size_bytes(),
+                 location == "device" ? PrefetchTarget::device : PrefetchTarget::host);
+  });
 }
 
 nb::object get(const BufferObject& self, nb::handle stream) {
@@ -233,6 +262,10 @@ void bind_buffer(nb::module_& module) {
            "The elements as a new numpy array, behind all work that was enqueued on ``stream``. Waits.")
       .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
            nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value``, in the order of ``stream``.")
+      .def("prefetch", &prefetch, nb::arg("location") = "device", nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::sig("def prefetch(self, location: str = \"device\", *, stream: Any = None) -> None"),
+           "Moves managed memory to the ``\"device\"`` of ``stream``, or to the ``\"host\"``, ahead of its use. Feature\n"
+           "``managed_prefetch``.")
       .def("view", &view, nb::sig("def view(self, dtype: Any = None, shape: Any = None) -> Buffer"),
            nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
            "The same memory as elements of another type, which changes the last extent, or of another shape, which may be "
@@ -261,6 +294,17 @@ void bind_buffer(nb::module_& module) {
       "Memory for work that is enqueued on this stream after this call. It is freed in the order of this\n"
       "stream, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its "
       "default one. Feature ``async_allocation``.");
+  nb::cpp_function_def(
+      &copy_batch, nb::scope(module.attr("Stream")), nb::name("copy_batch"), nb::is_method(), nb::arg("copies"),
+      nb::arg("source_access") = "in_stream_order",
+      nb::sig(
+          "def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], source_access: str = \"in_stream_order\") -> None"),
+      "Copies of each pair ``(dst, src)`` the second buffer to the first, all in one call (cuMemcpyBatchAsync). They run in "
+      "any\n"
+      "order, and may run at once; later work comes behind all of them. ``source_access``: ``\"any_time\"`` if no earlier "
+      "work "
+      "of the\n"
+      "stream writes the sources. Raises ``LengthMismatchError``. Feature ``batch_copies``.");
 }
 
 }  // namespace weir::python

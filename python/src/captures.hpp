@@ -27,4 +27,7 @@ struct GraphObject {
   GraphObject& operator=(GraphObject&&) = delete;
 };
 
+/// Made by the first call.
+GraphExecPtr executable_of(GraphObject& graph);
+
 }  // namespace weir::python

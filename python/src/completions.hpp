@@ -25,7 +25,8 @@ class Completion : public Task {
   std::optional<Error> error_;
 };
 
-/// Has the thread of functions run `completion` soon after `event` is complete. No stream and no thread of the driver's waits.
+/// Has the thread of functions run `completion` soon after `event` is complete. No stream and no thread of the driver's
+/// waits.
 void when_complete(const EventPtr& event, std::shared_ptr<Completion> completion);
 
 }  // namespace weir::python

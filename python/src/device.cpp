@@ -30,6 +30,24 @@ Device& device_of(nb::handle argument) {
 
 namespace {
 
+std::variant<Priority, int> priority_of(nb::handle argument) {
+  if (argument.is_none()) return Priority::normal;
+  if (!nb::isinstance<nb::str>(argument)) return nb::cast<int>(argument);
+  const auto name = nb::cast<std::string>(argument);
+  if (name == "low") return Priority::low;
+  if (name == "normal") return Priority::normal;
+  if (name == "high") return Priority::high;
+  throw nb::value_error(("priority: '" + name + "'; it is 'low', 'normal', 'high' or a number").c_str());
+}
+
+}  // namespace
+
+StreamOptions stream_options(bool nonblocking, nb::handle priority) {
+  return {.blocking = !nonblocking, .priority = priority_of(priority)};
+}
+
+namespace {
+
 nb::dict features_of(const Device& device) {
   nb::dict all;
   for (const Feature feature : all_features()) {
@@ -46,24 +64,14 @@ Feature feature_of(const std::string& name) {
   throw nb::value_error(("there is no feature '" + name + "'; Device.features lists all of them").c_str());
 }
 
-std::variant<Priority, int> priority_of(nb::handle argument) {
-  if (argument.is_none()) return Priority::normal;
-  if (!nb::isinstance<nb::str>(argument)) return nb::cast<int>(argument);
-  const auto name = nb::cast<std::string>(argument);
-  if (name == "low") return Priority::low;
-  if (name == "normal") return Priority::normal;
-  if (name == "high") return Priority::high;
-  throw nb::value_error(("priority: '" + name + "'; it is 'low', 'normal', 'high' or a number").c_str());
-}
-
 StreamObject create_stream(Device& device, bool nonblocking, nb::handle priority) {
-  const StreamOptions options{.blocking = !nonblocking, .priority = priority_of(priority)};
+  const StreamOptions options = stream_options(nonblocking, priority);
   return without_gil([&] { return StreamObject{device.create_stream(options)}; });
 }
 
-EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync) {
-  return without_gil(
-      [&] { return EventObject{device.create_event({.timing = timing_enabled, .blocking_sync = blocking_sync})}; });
+EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync, bool ipc_enabled) {
+  const EventOptions options{.timing = timing_enabled, .blocking_sync = blocking_sync, .interprocess = ipc_enabled};
+  return without_gil([&] { return EventObject{device.create_event(options)}; });
 }
 
 /// Of each backend: its name, state, the reason if it is not usable, and its driver's version.
@@ -170,8 +178,10 @@ void bind_device(nb::module_& module) {
            "A new stream. ``nonblocking``: whether it and the legacy default stream ignore each other. ``priority``:\n"
            "``\"low\"``, ``\"normal\"``, ``\"high\"``, or a number in ``priority_range``.")
       .def("create_event", &create_event, nb::kw_only(), nb::arg("timing_enabled") = false, nb::arg("blocking_sync") = false,
+           nb::arg("ipc_enabled") = false,
            "A new event. ``timing_enabled``: it records the time, for ``end - start``. ``blocking_sync``: ``sync`` sleeps\n"
-           "instead of spinning. Features ``event_timing`` and ``blocking_sync_events``.")
+           "instead of spinning. ``ipc_enabled``: other processes can open it by its ``ipc_descriptor``; not with\n"
+           "``timing_enabled``. Features ``event_timing``, ``blocking_sync_events``, ``interprocess_events``.")
       .def(
           "can_access_peer", [](const Device& d, nb::handle peer) { return d.can_access_peer(device_of(peer)); },
           nb::arg("peer"), "Whether kernels of this device can address that device's memory once access is enabled.")

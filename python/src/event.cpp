@@ -29,6 +29,7 @@ void bind_event(nb::module_& module) {
           "For tools, errors and ``repr``; empty if it has none.")
       .def_prop_ro("is_timing_enabled", [](const EventObject& e) { return e.event->options().timing; })
       .def_prop_ro("is_blocking_sync", [](const EventObject& e) { return e.event->options().blocking_sync; })
+      .def_prop_ro("is_ipc_enabled", [](const EventObject& e) { return e.event->options().interprocess; })
       .def_prop_ro(
           "is_done", [](const EventObject& e) { return without_gil([&] { return e.event->is_complete(); }); },
           "Whether all work before the record is done. Raises the device's error if the work failed.")

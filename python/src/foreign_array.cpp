@@ -60,6 +60,11 @@ nb::object adopt(Location location, void* data, DType dtype, std::vector<std::in
   return nb::cast(BufferObject(std::move(memory), bytes == 0 ? nullptr : data, dtype, std::move(shape), read_only));
 }
 
+[[noreturn]] void refuse_gaps() {
+  throw nb::buffer_error(
+      "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, tensor.contiguous())");
+}
+
 /// Raises BufferError unless the strides, in units of `unit`, are those of C's order.
 void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t* strides, std::int64_t unit) {
   if (strides == nullptr) return;
@@ -67,11 +72,7 @@ void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t
     if (extent == 0) return;
   std::int64_t row_major = unit;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] != 1 && strides[i] != row_major) {
-      throw nb::buffer_error(
-          "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, "
-          "tensor.contiguous())");
-    }
+    if (shape[i] != 1 && strides[i] != row_major) refuse_gaps();
     row_major *= shape[i];
   }
 }
@@ -157,30 +158,46 @@ std::optional<DType> type_of_format(const char* format) {
   }
 }
 
-void release_view(PyObject* capsule) noexcept {
-  const std::unique_ptr<Py_buffer> view(static_cast<Py_buffer*>(PyCapsule_GetPointer(capsule, nullptr)));
-  PyBuffer_Release(view.get());
-}
+/// What an object with the buffer protocol lends, pinned or not.
+struct Lent {
+  Py_buffer view{};
+  Ptr<HostRegistration> pinned{};
 
-nb::object adopt_view(nb::handle object) {
-  auto view = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_CONTIG | PyBUF_FORMAT) != 0) {
+  explicit Lent(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) == 0) return;
     PyErr_Clear();
-    if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0) throw nb::python_error();
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) return;
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
+    PyErr_Clear();  // numpy's
+    refuse_gaps();
   }
-  const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> lent(view.get(), &PyBuffer_Release);
-  const auto dtype = type_of_format(view->format);
-  if (!dtype || view->itemsize != static_cast<Py_ssize_t>(dtype->size())) {
-    throw nb::buffer_error(("from_dlpack: Weir has no type of elements for the format '" +
-                            std::string(view->format != nullptr ? view->format : "B") + "'")
-                               .c_str());
+  ~Lent() {
+    if (pinned) without_gil([&] { pinned.reset(); });
+    PyBuffer_Release(&view);
   }
-  PyObject* const owner = PyCapsule_New(view.get(), nullptr, &release_view);
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+};
+
+void end_loan(PyObject* capsule) noexcept { delete static_cast<Lent*>(PyCapsule_GetPointer(capsule, nullptr)); }
+
+/// A buffer over what `object` lends; pinned for `device`, if there is one.
+nb::object adopt_view(nb::handle object, Device* device = nullptr) {
+  auto lent = std::make_unique<Lent>(object);
+  const Py_buffer& view = lent->view;
+  const auto dtype = type_of_format(view.format);
+  if (!dtype || view.itemsize != static_cast<Py_ssize_t>(dtype->size())) {
+    throw nb::buffer_error(
+        ("Weir has no type of elements for the format '" + std::string(view.format != nullptr ? view.format : "B") + "'")
+            .c_str());
+  }
+  const Location location = device != nullptr ? Location{*device, MemoryKind::pinned} : host_location();
+  if (device != nullptr)
+    lent->pinned = without_gil([&] { return device->register_host(view.buf, static_cast<std::size_t>(view.len)); });
+  PyObject* const owner = PyCapsule_New(lent.get(), nullptr, &end_loan);
   if (owner == nullptr) throw nb::python_error();
-  const Py_buffer& lasting = *view.release();
-  const_cast<std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)>&>(lent).release();
-  return adopt(host_location(), lasting.buf, *dtype, {lasting.shape, lasting.shape + lasting.ndim}, lasting.readonly != 0,
-               nb::steal(owner));
+  lent.release();
+  return adopt(location, view.buf, *dtype, {view.shape, view.shape + view.ndim}, view.readonly != 0, nb::steal(owner));
 }
 
 // --- __cuda_array_interface__ -----------------------------------------------------------------------------------------
@@ -275,6 +292,12 @@ void bind_foreign_arrays(nb::module_& module) {
       "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol, and must be contiguous in C's order. Work of\n"
       "``stream``, or of the current stream of its device, waits for the work that makes its elements. Memory of the\n"
       "host belongs to ``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
+  nb::cpp_function_def(
+      [](Device& d, nb::object x) { return adopt_view(x, &d); }, nb::scope(module.attr("Device")), nb::name("register_host"),
+      nb::is_method(), nb::arg("x"), nb::sig("def register_host(self, x: Any) -> Buffer"),
+      "Pins the memory of ``x``, a numpy array or another object with the buffer protocol, where it lies, and returns a\n"
+      "``Buffer`` over it: copies of that do not block. It is pinned, and ``x`` is kept, until the buffer is gone and the\n"
+      "device's work is done. Raises ``BufferError`` for what a ``Buffer`` cannot be. Feature ``host_registration``.");
 }
 
 }  // namespace weir::python

@@ -64,6 +64,8 @@ std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
   return self.thrown;
 }
 
+}  // namespace
+
 GraphExecPtr executable_of(GraphObject& self) {
   GraphPtr graph;
   {
@@ -76,6 +78,8 @@ GraphExecPtr executable_of(GraphObject& self) {
   if (!self.executable) self.executable = made;
   return self.executable;
 }
+
+namespace {
 
 /// A function in Python has one word for all launches of its graph, which come one after another. The copy that is a node of
 /// another graph could run at the same time.
@@ -121,13 +125,6 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
   std::vector<std::string> names;
   for (const NodeKind kind : topology.nodes) names.emplace_back(to_string(kind));
   return names;
-}
-
-void conditional(StreamObject& self, const BufferObject& condition, nb::callable body,
-                 void (Stream::*capture)(const std::uint32_t*, UniqueFunction<void(Stream&)>)) {
-  if (condition.dtype != DType{TypeCode::unsigned_integer, 32}) throw nb::type_error("condition: a Buffer of uint32");
-  ((*self.stream).*capture)(static_cast<const std::uint32_t*>(condition.data),
-                            [&](Stream& stream) { body(StreamObject{StreamPtr(&stream)}); });
 }
 
 }  // namespace
@@ -191,24 +188,6 @@ void bind_graph(nb::module_& module) {
          "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. See ``weir.capture``.");
   method("end_capture", &end_capture, "Ends the capture and returns its graph.");
   method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
-  method(
-      "capture_if",
-      [](StreamObject& s, const BufferObject& condition, nb::callable body) {
-        conditional(s, condition, body, &Stream::capture_if);
-      },
-      nb::arg("condition"), nb::arg("body"),
-      nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
-      "Adds a node that runs the work which ``body(stream)`` submits, now, if the ``uint32`` in ``condition`` is not 0 at "
-      "the time\n"
-      "of the launch. Feature ``graph_conditional_nodes``.");
-  method(
-      "capture_while",
-      [](StreamObject& s, const BufferObject& condition, nb::callable body) {
-        conditional(s, condition, body, &Stream::capture_while);
-      },
-      nb::arg("condition"), nb::arg("body"),
-      nb::sig("def capture_while(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
-      "The same, but runs the work again and again while the value is not 0.");
 }
 
 }  // namespace weir::python

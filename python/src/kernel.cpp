@@ -4,8 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
+#include "weir/kernel_bundle.hpp"
 #include "weir/stream.hpp"
 
 // Modules, kernels and launches.
@@ -85,15 +88,6 @@ LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_si
 
 nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
 
-/// The kernel that an argument names: a Kernel, or a KernelFunction, compiled for `device`.
-const KernelObject& kernel_of(nb::handle argument, Device& device) {
-  static const nb::handle kernel_type = nb::type<KernelObject>();
-  if (argument.type().is(kernel_type)) return held_by<KernelObject>(argument);
-  KernelFunction* function = nullptr;
-  if (nb::try_cast(argument, function, false) && function != nullptr) return function->on(device);
-  throw nb::type_error("this is no kernel: give what Module.get_kernel returns, or a function with @weir.kernel");
-}
-
 Device& device_of_kernel(nb::handle kernel) {
   const KernelObject* known = nullptr;
   if (nb::try_cast(kernel, known, false) && known != nullptr) return known->kernel->device();
@@ -149,6 +143,11 @@ void def_call(Class& c) {
         "Launches it with the arguments in ``args`` on ``stream``, or on the current stream.");
 }
 
+/// Whether these are the first bytes of a bundle (docs/bundle-format.md).
+bool is_bundle(std::span<const std::byte> bytes) {
+  return bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89WEIRKB\n", 8) == 0;
+}
+
 struct ModuleObject {
   ModulePtr module;
   KernelObject kernel(const std::string& name, nb::handle types) const {
@@ -191,6 +190,14 @@ const KernelObject& KernelFunction::on(Device& device) {
   if (const KernelObject* other = known()) return *other;
   const std::lock_guard lock(mutex_);
   return *kernels_.emplace_back(&device, std::move(kernel)).second;
+}
+
+const KernelObject& kernel_of(nb::handle argument, Device& device) {
+  static const nb::handle kernel_type = nb::type<KernelObject>();
+  if (argument.type().is(kernel_type)) return held_by<KernelObject>(argument);
+  KernelFunction* function = nullptr;
+  if (nb::try_cast(argument, function, false) && function != nullptr) return function->on(device);
+  throw nb::type_error("this is no kernel: give what Module.get_kernel returns, or a function with @weir.kernel");
 }
 
 CompileOptions compile_options(const nb::kwargs& options) {
@@ -358,11 +365,13 @@ void bind_kernel(nb::module_& module) {
       [](nb::bytes image, nb::handle device) {
         Device& on = device_of(device);
         const std::span<const std::byte> bytes(static_cast<const std::byte*>(image.data()), image.size());
-        return without_gil([&] { return ModuleObject{on.load_module(bytes)}; });
+        return without_gil(
+            [&] { return ModuleObject{is_bundle(bytes) ? on.load(KernelBundle(bytes)) : on.load_module(bytes)}; });
       },
       nb::arg("image"), nb::arg("device") = nb::none(),
-      "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the host. Raises\n"
-      "``InvalidImageError``.");
+      "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the host; or what fits "
+      "the\n"
+      "device of a bundle that ``weir kernels`` made. Raises ``InvalidImageError``.");
 
   const nb::object name = nb::module_::import_("sys").attr("intern")("weir._core");
   module.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_method, nullptr, name.ptr()));

@@ -56,6 +56,13 @@ CompileOptions compile_options(const nb::kwargs& options);
 void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
             std::size_t count);
 
+/// The node launches the kernel with such arguments from when the changes are applied.
+void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
+            PyObject* const* arguments, std::size_t count);
+
+/// The kernel that an argument names: a Kernel, or a KernelFunction, compiled for `device`.
+const KernelObject& kernel_of(nb::handle argument, Device& device);
+
 /// The address of an array of another library's that a kernel may take. False if `object` is no such array.
 bool foreign_address_of(nb::handle object, void*& address);
 

@@ -43,9 +43,9 @@ void bind_memory_pool(nb::module_& module) {
       nb::arg("release_threshold") = 0,
       "A new pool. ``max_size``: the most bytes that it may hold, 0 for no limit (feature ``memory_pool_max_size``).\n"
       "``release_threshold``: unused bytes that it keeps at a ``sync``. Feature ``memory_pools``.");
-  nb::cpp_function_def([](Device& d) { return without_gil([&] { return PoolObject(d.default_memory_pool()); }); },
-                       nb::scope(device), nb::name("default_memory_pool"), nb::is_method(), nb::is_getter(),
-                       "The pool of the device that other code uses, too. Feature ``memory_pools``.");
+  nb::borrow<nb::class_<Device>>(device).def_prop_ro(
+      "default_memory_pool", [](Device& d) { return without_gil([&] { return PoolObject(d.default_memory_pool()); }); },
+      "The pool of the device that other code uses, too. Feature ``memory_pools``.");
 }
 
 }  // namespace weir::python

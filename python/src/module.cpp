@@ -18,8 +18,13 @@ NB_MODULE(_core, module) {
   bind_memory_pool(module);
   bind_buffer(module);
   bind_values(module);
+  bind_stream_pool(module);
+  bind_partition(module);
+  bind_interprocess(module);
   bind_kernel(module);
   bind_graph(module);
+  bind_graph_parts(module);
+  bind_graph_changes(module);
   bind_host_functions(module);
   bind_dlpack(module);
   bind_foreign_streams(module);

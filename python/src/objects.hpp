@@ -83,7 +83,13 @@ StreamPtr current_stream_of(Device& device);
 StreamPtr foreign_stream_of(nb::handle object, Device& device);
 /// The device that an argument names: a Device, an ordinal of the default backend, "cuda:1", or None for the default one.
 Device& device_of(nb::handle argument);
+/// Options of a stream. `priority`: "low", "normal", "high", a number, or None.
+StreamOptions stream_options(bool nonblocking, nb::handle priority);
 /// A shape: an integer, or a sequence of them. Throws ValueError for a negative one.
 std::vector<std::int64_t> shape_of(nb::handle argument);
+/// Throws ValueError if there are more than 2^64.
+std::size_t byte_count(const std::vector<std::int64_t>& shape, DType dtype);
+/// All of the memory.
+BufferObject buffer_of(AllocationPtr memory, DType dtype, std::vector<std::int64_t> shape);
 
 }  // namespace weir::python

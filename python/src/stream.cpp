@@ -77,6 +77,9 @@ void bind_stream(nb::module_& module) {
           "is_done", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_complete(); }); },
           "Whether all work enqueued so far is done. Raises the error if work failed.")
       .def_prop_ro(
+          "is_capturing", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_capturing(); }); },
+          "Whether work of the stream becomes part of a graph, and does not run. Asking never breaks the capture.")
+      .def_prop_ro(
           "pending", [](const StreamObject& s) { return without_gil([&] { return s.stream->pending().describe(); }); },
           "What the stream waits for, in words.")
       .def(

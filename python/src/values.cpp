@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
@@ -10,17 +11,16 @@ namespace weir::python {
 namespace {
 
 template <class F>
-void with_value(const BufferObject& buffer, F&& function) {
+auto with_value(const BufferObject& buffer, F&& function) {
   if (buffer.size() == 0) throw nb::value_error("the buffer has no element");
   if (buffer.dtype == DType{TypeCode::unsigned_integer, 32}) return function(static_cast<std::uint32_t*>(buffer.data));
   if (buffer.dtype == DType{TypeCode::unsigned_integer, 64}) return function(static_cast<std::uint64_t*>(buffer.data));
   throw nb::type_error("a value is the first element of a Buffer of uint32 or uint64");
 }
 
-void write_value(StreamObject& self, const BufferObject& buffer, std::uint64_t value) {
+MemoryOperation write_of(const BufferObject& buffer, std::uint64_t value) {
   check_writable(buffer);
-  with_value(buffer,
-             [&]<class T>(T* address) { without_gil([&] { self.stream->write_value(address, static_cast<T>(value)); }); });
+  return with_value(buffer, [&]<class T>(T* address) { return MemoryOperation::write(address, static_cast<T>(value)); });
 }
 
 WaitCondition condition_of(const std::string& name) {
@@ -31,16 +31,40 @@ WaitCondition condition_of(const std::string& name) {
   throw nb::value_error(("condition: '" + name + "'; it is 'geq', 'eq', 'and' or 'nor'").c_str());
 }
 
-void wait_value(StreamObject& self, const BufferObject& buffer, std::uint64_t value, const std::string& condition) {
+RemoteWrites remote_writes_of(bool flush) { return flush ? RemoteWrites::flush : RemoteWrites::no_flush; }
+
+MemoryOperation wait_of(const BufferObject& buffer, std::uint64_t value, const std::string& condition, bool flush) {
   const WaitCondition wanted = condition_of(condition);
-  with_value(buffer, [&]<class T>(T* address) {
-    without_gil([&] { self.stream->wait_value(static_cast<const T*>(address), static_cast<T>(value), wanted); });
+  return with_value(buffer, [&]<class T>(const T* address) {
+    return MemoryOperation::wait(address, static_cast<T>(value), wanted, remote_writes_of(flush));
+  });
+}
+
+void write_value(StreamObject& self, const BufferObject& buffer, std::uint64_t value) {
+  check_writable(buffer);
+  with_value(buffer,
+             [&]<class T>(T* address) { without_gil([&] { self.stream->write_value(address, static_cast<T>(value)); }); });
+}
+
+void wait_value(StreamObject& self, const BufferObject& buffer, std::uint64_t value, const std::string& condition,
+                bool flush) {
+  const WaitCondition wanted = condition_of(condition);
+  with_value(buffer, [&]<class T>(const T* address) {
+    without_gil([&] { self.stream->wait_value(address, static_cast<T>(value), wanted, remote_writes_of(flush)); });
   });
 }
 
 }  // namespace
 
 void bind_values(nb::module_& module) {
+  nb::class_<MemoryOperation>(module, "MemoryOperation",
+                              "One operation of ``Stream.batch_memory_operations``. Keep the buffer until it is done.")
+      .def_static("write", &write_of, nb::arg("buffer"), nb::arg("value"), "As ``Stream.write_value``.")
+      .def_static("wait", &wait_of, nb::arg("buffer"), nb::arg("value"), nb::arg("condition") = "geq",
+                  nb::arg("flush") = false, "As ``Stream.wait_value``.")
+      .def_static("flush_remote_writes", &MemoryOperation::flush_remote_writes,
+                  "Makes writes of other devices that came before visible. Feature ``wait_value_flush``.");
+
   const nb::object stream = module.attr("Stream");
   nb::cpp_function_def(
       &write_value, nb::scope(stream), nb::name("write_value"), nb::is_method(), nb::arg("buffer"), nb::arg("value"),
@@ -48,10 +72,20 @@ void bind_values(nb::module_& module) {
       "``write_value_32``, ``write_value_64``.");
   nb::cpp_function_def(
       &wait_value, nb::scope(stream), nb::name("wait_value"), nb::is_method(), nb::arg("buffer"), nb::arg("value"),
-      nb::arg("condition") = "geq",
+      nb::arg("condition") = "geq", nb::arg("flush") = false,
       "Later work waits until the first element of ``buffer`` meets the condition: ``\"geq\"`` (a cyclic comparison, so\n"
-      "that counters may wrap), ``\"eq\"``, ``\"and\"`` (a common bit) or ``\"nor\"``. Features ``wait_value_32``,\n"
-      "``wait_value_64``, ``wait_value_geq``, ``wait_value_nor``.");
+      "that counters may wrap), ``\"eq\"``, ``\"and\"`` (a common bit) or ``\"nor\"``. ``flush``: writes of other devices "
+      "that\n"
+      "came before the value are visible then. Features ``wait_value_32``, ``wait_value_64``, ``wait_value_geq``,\n"
+      "``wait_value_nor``, ``wait_value_flush``.");
+  nb::cpp_function_def(
+      [](StreamObject& self, const std::vector<MemoryOperation>& operations) {
+        without_gil([&] { self.stream->batch_memory_operations(operations); });
+      },
+      nb::scope(stream), nb::name("batch_memory_operations"), nb::is_method(), nb::arg("operations"),
+      "Submits many writes and waits at once (cuStreamBatchMemOp). They run in order, and no work of another thread comes "
+      "in\n"
+      "between. Feature ``batch_memory_operations``, and those of the operations.");
 }
 
 }  // namespace weir::python

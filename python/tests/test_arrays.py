@@ -360,3 +360,26 @@ def test_a_gpu_that_is_pretended():
     environment["LD_LIBRARY_PATH"] = f"{tree}/lib/cpu_cuda"
     environment["PYTHONPATH"] = f"{tree}/python"
     subprocess.run([sys.executable, "-X", "dev", "-c", PRETENDED], env=environment, check=True, timeout=60)
+
+
+def test_arrays_are_pinned_where_they_lie():
+    stream = weir.Device().create_stream()
+    array = np.arange(100_000, dtype=np.float32).reshape(100, 1000)
+    pinned = stream.device.register_host(array)
+    assert (pinned.handle, pinned.shape, pinned.dtype) == (array.ctypes.data, (100, 1000), weir.float32)
+    assert pinned.kind == "pinned" and pinned.device == stream.device
+    x = stream.device.allocate(pinned.shape, pinned.dtype).copy_from(pinned, stream=stream)
+    assert (x.get(stream=stream) == array).all()
+    pinned.fill(3, stream=stream)
+    stream.sync()
+    assert (array == 3).all()
+    references = sys.getrefcount(array)
+    del pinned
+    wait_until(lambda: sys.getrefcount(array) < references)
+    again = stream.device.register_host(array)  # which was unpinned
+    assert again.handle == array.ctypes.data
+    for wrong in (array.T, np.array(["a"])):
+        with pytest.raises(BufferError):
+            stream.device.register_host(wrong)
+    with pytest.raises(ValueError):
+        stream.device.register_host(np.empty(0))

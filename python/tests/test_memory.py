@@ -24,6 +24,15 @@ def make_graph(stream):
     captured.graph.launch(stream)
 
 
+def make_graph_by_hand(stream):
+    finished, dropped = weir.GraphBuilder(stream.device), weir.GraphBuilder(stream.device)
+    for builder in (finished, dropped):
+        node = builder.add([], lambda on: on.launch_host_func(int))
+        with pytest.raises(weir.InvalidArgumentError):
+            builder.add([node], lambda on: None)
+    finished.finish().launch(stream)
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -33,8 +42,11 @@ def make_graph(stream):
         lambda stream: stream.record(),
         lambda stream: stream.add_callback(lambda *arguments: None),
         make_graph,
+        make_graph_by_hand,
+        lambda stream: weir.StreamPool(stream.device).lease().stream,
+        lambda stream: stream.device.register_host(bytearray(64)),
     ],
-    ids=["streams", "buffers", "stream-ordered buffers", "events", "callbacks", "graphs"],
+    ids=["streams", "buffers", "stream-ordered buffers", "events", "callbacks", "graphs", "graphs by hand", "leases", "pinned arrays"],
 )
 def test_nothing_is_left(stream, make):
     def many(count):
@@ -132,3 +144,48 @@ def test_types_are_what_numpy_says():
         assert weir.dtypes.as_dtype(np.dtype(type)) is type
     assert repr(weir.float32) == "weir.float32"
     assert weir.dtypes.as_dtype(np.float32) is weir.float32 and weir.dtypes.as_dtype(bool) is weir.bool_
+
+
+def test_the_default_pool(stream):
+    pool = stream.device.default_memory_pool
+    pool.set_release_threshold(1 << 20)
+    buffer = stream.allocate(1 << 16)
+    assert pool.used_bytes() >= buffer.nbytes
+
+
+def test_managed_memory_is_moved_ahead_of_its_use(stream):
+    x = stream.device.allocate((4, 5), weir.int32, kind="managed")
+    x.fill(1, stream=stream)
+    x[1:3].prefetch("host", stream=stream)
+    x.prefetch(stream=stream)
+    assert (x.get(stream=stream) == 1).all()
+    with pytest.raises(ValueError, match="host"):
+        x.prefetch("disk")
+    with pytest.raises(weir.InvalidArgumentError):
+        stream.device.allocate(4).prefetch(stream=stream)
+
+
+def test_memory_of_other_processes_where_there_is_none(stream):
+    x, event = stream.device.allocate((10, 2)), stream.device.create_event()
+    assert not event.is_ipc_enabled
+    with pytest.raises(ValueError, match="allocated"):
+        x[1:].ipc_descriptor
+    for wrong in (b"", bytes(65)):
+        with pytest.raises(ValueError, match="64"):
+            weir.Buffer.from_ipc_descriptor(None, wrong, 10)
+        with pytest.raises(ValueError, match="64"):
+            weir.Event.from_ipc_descriptor(None, wrong)
+    with pytest.raises(weir.InvalidArgumentError, match="interprocess"):
+        event.ipc_descriptor
+    if not stream.device.supports("interprocess_memory"):
+        with pytest.raises(weir.UnsupportedError, match="shm_open"):
+            x.ipc_descriptor
+        with pytest.raises(weir.UnsupportedError, match="shm_open"):
+            weir.Buffer.from_ipc_descriptor(stream.device, bytes(64), 10)
+    if not stream.device.supports("interprocess_events"):
+        for call in (
+            lambda: stream.device.create_event(ipc_enabled=True),
+            lambda: weir.Event.from_ipc_descriptor(stream.device, bytes(64)),
+        ):
+            with pytest.raises(weir.UnsupportedError):
+                call()

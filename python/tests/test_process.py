@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What needs a process of its own: the interpreter's end, fork, other interpreters, a lock that is out of reach."""
+"""The process: the interpreter's end, fork, other interpreters, a lock that is out of reach, signals."""
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 
+import numpy as np
 import pytest
 
 import weir
@@ -251,3 +255,45 @@ def test_a_variable_that_does_not_parse():
 def test_import_is_quick_and_without_numpy():
     done = run("assert 'numpy' not in sys.modules and 'asyncio' not in sys.modules")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("timeout", [None, 60])
+@pytest.mark.parametrize("wait", ["stream", "event"])
+def test_ctrl_c_ends_a_wait(wait, timeout):
+    stream = weir.Device().create_stream()
+    flag = stream.device.allocate(1, weir.uint32, kind="pinned")
+    word = np.asarray(flag)
+    word[0] = 0
+    stream.wait_value(flag, 1)
+    event = stream.record()
+    waited_for = {"stream": stream, "event": event}[wait]
+    ctrl_c = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    ctrl_c.start()
+    try:
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            waited_for.sync(timeout)
+        assert time.monotonic() - begin < 30
+        assert not stream.is_done  # the work goes on
+    finally:
+        word[0] = 1
+        ctrl_c.join()
+    waited_for.sync(timeout)
+
+
+def test_handlers_of_signals_run_during_a_wait():
+    stream = weir.Device().create_stream()
+    flag = stream.device.allocate(1, weir.uint32, kind="pinned")
+    word = np.asarray(flag)
+    word[0] = 0
+
+    def let_go(*_):
+        word[0] = 1
+
+    former = signal.signal(signal.SIGALRM, let_go)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        stream.wait_value(flag, 1)
+        stream.sync(timeout=60)
+    finally:
+        signal.signal(signal.SIGALRM, former)

@@ -151,6 +151,18 @@ TEST_CASE("S37 changes: another kernel of another module, which the executable k
   c.board.set(*s, 2, 10);
   c.launch(exec, *s);
   CHECK(c.board[2] == 7);
+
+  // The same by addresses and sizes of the arguments.
+  unsigned* cell = c.board.cell(2).data();
+  unsigned value = 5;
+  const std::array<void*, 2> arguments{&cell, &value};
+  const std::array<std::size_t, 2> sizes{sizeof(cell), sizeof(value)};
+  changes.launch_raw(c.kernel, kernels().add, {}, arguments, sizes);
+  exec->apply(changes);
+  c.launch(exec, *s);
+  CHECK(c.board[2] == 12);
+  CHECK_REFUSED(Errc::invalid_argument,
+                changes.launch_raw(c.kernel, kernels().add, {}, arguments, std::span(sizes).first(1)));
 }
 
 TEST_CASE("S37 changes: what does not fit is refused, and nothing is changed") {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "python/src/captures.hpp"
+#include "python/src/gil.hpp"
+#include "python/src/objects.hpp"
+#include "weir/graph_builder.hpp"
+#include "weir/stream.hpp"
+
+// Parts of graphs whose work a function submits: nodes of a graph that is built by hand, and bodies of conditional nodes.
+namespace weir::python {
+namespace {
+
+/// Calls `body(stream)`; the stream is the current one meanwhile.
+void call(const nb::callable& body, Stream& on) {
+  const nb::object stream = nb::cast(StreamObject{StreamPtr(&on)});
+  stream.attr("__enter__")();
+  try {
+    body(stream);
+  } catch (...) {
+    stream.attr("__exit__")();
+    throw;
+  }
+  stream.attr("__exit__")();
+}
+
+UniqueFunction<void(Stream&)> function_of(nb::callable body) {
+  return [body = std::move(body)](Stream& stream) { call(body, stream); };
+}
+
+// --- Graphs that are built by hand ------------------------------------------------------------------------------------
+
+class BuilderObject {
+ public:
+  explicit BuilderObject(nb::handle device) {
+    Device& on = device_of(device);
+    without_gil([&] { builder_.emplace(on); });
+  }
+  BuilderObject(BuilderObject&&) = delete;
+  BuilderObject& operator=(BuilderObject&&) = delete;
+  ~BuilderObject() {
+    const WithoutGil released;
+    builder_.reset();
+  }
+
+  std::uint32_t add(const std::vector<std::uint32_t>& after, const nb::callable& function) {
+    std::vector<GraphNode> nodes;
+    for (const std::uint32_t index : after) nodes.push_back({index});
+    return builder()
+        .add(nodes,
+             [&](Stream& stream) {
+               capture_ = stream.capture_info().id;
+               call(function, stream);
+             })
+        .index;
+  }
+  GraphObject finish() {
+    GraphPtr graph = without_gil([&] { return builder().finish(); });
+    builder_.reset();
+    return {std::move(graph), take_thrown(capture_)};
+  }
+
+ private:
+  GraphBuilder& builder() {
+    if (!builder_) throw nb::value_error("the builder has given its graph away; make another one");
+    return *builder_;
+  }
+
+  std::optional<GraphBuilder> builder_;
+  std::uint64_t capture_ = 0;
+};
+
+// --- Conditional nodes ------------------------------------------------------------------------------------------------
+
+const std::uint32_t* condition_in(const BufferObject& buffer) {
+  if (buffer.dtype != DType{TypeCode::unsigned_integer, 32} || buffer.size() == 0)
+    throw nb::type_error("condition: a Buffer of uint32");
+  return static_cast<const std::uint32_t*>(buffer.data);
+}
+
+void capture_if(StreamObject& self, const BufferObject& condition, nb::callable body,
+                std::optional<nb::callable> otherwise) {
+  if (otherwise)
+    self.stream->capture_if(condition_in(condition), function_of(std::move(body)), function_of(*std::move(otherwise)));
+  else
+    self.stream->capture_if(condition_in(condition), function_of(std::move(body)));
+}
+
+void capture_switch(StreamObject& self, const BufferObject& condition, std::vector<nb::callable> bodies) {
+  std::vector<UniqueFunction<void(Stream&)>> functions;
+  for (nb::callable& body : bodies) functions.push_back(function_of(std::move(body)));
+  self.stream->capture_switch(condition_in(condition), functions);
+}
+
+void capture_while(StreamObject& self, const BufferObject& condition, nb::callable body) {
+  self.stream->capture_while(condition_in(condition), function_of(std::move(body)));
+}
+
+}  // namespace
+
+void bind_graph_parts(nb::module_& module) {
+  nb::class_<BuilderObject>(
+      module, "GraphBuilder",
+      "Builds a graph from nodes and edges, where no order of streams has its shape. For use by one thread at a time.")
+      .def(nb::init<nb::handle>(), nb::arg("device") = nb::none(), "Feature ``graph_capture``.")
+      .def("add", &BuilderObject::add, nb::arg("after"), nb::arg("function"),
+           nb::sig("def add(self, after: Sequence[int], function: Callable[[Stream], object]) -> int"),
+           "Adds what ``function(stream)`` submits, now, behind the nodes ``after``, and returns its last node. ``stream``\n"
+           "captures, and is the current stream meanwhile; do not use it later. Raises ``InvalidArgumentError`` for a node "
+           "that\n"
+           "is not there, and if nothing is submitted.")
+      .def("finish", &BuilderObject::finish, "The graph. The builder cannot be used any more.");
+
+  const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
+    nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
+  };
+  method(
+      "capture_if", &capture_if, nb::arg("condition"), nb::arg("body"), nb::arg("otherwise") = nb::none(),
+      nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object], "
+              "otherwise: Callable[[Stream], object] | None = None) -> None"),
+      "Adds a node that runs the work which ``body(stream)`` submits, now, if the ``uint32`` in ``condition`` is not 0 at\n"
+      "the time of the launch, and else that of ``otherwise``. ``stream`` is the current stream meanwhile. Features\n"
+      "``graph_conditional_nodes``, and ``graph_switch_nodes`` for ``otherwise``.");
+  method("capture_switch", &capture_switch, nb::arg("condition"), nb::arg("bodies"),
+         nb::sig("def capture_switch(self, condition: Buffer, bodies: Sequence[Callable[[Stream], object]]) -> None"),
+         "The same, but runs the body whose number, from 0, the value is; none if there is no such. Feature\n"
+         "``graph_switch_nodes``.");
+  method("capture_while", &capture_while, nb::arg("condition"), nb::arg("body"),
+         nb::sig("def capture_while(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
+         "The same, but runs the work again and again while the value is not 0.");
+}
+
+}  // namespace weir::python

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/partition.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "python/src/gil.hpp"
+#include "python/src/objects.hpp"
+
+// Partitions: parts of a device.
+namespace weir::python {
+namespace {
+
+struct PartitionObject {
+  PartitionPtr partition;
+
+  explicit PartitionObject(PartitionPtr made) noexcept : partition(std::move(made)) {}
+  PartitionObject(PartitionObject&&) = default;
+  PartitionObject& operator=(PartitionObject&&) = delete;
+  ~PartitionObject() {
+    if (!partition) return;
+    const WithoutGil released;
+    partition.reset();
+  }
+};
+
+StreamObject create_stream(PartitionObject& self, nb::handle priority) {
+  const StreamOptions options = stream_options(true, priority);
+  return without_gil([&] { return StreamObject{self.partition->create_stream(options)}; });
+}
+
+}  // namespace
+
+void bind_partition(nb::module_& module) {
+  nb::class_<PartitionObject>(
+      module, "Partition",
+      "Some of a device's compute units: kernels of its streams run on these alone. On CUDA a green context. All else,\n"
+      "memory and events among it, is the device's. Keep it as long as graphs with its kernels are launched.")
+      .def_prop_ro(
+          "device", [](const PartitionObject& p) -> Device& { return p.partition->device(); }, nb::rv_policy::reference)
+      .def_prop_ro(
+          "compute_units", [](const PartitionObject& p) { return p.partition->compute_units(); },
+          "How many it has: at least as many as were asked for, since drivers have them in groups.")
+      .def_prop_ro(
+          "handle", [](const PartitionObject& p) { return reinterpret_cast<std::uintptr_t>(p.partition->native_handle()); },
+          "The vendor's object (CUgreenCtx) as an integer; 0 where there is none.")
+      .def("create_stream", &create_stream, nb::kw_only(), nb::arg("priority") = nb::none(),
+           "A new stream whose kernels run on these units. ``priority``: as for ``Device.create_stream``.")
+      .def("__repr__", [](const PartitionObject& p) { return "<Partition " + p.partition->describe() + ">"; });
+
+  nb::cpp_function_def(
+      [](Device& d, std::uint32_t compute_units) {
+        return without_gil([&] { return PartitionObject(d.partition({compute_units})); });
+      },
+      nb::scope(module.attr("Device")), nb::name("create_partition"), nb::is_method(), nb::arg("compute_units"),
+      "A part of the device with so many multiprocessors, compute units or workers of the CPU, none of which is in another\n"
+      "partition. Raises ``InvalidArgumentError`` for none, and for more than are left. Feature ``partitions``.");
+}
+
+}  // namespace weir::python

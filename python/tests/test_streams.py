@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools of streams, partitions, batches."""
+
+import numpy as np
+import pytest
+
+import weir
+
+
+@pytest.fixture
+def device():
+    return weir.Device()
+
+
+def test_a_lease_is_exclusive_and_ends_with_its_scope(device):
+    pool = weir.StreamPool(device, max_streams=1, priority="high")
+    assert pool.size == 0
+    with pool.lease() as stream:
+        assert weir.get_current_stream(device) == stream and stream.is_nonblocking
+        assert pool.try_lease() is None
+        with pytest.raises(weir.PoolExhaustedError):
+            pool.lease()
+    assert weir.get_current_stream(device) == device.default_stream
+    lease = pool.try_lease()
+    assert lease.stream == stream and pool.size == 1
+    lease.close()
+    lease.close()
+    kept = pool.lease()
+    del pool  # a lease may outlive the pool
+    kept.stream.sync()
+
+
+def test_a_round_robin_pool_lends_a_stream_twice(device):
+    pool = weir.StreamPool(device, max_streams=1, sharing="round_robin")
+    a, b = pool.lease(), pool.lease()
+    assert a.stream == b.stream
+
+
+def test_a_pool_of_no_streams_and_of_unknown_sharing(device):
+    with pytest.raises(ValueError):
+        weir.StreamPool(device, max_streams=0)
+    with pytest.raises(ValueError, match="round_robin"):
+        weir.StreamPool(device, sharing="shared")
+
+
+def test_a_lease_gives_back_its_stream_when_the_block_raises(device):
+    pool = weir.StreamPool(device, max_streams=1)
+    with pytest.raises(RuntimeError, match="inside"):
+        with pool.lease():
+            raise RuntimeError("inside")
+    assert pool.try_lease() is not None
+
+
+def test_partitions(device):
+    part = device.create_partition(1)
+    assert part.device == device and part.compute_units >= 1
+    with part.create_stream() as stream:
+        x = device.allocate(10, weir.int32)
+        x.fill(3)
+        assert (x.get() == 3).all()
+    del part
+    stream.sync()  # the stream keeps its partition
+    for wrong in (0, 1 << 20):
+        with pytest.raises(weir.InvalidArgumentError):
+            device.create_partition(wrong)
+
+
+def test_copy_batches(device):
+    numbers = np.arange(100, dtype=np.int16)
+    with device.create_stream() as stream:
+        x, y = device.allocate(100, "i2").copy_from(numbers), device.allocate(100, "i2")
+        y.fill(0)
+        stream.copy_batch([(y[10 * i : 10 * i + 5], x[10 * i : 10 * i + 5]) for i in range(10)], source_access="any_time")
+        result = y.get().reshape(10, 10)
+        assert (result[:, :5] == numbers.reshape(10, 10)[:, :5]).all() and not result[:, 5:].any()
+        stream.copy_batch([])
+        with pytest.raises(weir.LengthMismatchError):
+            stream.copy_batch([(y, x[:50])])
+        with pytest.raises(TypeError):
+            stream.copy_batch([(y, numbers)])
+        with pytest.raises(ValueError, match="any_time"):
+            stream.copy_batch([(y, x)], source_access="never")
+
+
+def test_batches_of_memory_operations_are_done_in_order(device):
+    stream = device.create_stream()
+    small, large = device.allocate(2, weir.uint32, kind="pinned"), device.allocate(1, weir.uint64, kind="pinned")
+    words, word = np.asarray(small), np.asarray(large)
+    words[:], word[:] = 0, 0
+    operation = weir.MemoryOperation
+    stream.batch_memory_operations(
+        [
+            operation.write(small[0:1], 1),
+            operation.wait(small[1:2], 5, "eq", flush=device.supports("wait_value_flush")),
+            operation.write(large, 1 << 40),
+        ]
+    )
+    with pytest.raises(TimeoutError):
+        stream.sync(timeout=0.05)
+    assert words[0] == 1 and word[0] == 0
+    words[1] = 5
+    stream.sync()
+    assert word[0] == 1 << 40
+    stream.batch_memory_operations([])
+    with pytest.raises(TypeError, match="uint32"):
+        operation.write(device.allocate(1, weir.int32), 1)
+    with pytest.raises(ValueError, match="nor"):
+        operation.wait(small, 1, "lt")
