@@ -20,7 +20,7 @@ constexpr std::array<Feature, feature_count> features = {
     WEIR_FEATURES(WEIR_FEATURE_VALUE)
 #undef WEIR_FEATURE_VALUE
 };
-constexpr std::array<std::string_view, feature_count> names = {
+constexpr std::array<std::string_view, feature_count> feature_names = {
 #define WEIR_FEATURE_NAME(name, text) #name,
     WEIR_FEATURES(WEIR_FEATURE_NAME)
 #undef WEIR_FEATURE_NAME
@@ -70,7 +70,7 @@ std::span<const Feature> all_features() noexcept { return features; }
 
 std::string_view to_string(Feature feature) noexcept {
   const auto index = static_cast<std::size_t>(feature);
-  return index < feature_count ? names[index] : "unknown";
+  return index < feature_count ? feature_names[index] : "unknown";
 }
 
 std::string_view description(Feature feature) noexcept {
@@ -120,11 +120,11 @@ std::bitset<feature_count> parse_disabled_features(std::string_view value) {
   for (const std::string_view element : split_list(variable, value, ',', "list features separated by single commas")) {
     const std::optional<Feature> feature = parse_feature(element);
     if (!feature) {
-      const std::string_view meant = nearest_name(element, names);
+      const std::string_view meant = nearest_name(element, feature_names);
       throw_invalid_environment(
           variable, value,
           meant.empty()
-              ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(names, ", "))
+              ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(feature_names, ", "))
               : fmt::format("there is no feature '{}'; did you mean '{}'? `weir info` lists all of them", element, meant));
     }
     disabled.set(static_cast<std::size_t>(*feature));
