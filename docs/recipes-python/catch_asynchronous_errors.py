@@ -12,7 +12,7 @@ if device.backend == "hip":
     raise SystemExit(77)  # skipped: may end the process
 fail = weir.compile('extern "C" __global__ void fail(int n) { assert(n > 0); }', device)["fail"]
 stream = device.create_stream()
-weir.launch(stream, weir.LaunchConfig(1, 32), fail, 0)  # enqueued, and no error yet
+weir.launch(stream, weir.LaunchConfig(1, 32), fail, weir.int32(0))  # enqueued, and no error yet
 try:
     stream.sync()
 except weir.DeviceFaultError as error:

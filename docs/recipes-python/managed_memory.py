@@ -18,6 +18,6 @@ numbers = np.asarray(x)
 numbers[:] = 40
 if device.supports("managed_prefetch"):
     x.prefetch(stream=stream)
-weir.launch(stream, weir.LaunchConfig(1, 100), add, 2, x)
+weir.launch(stream, weir.LaunchConfig(1, 100), add, weir.int32(2), x)
 stream.sync()
 assert (numbers == 42).all()

@@ -16,5 +16,5 @@ urgent = device.create_partition(compute_units=1)
 assert urgent.compute_units >= 1  # drivers round up
 with urgent.create_stream(priority="high") as stream:
     x = device.allocate(32, weir.int32).copy_from(np.arange(32, dtype=np.int32))
-    weir.launch(stream, weir.LaunchConfig(1, 32), add, 7, x)
+    weir.launch(stream, weir.LaunchConfig(1, 32), add, weir.int32(7), x)
     assert (x.get() == np.arange(32) + 7).all()
