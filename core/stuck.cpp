@@ -51,8 +51,8 @@ std::string object_of(const Operation& operation) {
 }
 
 bool is_deadlock() {
-  // Threads without work spin a little before they sleep.
-  for (int looks = 0; looks < 10; ++looks) {
+  // Threads without work spin a little before they sleep, which takes longer where processors are busy.
+  for (int looks = 0; looks < 50; ++looks) {
     if (support::is_deadlocked([] { return true; })) return true;
     std::this_thread::sleep_for(milliseconds(20));
   }
@@ -127,10 +127,8 @@ void Stuck::watch() noexcept {
   for (;;) try {
       pollfd asked{listener_, POLLIN, 0};  // a negative one is passed over
       if (::poll(&asked, 1, pause) > 0 && (asked.revents & POLLIN) != 0) answer();
-      if (notes_late()) {
-        write_text(STDERR_FILENO,
-                   report(fmt::format("weir stuck: process {} has waited for {} ms", ::getpid(), limit_.count())));
-      }
+      if (notes_late())
+        tell(STDERR_FILENO, fmt::format("weir stuck: process {} has waited for {} ms", ::getpid(), limit_.count()));
     } catch (const std::exception& error) {
       support::log(support::LogLevel::error, "what is stuck cannot be told: ", error.what());
     }
@@ -139,7 +137,7 @@ void Stuck::watch() noexcept {
 void Stuck::answer() const {
   const int other = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (other < 0) return;
-  if (may_ask(other)) write_text(other, report(fmt::format("weir stuck: process {}", ::getpid())));
+  if (may_ask(other)) tell(other, fmt::format("weir stuck: process {}", ::getpid()));
   ::close(other);
 }
 
@@ -153,7 +151,8 @@ bool Stuck::notes_late() {
   return true;
 }
 
-std::string Stuck::report(const std::string& title) const {
+/// What is known is told at once. Whether it is a deadlock may take a second.
+void Stuck::tell(int file, const std::string& title) const {
   std::string text = title + '\n';
   {
     const std::lock_guard lock(mutex_);
@@ -166,10 +165,11 @@ std::string Stuck::report(const std::string& title) const {
   }
   const WaitChains chains;
   text += chains.streams().empty() ? "  no stream has work that is known\n" : chains.describe();
-  if (!chains.all_wait()) return text;
-  return text + (is_deadlock()
-                     ? "  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"
-                     : "  no stream can go on by itself: a thread of the program must end this, or another process\n");
+  write_text(file, text);
+  if (!chains.all_wait()) return;
+  write_text(file, is_deadlock()
+                       ? "  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"
+                       : "  no stream can go on by itself: a thread of the program must end this, or another process\n");
 }
 
 void support::end_deadlocked(const std::string& cause) noexcept {

@@ -36,7 +36,7 @@ class Stuck final : public Tool {
   void watch() noexcept;
   void answer() const;
   bool notes_late();
-  std::string report(const std::string& title) const;
+  void tell(int file, const std::string& title) const;
 
   const std::chrono::milliseconds limit_;
   int listener_ = -1;

@@ -40,9 +40,9 @@ constexpr const char* source = "extern \"C\" __global__ void set(unsigned* word)
 void crosswise(Device& device) {
   Scene scene(device);
   Stream &a = scene.stream("a"), &b = scene.stream("b");
-  a.wait_value(scene.word(0), 1U);
+  a.wait_value(scene.word(0), 1U, WaitCondition::eq);  // AMD GPUs lack the usual condition
   a.write_value(scene.word(1), 1U);
-  b.wait_value(scene.word(1), 1U);
+  b.wait_value(scene.word(1), 1U, WaitCondition::eq);
   b.write_value(scene.word(0), 1U);
   a.synchronize();
 }

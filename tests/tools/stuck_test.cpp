@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <iterator>
 #include <map>
@@ -135,7 +136,7 @@ TEST_CASE("stuck: a slow program is no deadlock, whoever ends its wait") {
 }
 
 TEST_CASE("stuck: WEIR_STUCK tells of a wait that takes too long what it waits for, and changes nothing") {
-  for (const Run& run : run_all(weir::test::deadlocks(), {{"WEIR_STUCK", "300ms"}}, 4)) {
+  for (const Run& run : run_all(weir::test::deadlocks(), {{"WEIR_STUCK", "300ms"}}, 6)) {
     CAPTURE(std::string(run.program->name));
     CAPTURE(run.outcome.errors);
     CHECK(run.outcome.status == 128 + 14);  // the test's own end
@@ -159,11 +160,31 @@ TEST_CASE("stuck: WEIR_STUCK tells of a wait that takes too long what it waits f
   CHECK(told >= 12);  // not those whose thread is not in a call of Weir's
 }
 
+#ifdef WEIR_TEST_BRIDGE
+TEST_CASE("stuck: of a GPU the journal knows what streams wait for, and WEIR_STUCK switches it on") {
+  // HIP's backend over a CUDA driver on the CPU, whose streams are threads.
+  const char* const folders = std::getenv("LD_LIBRARY_PATH");
+  const Outcome outcome =
+      weir::test::run(WEIR_STUCK_PROGRAMS, {"crosswise", "3"},
+                      {{"WEIR_BACKEND", "hip"},
+                       {"WEIR_HIP_RUNTIME", WEIR_TEST_BRIDGE},
+                       {"WEIR_HIP_WAIT_VALUE", "1"},
+                       {"LD_LIBRARY_PATH", std::string(WEIR_TEST_CPU_CUDA) + ":" + (folders != nullptr ? folders : "")},
+                       {"WEIR_STUCK", "300ms"}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.complains(" has been in Stream::synchronize of hip:0 stream 0x"));
+  CHECK(outcome.complains("(32 bits) to be 1, now it is 0, and 1 operation behind it"));
+  CHECK(tells(outcome, "{b} would write that value: a written value, 1 operation further on"));
+  CHECK(tells(outcome, "circle: a b"));
+}
+#endif
+
 TEST_CASE("stuck: weir stuck asks a process that was started with WEIR_STUCK, and says how to start one that was not") {
   const std::string program = WEIR_STUCK_PROGRAMS " crosswise 20", command = WEIR_STUCK_COMMAND " ";
   // Until the program has come so far.
   const std::string ask =
-      " & for i in $(seq 100); do sleep 0.1; " + command + "stuck $! 2> /dev/null && break; done; kill $!";
+      " & for i in $(seq 100); do sleep 0.1; text=$(" + command +
+      "stuck $! 2> /dev/null); case $text in *'has been in'*) echo \"$text\"; break ;; esac; done; kill $!";
   const Environment host = {{"WEIR_BACKEND", "host"}};
   const Outcome told = weir::test::run("/bin/sh", {"-c", command + "run --stuck=1min -- " + program + ask}, host);
   CAPTURE(told.output);

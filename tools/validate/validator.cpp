@@ -84,7 +84,9 @@ class Validator final : public Tool {
       default:
         if (!traits_of(operation.kind).is_work) break;
         for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
-        for (const MemoryOperation& each : operation.memory_operations) check(operation, access_of(each), true);
+        for (const MemoryOperation& each : operation.memory_operations) {
+          if (each.address != nullptr) check(operation, access_of(each), true);  // a flush has none
+        }
         break;
     }
     if (operation.kind == OperationKind::conditional) graphs_.begin_conditional(operation);
