@@ -75,6 +75,13 @@ Json json_of(const Access& access, const std::vector<Frame>& frames) {
   return json;
 }
 
+/// "main src/main.cpp:30", the innermost of the frames that are shown.
+std::string first_line(const std::vector<Frame>& frames) {
+  const std::string text = text_of(frames);
+  const std::size_t begin = text.find("#0 ");
+  return begin == std::string::npos ? "" : text.substr(begin + 3, text.find('\n', begin) - begin - 3);
+}
+
 std::string remedy_of(Fault fault, const Access& first, const Access& second) {
   if (fault == Fault::use_after_free) {
     return "keep an owner of the memory (a Buffer or an AllocationPtr) until its last use is enqueued";
@@ -104,6 +111,8 @@ Options read_options() {
                         if (value.empty()) return false;
                         if (key == "json") {
                           options.json = model::with_process(value);
+                        } else if (key == "pairs") {  // for `weir race --witness`
+                          options.pairs = value;
                         } else if (key == "suppressions") {
                           options.suppressions = read_suppressions(std::string(value));
                         } else {
@@ -154,6 +163,10 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
                       {"memory", {{"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
                       {"note", note},
                       {"remedy", remedy}});
+  pairs_.add(first, second,
+             {{"fault", reports_.back()["fault"]},
+              {"first", {{"operation", first.step->what}, {"place", first_line(first_frames)}}},
+              {"second", {{"operation", second.step->what}, {"place", first_line(second_frames)}}}});
 }
 
 void Report::add_limit(const std::string& what) {
@@ -161,6 +174,7 @@ void Report::add_limit(const std::string& what) {
 }
 
 int Report::finish() noexcept {
+  pairs_.finish();
   if (!options_.json.empty()) {
     std::ofstream out(options_.json);
     out << Json{{"suppressed", suppressed_}, {"limits", limits_}, {"reports", reports_}}.dump(1, ' ', false,

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "tools/race/memory.hpp"
+#include "tools/race/pairs.hpp"
 
 /// Reports of races.
 namespace weir::race {
 
 struct Options {
-  std::string json;  ///< the file of the reports; empty: none
+  std::string json;   ///< the file of the reports; empty: none
+  std::string pairs;  ///< that of the pairs, likewise
   std::vector<std::string> suppressions;
   int status = 66;  ///< what the program exits with if there was a race; 0: as it would
 };
@@ -27,7 +29,7 @@ enum class Fault : std::uint8_t { race, use_after_free };
 /// Reports each pair of places once, on standard error, and writes all of them to a file at the end. Not thread-safe.
 class Report {
  public:
-  explicit Report(Options options) : options_(std::move(options)) {}
+  explicit Report(Options options) : options_(std::move(options)), pairs_(options_.pairs) {}
 
   bool has_told(const Access& first, const Access& second) const {
     return told_.contains({first.step->place, second.step->place});
@@ -36,6 +38,7 @@ class Report {
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
   /// Says, once for each text, that something was forgotten, so that a race may have been missed.
   void add_limit(const std::string& what);
+  Pairs& pairs() noexcept { return pairs_; }
   /// Writes the file. Returns the exit status, or 0.
   int finish() noexcept;
 
@@ -43,6 +46,7 @@ class Report {
   bool is_suppressed(const std::vector<model::Frame>& frames) const;
 
   Options options_;
+  Pairs pairs_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps
   nlohmann::ordered_json reports_ = nlohmann::ordered_json::array();
   std::set<std::string> limits_;
