@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/host/run/kernel.hpp"
+#include "backends/host/scheduled_memory.hpp"
 #include "backends/host/stream.hpp"
 #include "weir/backend.hpp"
 #include "weir/error.hpp"
@@ -106,7 +107,11 @@ EventPtr HostDevice::do_create_event(const EventOptions& options) { return event
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) { return allocate_aligned(*this, "Device::allocate", bytes); }
+void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) {
+  void* const memory = allocate_aligned(*this, "Device::allocate", bytes);
+  watch_memory(memory, bytes, Watch::owned);
+  return memory;
+}
 
 void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(memory); }
 
@@ -126,8 +131,11 @@ void* HostDevice::do_register_host(void* data, std::size_t bytes) {
                     " bytes are not all memory of this process; give the address and the size in bytes "
                     "of memory that exists");
   }
+  watch_memory(data, bytes, Watch::registered);
   return data;
 }
+
+void HostDevice::do_unregister_host(void* data) { unwatch_memory(data); }
 
 MemoryPoolPtr HostDevice::do_create_memory_pool(const MemoryPoolOptions& options) {
   return make_ptr<HostMemoryPool>(*this, options);

@@ -41,6 +41,7 @@ class HostDevice final : public DeviceImpl {
   MemoryInfo do_memory_info() const override;
   void do_copy(void* destination, const void* source, std::size_t bytes) override;
   void* do_register_host(void* data, std::size_t bytes) override;
+  void do_unregister_host(void* data) override;
   MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override;
   MemoryPoolPtr do_default_memory_pool() override;
   bool do_can_access_peer(const Device& peer) const override;

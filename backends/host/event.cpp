@@ -37,7 +37,7 @@ void HostEvent::stamp() noexcept { time_.store(Clock::now().time_since_epoch().c
 
 bool HostEvent::do_is_complete() const {
   const RecordPoint at = point();
-  return !at.signal || at.signal->has_reached(at.number);
+  return !at.signal || at.signal->is_done(at.number);
 }
 
 void HostEvent::do_synchronize() const {

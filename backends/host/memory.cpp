@@ -10,6 +10,7 @@
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/run/address_sanitizer.hpp"
 #include "backends/host/run/launch_check.hpp"
+#include "backends/host/scheduled_memory.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -63,6 +64,7 @@ void* allocate_aligned(const HostDevice& device, const char* operation, std::siz
 }
 
 void free_aligned(void* memory) noexcept {
+  unwatch_memory(memory);
   forget_memory(memory);
   std::free(memory);
 }
@@ -113,6 +115,8 @@ void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
   const auto hand_out = [this, bytes](Header* header) {
     used_ += header->size;
     retain();
+    unpoison(header->memory(), header->size);
+    watch_memory(header->memory(), header->size, Watch::pool);  // as new, whether it is or not
     header->show(bytes);
     return header->memory();
   };
@@ -165,6 +169,12 @@ void HostMemoryPool::forget_queued_free(Header& header) noexcept {
   header.freed_on = nullptr;
 }
 
+void HostMemoryPool::mark_freed(void* memory, const std::string& name) noexcept {
+  const Header& header = Header::of(memory);
+  unpoison(memory, header.size);
+  host::mark_freed(memory, header.size, name);
+}
+
 void HostMemoryPool::give_back(void* memory) noexcept {
   Header* const header = &Header::of(memory);
   Ptr<HostMemoryPool> pool;  // released outside the lock
@@ -186,17 +196,19 @@ void HostMemoryPool::give_back(void* memory) noexcept {
       // No memory for the list: the block goes back to the system.
     }
   }
-  if (!kept) {
-    pool->reserved_ -= header->size;
-    free_aligned(header);
-  }
+  if (!kept) pool->free_block(header);
+}
+
+void HostMemoryPool::free_block(Header* header) noexcept {
+  reserved_ -= header->size;
+  unwatch_memory(header->memory());
+  free_aligned(header);
 }
 
 void HostMemoryPool::trim_locked(std::size_t keep) noexcept {
   while (reserved_ > keep && !spare_.empty()) {
     const auto last = std::prev(spare_.end());
-    reserved_ -= last->first;
-    free_aligned(last->second);
+    free_block(last->second);
     spare_.erase(last);
   }
 }

@@ -42,6 +42,8 @@ class HostMemoryPool final : public MemoryPoolImpl {
   static void offer_to(const Queue& queue, void* memory) noexcept;
   /// A free: returns the block to its pool, unless the queue that it was offered to has it again.
   static void give_back(void* memory) noexcept;
+  /// Before that, with WEIR_SCHEDULE: what the block holds is lost, and noted under the name.
+  static void mark_freed(void* memory, const std::string& name) noexcept;
 
  protected:
   std::size_t do_used_bytes() const override;
@@ -54,6 +56,7 @@ class HostMemoryPool final : public MemoryPoolImpl {
   struct Header;
   using QueuedFrees = std::multimap<std::pair<const Queue*, std::size_t>, Header*>;
   void forget_queued_free(Header& header) noexcept;
+  void free_block(Header* header) noexcept;
   void trim_locked(std::size_t keep) noexcept;
 
   mutable std::mutex mutex_;

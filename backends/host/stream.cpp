@@ -11,6 +11,7 @@
 #include "backends/host/graph/capture.hpp"
 #include "backends/host/graph/graph.hpp"
 #include "backends/host/memory.hpp"
+#include "backends/host/scheduled_memory.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -47,6 +48,7 @@ void HostStream::capture_only(const char* operation, NodeKind kind, Work&& work)
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
 std::uint64_t HostStream::do_id() const { return queue_->id(); }
+std::uint64_t HostStream::do_given_operations() const noexcept { return queue_->given(); }
 bool HostStream::do_is_non_blocking() const { return queue_->is_non_blocking(); }
 int HostStream::do_priority() const { return queue_->priority(); }
 SynchronizationPolicy HostStream::do_synchronization_policy() const { return queue_->policy(); }
@@ -56,7 +58,7 @@ void HostStream::do_copy_attributes(const Stream& other) { queue_->set_policy(qu
 // --- Ordering ---------------------------------------------------------------------------------------------------------
 
 void HostStream::do_synchronize() { queue_->wait_on_host(queue_->point(), queue_->policy()); }
-bool HostStream::do_is_complete() const { return queue_->has_reached(queue_->point()); }
+bool HostStream::do_is_complete() const { return queue_->is_done(queue_->point()); }
 bool HostStream::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
   return queue_->wait_on_host_until(queue_->point(), deadline);
 }
@@ -210,6 +212,7 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const C
   HostDevice& device = host_device(*this);
   if (capture) {
     void* const memory = allocate_aligned(device, "Stream::allocate_async", bytes);
+    watch_memory(memory, bytes, Watch::owned);
     if (Capture::add_memory(*queue_, std::shared_ptr<void>(memory, free_aligned))) return memory;
   }
   return (pool != nullptr ? static_cast<HostMemoryPool&>(*pool) : device.memory_pool()).take(bytes, *queue_);
@@ -218,7 +221,8 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const C
 bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) {
   if (capture && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
   // A queue may be idle while work of the default stream, against which it is ordered, still uses the memory.
-  if (queue_->is_non_blocking() && queue_->is_idle()) {
+  // Under a schedule each free is an operation, so that the names of others do not depend on how far the queue is.
+  if (queue_->is_non_blocking() && queue_->is_idle() && !Scheduler::instance().is_shaken()) {
     HostMemoryPool::give_back(memory);
   } else {
     HostMemoryPool::offer_to(*queue_, memory);

@@ -21,6 +21,7 @@ class HostStream final : public StreamImpl {
 
   void do_close(bool destroy) override;
   std::uint64_t do_id() const override;
+  std::uint64_t do_given_operations() const noexcept override;
   bool do_is_non_blocking() const override;
   int do_priority() const override;
 

@@ -22,8 +22,8 @@ namespace weir {
 /// end of the process drops those that were not. Throws like `Stream::synchronize`, at once: `stream_closed`, and
 /// `capture_unsupported` if the stream captures. Any thread but those of host functions.
 ///
-/// The thread sleeps while nothing is awaited. Else it asks the driver: all the time for 200 us, then each time that 1/256 of
-/// the time waited so far has passed, at least twice a millisecond. That harms no capture.
+/// The thread sleeps while nothing is awaited. Else it asks the driver: all the time for 200 us, then each time that 1/256
+/// of the time waited so far has passed, at least twice a millisecond. That harms no capture.
 WEIR_API void when_done(StreamRef stream, UniqueFunction<void(std::exception_ptr)> function);
 /// The same for `event`, which is kept alive. A later record of it is not waited for, if the former is seen to be over.
 WEIR_API void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> function);

@@ -18,6 +18,7 @@ std::span<const ToolProgram> tool_programs();  ///< with these:
 std::span<const ToolProgram> pipelines();
 /// Those that single tests of a tool run.
 std::span<const ToolProgram> other_programs();
+std::span<const ToolProgram> witness_programs();
 
 }  // namespace weir::test
 

@@ -256,17 +256,37 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(weir_command({"shake", "--seeds=0", "--", "/bin/true"}).status == 2);
   const std::vector<std::string> tell = {"--", "/bin/sh", "-c", "echo $WEIR_SCHEDULE"};
   const auto schedules = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), {"shake", "--seeds=2", "--schedule=pct"});
+    if (options.empty() || options[0] != "--schedule=both") options.insert(options.begin(), "--schedule=pct");
+    options.insert(options.begin(), {"shake", "--seeds=2"});
     options.insert(options.end(), tell.begin(), tell.end());
     return weir_command(options);
   };
   CHECK(schedules({}).output == "pct:1\npct:2\n");
+  CHECK(schedules({"--schedule=both"}).output == "1\npct:2\n");
+  CHECK(schedules({"--schedule=both", "--depth=2"}).output == "1\npct:2:2\n");
   CHECK(schedules({"--depth=2"}).output == "pct:1:2\npct:2:2\n");
   CHECK(schedules({"--backend=cuda"}).complains("--schedule=pct is for --backend=host"));
-  CHECK(weir_command({"shake", "--depth=2", "--", "/bin/true"}).complains("--depth belongs to --schedule=pct"));
+  CHECK(weir_command({"shake", "--schedule=random", "--depth=2", "--", "/bin/true"})
+            .complains("--depth belongs to --schedule=pct"));
   CHECK(weir_command({"shake", "--first=4294967295", "--seeds=3", "--", "/bin/true"}).complains("the last seed must be"));
   CHECK(weir_command({"shake", "--schedule=fair", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake"}).status == 2);
+}
+
+TEST_CASE("command: race runs a program with the tool, and what belongs to a witness is refused without it") {
+  const Outcome plain = weir_command({"race", "--", "/bin/sh", "-c", "echo $WEIR_TOOLS; exit 5"});
+  CHECK(plain.status == 5);
+  CHECK(plain.output == "race\n");
+  const Outcome none = weir_command({"race", "--witness", "--schedule=pct:3", "--", "/bin/sh", "-c", "echo $WEIR_SCHEDULE"});
+  CHECK(none.status == 0);
+  CHECK(none.output == "pct:3\n");
+  CHECK(none.complains("weir race: 0 races: 0 shown, 0 the same in both orders, 0 not shown\n"));
+  CHECK(weir_command({"race", "--witness", "--", "no-such-program-anywhere"}).status == 127);
+  for (const char* const option : {"--schedule=2", "--output-file=x", "--timeout=3", "--json=x"}) {
+    CAPTURE(option);
+    CHECK(weir_command({"race", option, "--", "/bin/true"}).complains("--witness"));
+  }
+  CHECK(weir_command({"race"}).status == 2);
 }
 
 TEST_CASE("command: shake and timeline learn how a program ends where SIGCHLD is ignored") {
@@ -277,7 +297,7 @@ TEST_CASE("command: shake and timeline learn how a program ends where SIGCHLD is
   };
   const Outcome shake = ignored({"shake", "--seeds=2"});
   CHECK(shake.status == 1);
-  CHECK(shake.complains("weir shake: 2 of 2 schedules failed: 1 2\n"));
+  CHECK(shake.complains("weir shake: 2 of 2 schedules failed: 1 pct:2\n"));
   const weir::test::TemporaryFolder folder;
   CHECK(ignored({"timeline", "-o", folder.path() + "/trace"}).status == 9);
 }
@@ -289,13 +309,13 @@ TEST_CASE("command: shake kills a run that hangs, with all that it has started, 
   const Outcome all = weir_command({"shake", "--seeds=2", "--timeout=1", "--", "/bin/sh", "-c", program});
   CHECK(all.status == 1);
   CHECK(all.complains("weir shake: schedule 1 hung: the run was killed after 1 s\n"));
-  CHECK(all.complains("weir shake: schedule 2 hung: the run was killed after 1 s\n"));
-  CHECK(all.complains("weir shake: 2 of 2 schedules failed: 1 (hung) 2 (hung)\n"));
+  CHECK(all.complains("weir shake: schedule pct:2 hung: the run was killed after 1 s\n"));
+  CHECK(all.complains("weir shake: 2 of 2 schedules failed: 1 (hung) pct:2 (hung)\n"));
   CHECK(all.complains("WEIR_BACKEND=host WEIR_SCHEDULE=1 /bin/sh"));
   CHECK(all.complains(" hangs again\n"));
   // The run's own child is gone, or about to go.
   const std::string is_gone = "for i in $(seq 1000); do grep -q '^State:[^Z]*$' /proc/$(cat " + folder.path() +
-                              "/2)/status 2> /dev/null || exit 0; sleep 0.1; done; exit 1";
+                              "/pct:2)/status 2> /dev/null || exit 0; sleep 0.1; done; exit 1";
   CHECK(run("/bin/sh", {"-c", is_gone}).status == 0);
   CHECK(weir_command({"shake", "--seeds=1", "--timeout=0", "--", "/bin/true"}).status == 0);
   CHECK(weir_command({"shake", "--timeout=-1", "--", "/bin/true"}).status == 2);

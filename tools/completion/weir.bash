@@ -23,7 +23,7 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | cache | new | run | timeline | shake | stuck | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | cache | new | run | timeline | race | shake | stuck | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
@@ -31,11 +31,14 @@ _weir() {
     --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
     --tools) words='race timeline ranges faults shake validate' ;;
-    --schedule) words='random pct' ;;
+    --schedule)
+      words='random pct both'
+      [ "$command" = race ] && words='pct:1'
+      ;;
     --standard) words='14 17 20' ;;
     --device | --disable-features | --timeout | --seeds | --first | --depth | --older-than) words='' ;;
     --for | --define | --kernel | --option) words='' ;;
-    -o | --output | --depfile | --compiler | --clang)
+    -o | --output | --output-file | --depfile | --compiler | --clang)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
       ;;
@@ -44,7 +47,7 @@ _weir() {
       return
       ;;
     --known-failures | --junit | --json)
-      if [ "$command" = conformance ]; then
+      if [ "$command" = conformance ] || [ "$command" = race ]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
       fi
@@ -79,7 +82,8 @@ _weir() {
           ;;
         run) words='--help --backend --device --disable-features --log --tools --stuck --' ;;
         timeline) words='--help --backend --output --' ;;
-        shake) words='--help --seeds --first --schedule --depth --timeout --backend --' ;;
+        race) words='--help --witness --schedule --output-file --timeout --json --' ;;
+        shake) words='--help --seeds --first --schedule --depth --timeout --backend --races --' ;;
         stuck) words="--help $(pgrep -u "$(id -u)" | tr '\n' ' ')" ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
@@ -93,7 +97,7 @@ _weir() {
             return
           fi
           ;;
-        *) words='--help --version info doctor kernels cache new run timeline shake stuck bench conformance' ;;
+        *) words='--help --version info doctor kernels cache new run timeline race shake stuck bench conformance' ;;
       esac
       ;;
   esac

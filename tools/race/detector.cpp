@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,7 @@ class Detector final : public Tool {
 
   void before(const Operation& operation) override {
     const std::lock_guard lock(mutex_);
+    report_.pairs().begin(operation);
     if (operation.stream != nullptr && traits_of(operation.kind).is_in_order) {
       if (operation.capture != 0) {
         graphs_.add(operation);
@@ -67,6 +69,7 @@ class Detector final : public Tool {
     const std::lock_guard lock(mutex_);
     if (operation.has_failed && operation.stream != nullptr && traits_of(operation.kind).is_in_order) withdraw(operation);
     graphs_.note(operation);
+    report_.pairs().end(operation);
     switch (operation.kind) {
       case OperationKind::create_stream:
         if (operation.stream != nullptr) streams_.add(operation, is_blocking);
@@ -195,9 +198,17 @@ class Detector final : public Tool {
     }
     const StepPtr step = steps_.make(operation);
     const std::shared_ptr<const Clock> clock = kept(state.clock);
+    if (report_.pairs().are_wanted()) {
+      std::set<std::uint64_t> operations;
+      for (const Node& node : *nodes) {
+        for (const Access& access : node.accesses) operations.insert(access.step->operation);
+      }
+      report_.pairs().launch(operation.id, operations);
+    }
     for (const Node& node : *nodes) {
       if (node.is_disabled) continue;
-      for (Access access : node.accesses) {
+      for (const Access& captured : node.accesses) {
+        Access access = node.placed(captured);
         access.launch = step;
         access.point = point;
         access.clock = clock;

@@ -237,7 +237,7 @@ void Graphs::report_races(const std::vector<Node>& nodes) {
       if (second.node->clock.covers(first.access->point, open) || first.node->clock.covers(second.access->point, open))
         continue;
       if (const Block* const block = memory_.find(std::max(first.access->region.begin, second.access->region.begin)))
-        report_.add(Fault::race, *first.access, *second.access, *block, "");
+        report_.add(Fault::race, first.node->placed(*first.access), second.node->placed(*second.access), *block, "");
     }
   }
 }

@@ -28,6 +28,11 @@ struct Node {
   std::vector<MemoryOperation> memory_operations;
   std::vector<std::uint64_t> host_functions;
   std::vector<const Event*> recorded, awaited;  ///< by `record_external`, `wait_external`
+
+  Access placed(Access access) const {
+    if (node) access.node = node->index;
+    return access;
+  }
 };
 
 /// Captured work. Each graph is checked once, by its capture's own clocks.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Access {
   Toucher by = Toucher::work;
   std::shared_ptr<const Clock> clock = {};  ///< what happens before it; null if no later report needs it
   StepPtr launch = {};                      ///< of a node of a graph: the launch
+  std::optional<std::uint32_t> node = {};   ///< likewise: its place in the graph
   /// The clock of a later access that stands for this one once `until`, a wait that opened between the two, is over.
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};

@@ -83,6 +83,13 @@ Json json_of(const Access& access, const std::vector<Frame>& frames) {
   return json;
 }
 
+/// "main src/main.cpp:30", the innermost of the frames that are shown.
+std::string first_line(const std::vector<Frame>& frames) {
+  const std::string text = text_of(frames);
+  const std::size_t begin = text.find("#0 ");
+  return begin == std::string::npos ? "" : text.substr(begin + 3, text.find('\n', begin) - begin - 3);
+}
+
 std::string remedy_of(Fault fault, const Access& first, const Access& second) {
   if (fault == Fault::use_after_free) {
     return "keep an owner of the memory (a Buffer or an AllocationPtr) until its last use is enqueued";
@@ -114,6 +121,8 @@ Options read_options() {
                           options.json = model::with_process(value);
                         } else if (key == "tally") {  // for `weir run`
                           options.tally = value;
+                        } else if (key == "pairs") {  // for `weir race --witness`
+                          options.pairs = value;
                         } else if (key == "suppressions") {
                           options.suppressions = read_suppressions(std::string(value));
                         } else {
@@ -124,7 +133,7 @@ Options read_options() {
   return options;
 }
 
-Report::Report(Options options) : options_(std::move(options)) { file_.write({}, others()); }
+Report::Report(Options options) : options_(std::move(options)), pairs_(options_.pairs) { file_.write({}, others()); }
 
 Json Report::others() const { return {{"suppressed", suppressed_}, {"limits", limits_}}; }
 
@@ -166,8 +175,9 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   text += fmt::format("  remedy: {}\n", remedy);
   std::fputs(text.c_str(), stderr);
   if (!options_.tally.empty()) std::ofstream(options_.tally, std::ios::app) << std::to_string(options_.status) + '\n';
+  const char* const kind = fault == Fault::race ? "race" : "use_after_free";
   file_.write(
-      {{"fault", fault == Fault::race ? "race" : "use_after_free"},
+      {{"fault", kind},
        {"first", json_of(first, first_frames)},
        {"second", json_of(second, second_frames)},
        {"memory",
@@ -175,6 +185,10 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
        {"note", note},
        {"remedy", remedy}},
       others());
+  pairs_.add(first, second,
+             {{"fault", kind},
+              {"first", {{"operation", first.step->what}, {"place", first_line(first_frames)}}},
+              {"second", {{"operation", second.step->what}, {"place", first_line(second_frames)}}}});
 }
 
 void Report::add_limit(const std::string& what) {
@@ -184,6 +198,7 @@ void Report::add_limit(const std::string& what) {
 }
 
 int Report::finish() noexcept {
+  pairs_.finish();
   file_.finish(others());
   if (count_ == 0) return 0;
   std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");

@@ -10,6 +10,7 @@
 
 #include "tools/race/json_file.hpp"
 #include "tools/race/memory.hpp"
+#include "tools/race/pairs.hpp"
 
 /// Reports of races.
 namespace weir::race {
@@ -17,6 +18,7 @@ namespace weir::race {
 struct Options {
   std::string json;   ///< the file of the reports; empty: none
   std::string tally;  ///< the file that gets a line for each, with the status, of all processes of `weir run`; empty: none
+  std::string pairs;  ///< that of the pairs, for `weir race` and `weir shake`; empty: none
   std::vector<std::string> suppressions;
   int status = 66;  ///< what the program exits with if there was a race; 0: as it would
 };
@@ -38,7 +40,8 @@ class Report {
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
   /// Says, once for each text, that something was forgotten, so that a race may have been missed.
   void add_limit(const std::string& what);
-  /// Ends the file. Returns the exit status, or 0.
+  Pairs& pairs() noexcept { return pairs_; }
+  /// Ends the files. Returns the exit status, or 0.
   int finish() noexcept;
 
  private:
@@ -49,6 +52,7 @@ class Report {
 
   Options options_;
   JsonFile file_{options_.json};
+  Pairs pairs_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps
   std::set<std::string> limits_;
   std::size_t count_ = 0, suppressed_ = 0;

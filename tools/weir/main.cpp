@@ -23,6 +23,7 @@
 #include "layout.hpp"
 #include "mistake.hpp"
 #include "new_program.hpp"
+#include "race.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "shake.hpp"
@@ -284,11 +285,11 @@ int main(int argc, char** argv) {
       ->check(positive);
   shake_command
       ->add_option("--schedule", shake_options.schedule,
-                   "random: the next stream is drawn each time, as if not given; pct: streams have priorities, which change "
-                   "at a few steps")
-      ->check(CLI::IsMember({"random", "pct"}));
+                   "random: the next stream is drawn each time; pct: streams have priorities, which change at a few steps; "
+                   "both: by turns, as if not given")
+      ->check(CLI::IsMember({"random", "pct", "both"}));
   shake_command
-      ->add_option("--depth", shake_options.depth, "For --schedule=pct, which changes priorities N-1 times: 3 if not given")
+      ->add_option("--depth", shake_options.depth, "Of schedules by priority, which change N-1 times: 3 if not given")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
   shake_command
@@ -296,24 +297,63 @@ int main(int argc, char** argv) {
                    "How many seconds each run may take before it is killed, and has failed: 60 if not given, 0 for no limit")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 1000000));
+  shake_command->add_flag("--races", shake_options.races,
+                          "Also tell, of each race that the tool race reports, which order came in how many failed runs");
   shake_command->footer(
       "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
       "cannot be run, 127 if there is none of that name\n");
+
+  weir::tool::RaceOptions race_options;
+  CLI::App* const race_command = app.add_subcommand(
+      "race", "Run a program with the tool race, which finds missing waits: weir race [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  race_command->add_flag(
+      "--witness", race_options.witness,
+      "Then run it again on the host backend, in both orders of each two operations, and tell what differs");
+  CLI::Option* const race_schedule =
+      race_command
+          ->add_option("--schedule", race_options.schedule, "The value of WEIR_SCHEDULE for all runs: 1 if not given")
+          ->type_name("SEED|pct:SEED")
+          ->check(not_empty);
+  CLI::Option* const race_output =
+      race_command
+          ->add_option("--output-file", race_options.outputs, "A file that the program writes, which is compared, too")
+          ->type_name("FILE")
+          ->check(not_empty)
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* const race_timeout =
+      race_command
+          ->add_option("--timeout", race_options.timeout,
+                       "How many seconds a run may take before it is killed, as a deadlock: 10 times as many as the first "
+                       "run, and 10 more, if not given")
+          ->type_name("SECONDS")
+          ->check(CLI::Range(1, 1000000));
+  CLI::Option* const race_json = race_command->add_option("--json", race_options.json, "A file for the verdicts, as JSON")
+                                     ->type_name("FILE")
+                                     ->check(not_empty);
+  for (CLI::Option* const option : {race_schedule, race_output, race_timeout, race_json}) option->needs("--witness");
+  race_command->footer(
+      "Exit status: without --witness the program's, which the tool changes to 66 if there was a race; with it 0 if there\n"
+      "was none, 1 if one was shown to matter, 3 if none was; 2 if the command line does not parse, 126 if the program "
+      "cannot\n"
+      "be run, 127 if there is none of that name\n");
 
   // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
   run_command->allow_extras();
   timeline_command->allow_extras();
   shake_command->allow_extras();
+  race_command->allow_extras();
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
   timeline_options.command = run_options.command;
   shake_options.command = run_options.command;
+  race_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
   try {
     app.parse(own, argv);
     if (run_command->count("--stuck") != 0 && run_options.stuck.find_first_not_of("{}") == std::string::npos)
       run_options.stuck = "30s";
-    const bool takes_program = *run_command || *timeline_command || *shake_command;
+    const bool takes_program = *run_command || *timeline_command || *shake_command || *race_command;
     if (takes_program) {
       const CLI::App* const command = app.get_subcommands().front();
       const auto refuse = [&](const std::string& cause, const std::string& program) {
@@ -329,10 +369,11 @@ int main(int argc, char** argv) {
       const auto wrong = [](const char* what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); };
       if (shake_options.seeds - 1 > std::numeric_limits<unsigned>::max() - shake_options.first)
         wrong("--first and --seeds: the last seed must be less than 4294967296");
-      if (shake_options.depth != 0 && !is_pct) wrong("--depth belongs to --schedule=pct");
+      if (shake_options.depth != 0 && shake_options.schedule == "random") wrong("--depth belongs to --schedule=pct");
       if (is_pct && shake_options.backend != "host") {
         wrong("--schedule=pct is for --backend=host: on GPUs no order can be chosen, streams are held back by lot");
       }
+      if (shake_options.races && shake_options.backend != "host") wrong("--races is for --backend=host");
     }
     if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
@@ -350,6 +391,7 @@ int main(int argc, char** argv) {
     if (*timeline_command) return weir::tool::trace_program(timeline_options);
     if (*stuck_command) return weir::tool::ask_what_is_stuck(stuck_process);
     if (*shake_command) return weir::tool::shake_program(shake_options);
+    if (*race_command) return weir::tool::race_program(race_options);
     if (*bench_command) return bench(bench_options, bench_command->remaining());
     if (*conformance_command) {
       return weir::tool::run_beside("weir-conformance", conformance_command->remaining(),

@@ -17,6 +17,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runs.hpp"
+
 namespace weir::tool {
 namespace {
 
@@ -25,11 +27,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   return argv;
-}
-
-int cannot_run(const char* program, int error) {
-  std::fprintf(stderr, "weir: cannot run '%s': %s\n", program, std::strerror(error));
-  return error == ENOENT ? 127 : 126;
 }
 
 int become(std::vector<std::string> words) {

@@ -11,9 +11,10 @@ struct ShakeOptions {
   unsigned seeds = 20;               ///< how many
   unsigned first = 1;                ///< the first of them
   std::string backend = "host";      ///< what the program runs on
-  std::string schedule = "random";   ///< "random", or "pct": by priorities
-  unsigned depth = 0;                ///< of "pct"; 0: the usual one
+  std::string schedule = "both";     ///< "random", "pct": by priorities, or "both" by turns
+  unsigned depth = 0;                ///< of those by priorities; 0: the usual one
   unsigned timeout = 60;             ///< how many seconds each run gets; 0: as many as it takes
+  bool races = false;                ///< also tell which order the operations of each race had in how many failed runs
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 

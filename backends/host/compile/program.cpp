@@ -47,11 +47,15 @@ Program::Program(const GraphData& graph)
     if (source.after.empty()) roots_.push_back(i);
     if (auto* const sub = std::get_if<SubGraph>(&node.work)) {
       sub->program = make_ptr<Program>(*sub->graph);
+      sub->program->outer_ = &node;
       recorded_.insert(recorded_.end(), sub->program->recorded_.begin(), sub->program->recorded_.end());
       waited_.insert(waited_.end(), sub->program->waited_.begin(), sub->program->waited_.end());
       calls_host_functions_ |= sub->program->calls_host_functions_;
     } else if (auto* const conditional = std::get_if<Conditional>(&node.work)) {
-      for (const Ptr<GraphData>& body : conditional->bodies) conditional->programs.push_back(make_ptr<Program>(*body));
+      for (const Ptr<GraphData>& body : conditional->bodies) {
+        conditional->programs.push_back(make_ptr<Program>(*body));
+        conditional->programs.back()->outer_ = &node;
+      }
     } else if (auto* const record = std::get_if<ExternalRecord>(&node.work)) {
       record->records = make_ptr<PlainSignal>();
       recorded_.push_back(record);
@@ -113,7 +117,7 @@ void Program::for_each_open(
 }
 
 void Program::hand_out(Node& node) noexcept {
-  if (lane_of(node.work) == Lane::host_functions) {
+  if (lane_of(node.work) == Lane::host_functions && !is_shaken_) {
     queue_->device().host_thread().submit(&node);
   } else {
     Scheduler::instance().submit(&node, queue_->level());
@@ -122,6 +126,13 @@ void Program::hand_out(Node& node) noexcept {
 
 bool Program::finish(std::uint32_t count) noexcept {
   return unfinished_.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
+OperationName Program::name_of(const Node& node) const {
+  OperationName name =
+      outer_ != nullptr ? outer_->program->name_of(*outer_) : OperationName{queue_->id(), queue_->begun(), {}};
+  name.nodes.push_back(static_cast<std::uint32_t>(&node - nodes_.get()));
+  return name;
 }
 
 void Program::note_begin(Node& node) noexcept {
@@ -144,10 +155,21 @@ void Program::run_from(Node* node, Lane lane) noexcept {
   Turn turn(queue_->level());  // behind its last node the program may be gone
   for (int done = 0; node != nullptr; ++done) {
     const Lane wanted = lane_of(node->work);
-    const bool is_over = lane == Lane::worker && done != 0 && turn.is_over();
-    if ((wanted != Lane::none && wanted != lane) || is_over) {
+    const bool is_over =
+        (lane == Lane::worker || (is_shaken_ && lane == Lane::host_functions)) && done != 0 && turn.is_over();
+    const bool is_elsewhere = wanted != Lane::none && wanted != lane;
+    if (is_elsewhere && is_shaken_ && lane == Lane::worker && done == 0) {  // the schedule has chosen this function
+      queue_->device().host_thread().submit(node);
+      return;
+    }
+    if (is_elsewhere || is_over) {
       hand_out(*node);
       return;
+    }
+    if (is_shaken_) {
+      Order& order = Scheduler::instance().order();
+      const auto kind = [node] { return kind_of(node->work); };
+      if (order.is_wanted() && order.holds(name_of(*node), *node, kind, [this, node] { hand_out(*node); })) return;
     }
     if (launch_ != 0) [[unlikely]] note_begin(*node);
     if (node->work_run.start(node->work, *queue_, *node) == Progress::pending) return;
@@ -157,6 +179,8 @@ void Program::run_from(Node* node, Lane lane) noexcept {
 
 Program::Node* Program::after(Node& node, Lane lane) noexcept {
   if (launch_ != 0) [[unlikely]] note_end(node);
+  if (is_shaken_ && Scheduler::instance().order().is_wanted())
+    Scheduler::instance().order().has_run(name_of(node));
   node.awaited.store(Node::done, std::memory_order_relaxed);
   Node* next = nullptr;
   for (const std::uint32_t i : node.successors) {

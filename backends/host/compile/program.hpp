@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/host/engine/order.hpp"
 #include "backends/host/engine/work.hpp"
 #include "backends/host/graph/graph_data.hpp"
 
@@ -50,6 +51,7 @@ class Program final : public RefCounted {
   void note_begin(Node& node) noexcept;
   void note_end(const Node& node) noexcept;
   bool finish(std::uint32_t count) noexcept;
+  OperationName name_of(const Node& node) const;
 
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
@@ -63,6 +65,7 @@ class Program final : public RefCounted {
   Continuation* continuation_ = nullptr;
   std::uint64_t launch_ = 0;
   const void* parent_ = nullptr;
+  const Node* outer_ = nullptr;  // the node that this is the graph of, once and for all
   const bool is_shaken_ = Scheduler::instance().is_shaken();
   std::atomic<std::uint32_t> unfinished_{0};
 };

@@ -19,6 +19,13 @@ namespace {
 // After so many host functions a queue yields its thread to others that wait.
 constexpr unsigned turn_of_functions = 256;
 
+/// Whether an operation counts when operations get their names. Waits do not: there are none for what is done already.
+bool has_name(const Work& work) noexcept {
+  return !std::holds_alternative<SignalWait>(work) && !std::holds_alternative<TimedRecord>(work);
+}
+bool has_name(const HostFunction&) noexcept { return true; }
+bool has_name(const Backlog::Operation& operation) noexcept { return operation.is_function() || has_name(operation.work()); }
+
 std::uint64_t new_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -27,7 +34,12 @@ std::uint64_t new_id() noexcept {
 }  // namespace
 
 Queue::Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers)
-    : role_(role), priority_(priority), most_workers_(most_workers), device_(device), id_(new_id()) {}
+    : role_(role),
+      is_plain_(role == Role::non_blocking && !is_shaken_),
+      priority_(priority),
+      most_workers_(most_workers),
+      device_(device),
+      id_(new_id()) {}
 
 Queue::~Queue() { magic_ = 0; }
 
@@ -80,13 +92,20 @@ void Queue::push(Payload&& payload) {
 
 template <class Payload>
 void Queue::enqueue_in_order(Payload&& payload) {
-  if (role_ == Role::non_blocking) [[likely]] {
+  if (is_plain_) [[likely]] {
     push(std::forward<Payload>(payload));
     return;
   }
-  std::lock_guard lock(device_.default_stream_mutex());
-  order_against_default_stream();
-  push(std::forward<Payload>(payload));
+  const bool is_counted = is_shaken_ && has_name(payload);
+  if (is_counted) Scheduler::instance().order().was_given(id_, given_.fetch_add(1, std::memory_order_relaxed) + 1);
+  if (role_ == Role::non_blocking) {
+    push(std::forward<Payload>(payload));
+  } else {
+    const std::lock_guard lock(device_.default_stream_mutex());
+    order_against_default_stream();
+    push(std::forward<Payload>(payload));
+  }
+  if (is_shaken_) Scheduler::instance().note_submission();
 }
 
 void Queue::enqueue(Work&& work) { enqueue_in_order(std::move(work)); }
@@ -125,7 +144,7 @@ Lane Queue::lane_of(Backlog::Operation& operation) noexcept {
 }
 
 void Queue::hand_to(Lane lane) noexcept {
-  if (lane == Lane::host_functions) {
+  if (lane == Lane::host_functions && !is_shaken_) {
     device_.host_thread().submit(this);
   } else {
     Scheduler::instance().submit(this, level());
@@ -145,7 +164,21 @@ bool Queue::take_more() noexcept {
   return more;
 }
 
+/// Whether the schedule's order holds it back.
+bool Queue::must_wait(Lane lane) {
+  Order& order = Scheduler::instance().order();
+  const auto kind = [&] {
+    Backlog::Operation& operation = *backlog_.first();
+    return operation.is_function() ? Order::Kind() : kind_of(operation.work());
+  };
+  if (order.is_wanted() && order.holds({id_, begun_ + 1, {}}, *this, kind, [this, lane] { hand_to(lane); })) return true;
+  ++begun_;
+  return false;
+}
+
 void Queue::finish_first() noexcept {
+  if (is_shaken_ && Scheduler::instance().order().is_wanted() && has_name(*backlog_.first()))
+    Scheduler::instance().order().has_run({id_, begun_, {}});
   departure_.enter();
   Backlog::Operation& done = backlog_.take_first();
   departure_.leave();
@@ -171,16 +204,22 @@ void Queue::execute(Lane lane) noexcept {
     Backlog::Operation& operation = *backlog_.first();
     const Lane wanted = lane_of(operation);
     if (wanted != Lane::none && wanted != lane) {
-      hand_to(wanted);
+      if (is_shaken_ && lane == Lane::worker && done == 0) {  // the schedule has chosen this function
+        device_.host_thread().submit(this);
+      } else {
+        hand_to(wanted);
+      }
       return;
     }
-    const bool is_over = lane == Lane::worker
-                             ? done != 0 && turn.is_over()
-                             : done % turn_of_functions == turn_of_functions - 1 && device_.host_thread().others_wait();
+    const bool is_over =
+        lane == Lane::worker || (is_shaken_ && lane == Lane::host_functions)
+            ? done != 0 && turn.is_over()
+            : done % turn_of_functions == turn_of_functions - 1 && device_.host_thread().others_wait();
     if (is_over) {
       hand_to(lane);
       return;
     }
+    if (is_shaken_ && has_name(operation) && must_wait(lane)) return;
     if (operation.is_function()) {
       call_host_function_once(operation.function(), *this);
     } else if (work_run_.start(operation.work(), *this, *this) == Progress::pending) {

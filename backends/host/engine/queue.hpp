@@ -51,6 +51,9 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::uint64_t point();
   bool is_idle() const noexcept { return has_reached(submitted()); }
   std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+  /// With WEIR_SCHEDULE: how many operations it has been given, by which they have names, and how many have begun.
+  std::uint64_t given() const noexcept { return given_.load(std::memory_order_relaxed); }
+  std::uint64_t begun() const noexcept { return begun_; }
 
   /// Calls `look(backlog, left)` while nothing leaves the queue: `left` operations are not done, the first in the backlog.
   /// Not called if all are. False where the system cannot keep the queue as it is.
@@ -84,6 +87,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   template <class Payload>
   void enqueue_in_order(Payload&& payload);
   void order_against_default_stream();
+  bool must_wait(Lane lane);
   static Lane lane_of(Backlog::Operation& operation) noexcept;
   void hand_to(Lane lane) noexcept;
   bool take_more() noexcept;
@@ -95,7 +99,9 @@ class Queue final : public Signal, private Runnable, private Continuation {
   static constexpr std::uint64_t magic = 0x7765697251756575;
   std::uint64_t magic_ = magic;
 
-  WorkRun work_run_;  // only for the thread that runs the queue
+  const bool is_shaken_ = Scheduler::instance().is_shaken();
+  std::uint64_t begun_ = 0;  // these two only for the thread that runs the queue
+  WorkRun work_run_;
   mutable AsymmetricLock departure_;  // held while the first operation leaves the backlog, and by `inspect`
   Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
@@ -103,9 +109,10 @@ class Queue final : public Signal, private Runnable, private Continuation {
   mutable SpinLock lock_;
   bool active_ = false;
   const Role role_;
+  const bool is_plain_;  // a stream that no rule orders against others, and no schedule
   const int priority_;
   const std::uint32_t most_workers_;
-  std::atomic<std::uint64_t> submitted_{0};
+  std::atomic<std::uint64_t> submitted_{0}, given_{0};
   HostDevice& device_;
   const std::uint64_t id_;
   std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};

@@ -37,7 +37,8 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
 std::unique_ptr<Schedule> Schedule::from_environment() {
   const std::optional<std::string> value = support::environment("WEIR_SCHEDULE");
   if (!value) return nullptr;
-  std::string_view text = *value;
+  std::string_view text = std::string_view(*value).substr(0, value->find(','));
+  const std::string_view order = std::string_view(*value).substr(text.size());
   const bool by_priority = text.starts_with("pct:");
   std::uint64_t depth = usual_depth;
   if (by_priority) {
@@ -48,13 +49,14 @@ std::unique_ptr<Schedule> Schedule::from_environment() {
     }
   }
   const std::uint64_t seed = number(text, most_seeds);
-  if (seed == 0 || depth == 0) {
+  std::unique_ptr<Schedule> schedule(new Schedule(seed));
+  if (seed == 0 || depth == 0 || !schedule->order_.read(order)) {
     throw Error(Errc::invalid_environment, fmt::format("reading WEIR_SCHEDULE='{}'", *value), "",
                 fmt::format("it is none of SEED, pct:SEED and pct:SEED:DEPTH; a seed is a whole number from 1 to {}, a "
-                            "depth one from 1 to {}: give such a schedule, or unset it",
+                            "depth one from 1 to {}; ',hold=OPERATION,until=OPERATION' may stand behind it, with "
+                            "operations as 'weir race --witness' names them: give such a schedule, or unset it",
                             most_seeds, most_depth));
   }
-  std::unique_ptr<Schedule> schedule(new Schedule(seed));
   schedule->by_priority_ = by_priority;
   if (by_priority) schedule->draw_changes(depth - 1);
   return schedule;
@@ -66,7 +68,15 @@ void Schedule::draw_changes(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) changes_.push_back(1 + lot_() % steps);
 }
 
-Runnable* Schedule::take(RunList& ready) noexcept { return by_priority_ ? take_by_priority(ready) : take_by_lot(ready); }
+Runnable* Schedule::take(RunList& ready) noexcept {
+  if (Runnable* const preferred = order_.preferred()) {
+    std::size_t before = 0;
+    for (Runnable* item = ready.first(); item != nullptr; item = item->next_runnable_, ++before) {
+      if (item == preferred) return ready.take(before);
+    }
+  }
+  return by_priority_ ? take_by_priority(ready) : take_by_lot(ready);
+}
 
 /// Each draw gives each item a lot by the draw and by when the item was first seen. So the order in the list does not
 /// matter: a stream that gets more work just when it has none left joins the list sooner or later.

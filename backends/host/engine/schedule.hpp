@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "backends/host/engine/order.hpp"
+
 /// Schedules that are legal but unusual, by a seed: WEIR_SCHEDULE.
 namespace weir::host {
 
@@ -21,6 +23,7 @@ class Schedule {
 
   /// Takes what runs next out of `ready`, which is not empty.
   Runnable* take(RunList& ready) noexcept;
+  Order& order() noexcept { return order_; }
 
  private:
   explicit Schedule(std::uint64_t seed) : lot_(seed) {}
@@ -28,6 +31,7 @@ class Schedule {
   Runnable* take_by_lot(RunList& ready) noexcept;
   Runnable* take_by_priority(RunList& ready) noexcept;
 
+  Order order_;
   std::mt19937_64 lot_;
   std::uint64_t items_seen_ = 0;
   bool by_priority_ = false;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <string>
@@ -18,7 +19,10 @@
 #include <thread>
 #include <utility>
 
+#include "backends/host/engine/own_threads.hpp"
 #include "backends/host/engine/schedule.hpp"
+#include "backends/host/engine/signal.hpp"
+#include "backends/host/engine/value_waits.hpp"
 #include "backends/host/run/launch_check.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
@@ -102,12 +106,28 @@ struct Scheduler::Arena {
 /// One operation runs at a time, of a stream that the schedule chooses. None runs before the host waits, or has submitted
 /// nothing for a while: so the choice depends on the seed, and not on how fast the host is.
 struct Scheduler::Shaken {
+  explicit Shaken(std::unique_ptr<Schedule> s) : schedule(std::move(s)) {}
+
   std::unique_ptr<Schedule> schedule;  // of the thread that runs the work
-  std::mutex mutex;
+  std::mutex step;   // held while something runs
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
-  std::uint64_t submissions = 0;
-  std::uint32_t host_waits = 0;
+  std::uint64_t submissions = 0;  // by the host
+  std::uint64_t silent_at = 0;    // how many there were when the host had been at something else for long
+  std::atomic<bool> asks{false};                 // it has asked whether work is done
+  HostWait* host_waits = nullptr;
+  std::uint32_t order_waits = 0;  // of the host, for the schedule's order alone
+  std::uint32_t functions = 0;    // that were handed to threads for host functions, and have not returned
+  std::uint64_t function_changes = 0, waiting_function = 0;  // how often that has changed; when nobody waited any longer
+  bool is_idle = true;            // the thread below has nothing to run
   OnDemandThread thread;
+
+  void count_functions(int more) {
+    const std::lock_guard lock(mutex);
+    functions += static_cast<std::uint32_t>(more);
+    ++function_changes;
+    changed.notify_all();
+  }
 };
 
 /// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
@@ -136,7 +156,7 @@ Scheduler& Scheduler::instance() {
 
 Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
     : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[static_cast<std::size_t>(threads)]) {
-  if (schedule != nullptr) shaken_ = new Shaken{std::move(schedule), {}, {}, 0, 0, {}};
+  if (schedule != nullptr) shaken_ = new Shaken(std::move(schedule));
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
@@ -154,7 +174,6 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
   if (shaken_ != nullptr) [[unlikely]] {
     start_schedule();
     const std::lock_guard lock(shaken_->mutex);
-    ++shaken_->submissions;
     shaken_->changed.notify_all();
     return;
   }
@@ -264,23 +283,10 @@ void Scheduler::start_schedule() {
 }
 
 void Scheduler::run_by_schedule() noexcept {
-  using namespace std::chrono_literals;
-  constexpr auto a_while = 2ms;  // for hosts that wait for something else
   for (;;) {
-    {
-      std::unique_lock lock(shaken_->mutex);
-      for (auto pause = 10ms; !shaken_->changed.wait_for(lock, pause, [this] { return others_wait(Level::low); });
-           pause = std::min(2 * pause, 500ms)) {
-        lock.unlock();
-        end_if_deadlocked();
-        lock.lock();
-      }
-      std::uint64_t seen = 0;
-      while (shaken_->host_waits == 0 && seen != shaken_->submissions) {
-        seen = shaken_->submissions;
-        shaken_->changed.wait_for(lock, a_while, [&] { return shaken_->host_waits != 0 || seen != shaken_->submissions; });
-      }
-    }
+    wait_for_work();
+    wait_for_host();
+    const std::lock_guard step(shaken_->step);
     Runnable* item = nullptr;
     {
       const std::lock_guard lock(lock_);
@@ -291,6 +297,8 @@ void Scheduler::run_by_schedule() noexcept {
       }
     }
     if (item != nullptr) arena_->arena.execute([item] { item->execute(Lane::worker); });
+    wait_for_function();
+    ValueWaits::instance().look();
   }
 }
 
@@ -300,12 +308,132 @@ void Scheduler::end_if_deadlocked() const noexcept {
     support::end_deadlocked("no stream can go on, and each thread of the process sleeps for ever");
 }
 
-Scheduler::HostWait::HostWait() {
+/// Until the host waits, or seems to: it has submitted nothing for a while, and none of its threads is at work. One that is
+/// may only have been held up, on a machine that does much else; but if it has had much time of a processor, it waits by
+/// looking again and again.
+void Scheduler::wait_for_host() noexcept {
+  using namespace std::chrono_literals;
+  constexpr auto a_while = 2ms, much_time = 30ms;
+  const auto processor_time = [] {  // of other threads
+    const auto time_of = [](clockid_t clock) {
+      timespec now{};
+      ::clock_gettime(clock, &now);
+      return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+    };
+    return time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
+  };
+  std::unique_lock lock(shaken_->mutex);
+  // A thread whose wait is over goes on before any work does.
+  const auto waits = [&] {
+    for (const HostWait* wait = shaken_->host_waits; wait != nullptr; wait = wait->next_) {
+      if (wait->is_over()) return false;
+    }
+    return shaken_->host_waits != nullptr || (shaken_->order_waits != 0 && order().holds_host());
+  };
+  auto begin = processor_time();
+  for (int times_asleep = 0; times_asleep < 2 && !waits();) {
+    const std::uint64_t seen = shaken_->submissions;
+    const auto is_news = [&] { return waits() || seen != shaken_->submissions; };
+    if (!shaken_->changed.wait_for(lock, a_while, is_news)) {
+      if (processor_time() - begin >= much_time) shaken_->silent_at = seen;
+      if (seen == shaken_->silent_at || shaken_->asks.exchange(false, std::memory_order_relaxed)) return;
+      lock.unlock();  // for which a thread may wait, and look asleep
+      const bool is_asleep = !is_program_running();
+      lock.lock();
+      if (!is_news()) {
+        times_asleep = is_asleep ? times_asleep + 1 : 0;
+        continue;
+      }
+    }
+    begin = processor_time();
+    times_asleep = 0;
+  }
+}
+
+void Scheduler::note_ask() noexcept {
+  if (shaken_ != nullptr) shaken_->asks.store(true, std::memory_order_relaxed);
+}
+
+/// A host function is one operation of the schedule, too. One that waits for something goes on beside the others.
+void Scheduler::wait_for_function() noexcept {
+  using namespace std::chrono_literals;
+  constexpr auto longest = 50ms;
+  std::unique_lock lock(shaken_->mutex);
+  const auto are_done = [this] { return shaken_->functions == 0; };
+  if (!are_done() && shaken_->waiting_function != shaken_->function_changes &&
+      !shaken_->changed.wait_for(lock, longest, are_done))
+    shaken_->waiting_function = shaken_->function_changes;
+  shaken_->changed.notify_all();  // the host may wait for what has run
+}
+
+/// What the order holds back may run if nothing else can, though the host waits; or if nothing has happened for long.
+void Scheduler::wait_for_work() noexcept {
+  using namespace std::chrono_literals;
+  Order& order = this->order();
+  const char* why = nullptr;
+  auto pause = 10ms;
+  {
+    std::unique_lock lock(shaken_->mutex);
+    while (!others_wait(Level::low) && why == nullptr) {
+      if (!std::exchange(shaken_->is_idle, true)) shaken_->changed.notify_all();
+      if (!order.is_holding()) {
+        if (shaken_->changed.wait_for(lock, pause) == std::cv_status::no_timeout) continue;
+        lock.unlock();
+        end_if_deadlocked();
+        lock.lock();
+        pause = std::min(2 * pause, 500ms);
+        continue;
+      }
+      const bool is_stuck = shaken_->host_waits != nullptr && shaken_->functions == 0;
+      if (shaken_->changed.wait_for(lock, is_stuck ? 50ms : 500ms) == std::cv_status::timeout)
+        why = is_stuck ? "stuck" : "silent";
+    }
+    shaken_->is_idle = false;
+  }
+  if (why != nullptr) order.let_go(why);
+}
+
+void Scheduler::submit_from_outside(const std::function<void()>& function) {
+  if (shaken_ == nullptr) return function();
+  const std::lock_guard step(shaken_->step);
+  bool is_idle = false;
+  {
+    const std::lock_guard lock(shaken_->mutex);
+    is_idle = shaken_->is_idle;
+  }
+  if (is_idle) function();
+}
+
+Order& Scheduler::order() const noexcept { return shaken_->schedule->order(); }
+
+void Scheduler::note_submission() noexcept {
+  Order& order = this->order();
+  std::unique_lock lock(shaken_->mutex);
+  ++shaken_->submissions;
+  if (!order.holds_host()) return;
+  ++shaken_->order_waits;
+  order.note_host_wait(true);
+  shaken_->changed.notify_all();
+  shaken_->changed.wait(lock, [&] {
+    return !order.holds_host() || (shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low));
+  });
+  order.note_host_wait(--shaken_->order_waits != 0);
+}
+
+void Scheduler::run_all() noexcept {
+  const HostWait waits(nullptr);
+  std::unique_lock lock(shaken_->mutex);
+  shaken_->changed.wait_for(lock, std::chrono::seconds(1), [this] {
+    return shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low) && !order().is_holding();
+  });
+}
+
+Scheduler::HostWait::HostWait(const Signal* signal, std::uint64_t number) noexcept : signal_(signal), number_(number) {
   Shaken* const shaken = instance().shaken_;
   if (shaken == nullptr) return;
   instance().start_schedule();  // host functions alone may be what never ends
   const std::lock_guard lock(shaken->mutex);
-  ++shaken->host_waits;
+  next_ = std::exchange(shaken->host_waits, this);
   shaken->changed.notify_all();
 }
 
@@ -313,8 +441,13 @@ Scheduler::HostWait::~HostWait() {
   Shaken* const shaken = instance().shaken_;
   if (shaken == nullptr) return;
   const std::lock_guard lock(shaken->mutex);
-  --shaken->host_waits;
+  HostWait** link = &shaken->host_waits;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
+  shaken->changed.notify_all();
 }
+
+bool Scheduler::HostWait::is_over() const noexcept { return signal_ != nullptr && signal_->has_reached(number_); }
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
@@ -323,7 +456,10 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
   if (started_.load(std::memory_order_relaxed)) return;
   try {
     const support::SignalsBlocked no_signals;
-    std::thread(std::move(loop)).detach();
+    std::thread([loop = std::move(loop)] {
+      note_own_thread();
+      loop();
+    }).detach();
   } catch (const std::system_error& e) {
     throw Error(
         Errc::out_of_memory, "starting a thread", "host",
@@ -333,6 +469,7 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
 }
 
 void HostThread::submit(Runnable* item) {
+  if (auto* const shaken = Scheduler::instance().shaken_) shaken->count_functions(1);
   std::lock_guard lock(mutex_);
   ready_.push(item);
   waiting_.fetch_add(1, std::memory_order_relaxed);
@@ -363,6 +500,7 @@ void HostThread::loop() noexcept {
     item->execute(Lane::host_functions);
     running_queue_.store(nullptr, std::memory_order_relaxed);
     running_.store(nullptr, std::memory_order_relaxed);
+    if (auto* const shaken = Scheduler::instance().shaken_) shaken->count_functions(-1);
     looks = 0;
   }
 }

@@ -16,8 +16,10 @@
 /// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
 namespace weir::host {
 
+class Order;
 class Queue;
 class Schedule;
+class Signal;
 
 /// Where work may run. `none`: on a thread that runs no work, such as one that waited.
 enum class Lane : std::uint8_t { worker, host_functions, none };
@@ -117,14 +119,34 @@ class Scheduler {
   bool others_wait(Level level) const noexcept;
   /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
   bool is_shaken() const noexcept { return shaken_ != nullptr; }
+  /// Calls `function`, which may make work ready; under WEIR_SCHEDULE only if nothing can run before it has returned: what
+  /// is ready must not depend on the speed of threads.
+  void submit_from_outside(const std::function<void()>& function);
+  /// The host has asked whether work is done, which it was not.
+  void note_ask() noexcept;
+  /// With WEIR_SCHEDULE: the order that it keeps.
+  Order& order() const noexcept;
+  /// With WEIR_SCHEDULE: the host has submitted something. Waits for what the schedule wants to run before the host goes on,
+  /// if it can run.
+  void note_submission() noexcept;
+  /// With WEIR_SCHEDULE: waits until nothing can run, for a second at most.
+  void run_all() noexcept;
 
-  /// Held by a thread of the host while it waits for work.
+  /// Held by a thread of the host while it waits until a signal has reached a number; null: until nothing can run.
   class HostWait {
    public:
-    HostWait();
+    explicit HostWait(const Signal* signal, std::uint64_t number = 0) noexcept;
     ~HostWait();
     HostWait(const HostWait&) = delete;
     HostWait& operator=(const HostWait&) = delete;
+
+   private:
+    friend class Scheduler;
+    bool is_over() const noexcept;
+
+    const Signal* signal_;
+    std::uint64_t number_;
+    HostWait* next_ = nullptr;
   };
 
  private:
@@ -137,6 +159,10 @@ class Scheduler {
   void start_schedule();
   void run_by_schedule() noexcept;
   void end_if_deadlocked() const noexcept;
+  void wait_for_work() noexcept;
+  void wait_for_host() noexcept;
+  void wait_for_function() noexcept;
+  friend class HostThread;
 
   struct Arena;
   struct Shaken;

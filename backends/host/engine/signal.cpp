@@ -59,6 +59,12 @@ bool Signal::wait(Waiter& waiter, std::uint64_t number) noexcept {
   return true;
 }
 
+bool Signal::is_done(std::uint64_t number) const noexcept {
+  if (has_reached(number)) return true;
+  Scheduler::instance().note_ask();
+  return false;
+}
+
 void Signal::release_waiters(std::uint64_t now) noexcept {
   Waiter* released = nullptr;
   {
@@ -81,7 +87,7 @@ void Signal::release_waiters(std::uint64_t now) noexcept {
 
 void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
   if (has_reached(number)) return;
-  const Scheduler::HostWait waits;
+  const Scheduler::HostWait waits(this, number);
   // A thread that spins would look as if it could still do something.
   if (Scheduler::instance().is_shaken()) policy = SynchronizationPolicy::block;
   const bool sleeps = policy == SynchronizationPolicy::automatic || policy == SynchronizationPolicy::block;
@@ -99,7 +105,7 @@ void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
 
 bool Signal::wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline) {
   if (has_reached(number)) return true;
-  const Scheduler::HostWait waits;
+  const Scheduler::HostWait waits(this, number);
   for (support::DeadlinePauses pauses(deadline); !has_reached(number);) {
     if (!pauses.next()) return false;
   }

@@ -34,6 +34,9 @@ class Signal : public RefCounted {
   std::uint64_t value() const noexcept { return value_.load(std::memory_order_seq_cst); }
   bool has_reached(std::uint64_t number) const noexcept { return value() >= number; }
 
+  /// The same, asked by the host.
+  bool is_done(std::uint64_t number) const noexcept;
+
   /// Raises the counter by one.
   void advance() noexcept {
     // Sequentially consistent with `wait`: either this sees the waiter, or the waiter sees this.

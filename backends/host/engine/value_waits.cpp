@@ -89,6 +89,13 @@ void ValueWaits::look(Bucket& bucket) noexcept {
   }
 }
 
+void ValueWaits::look() noexcept {
+  if (waiting_.load(std::memory_order_relaxed) == 0) return;
+  for (Bucket& bucket : buckets_) {
+    if (bucket.count.load(std::memory_order_relaxed) != 0) look(bucket);
+  }
+}
+
 void ValueWaits::poll() noexcept {
   support::note_watching_thread();
   using Clock = std::chrono::steady_clock;
@@ -114,9 +121,7 @@ void ValueWaits::poll() noexcept {
         since = Clock::now();
       }
     }
-    for (Bucket& bucket : buckets_) {
-      if (bucket.count.load(std::memory_order_relaxed) != 0) look(bucket);
-    }
+    Scheduler::instance().submit_from_outside([this] { look(); });
     if (++looks < eager_looks) std::this_thread::yield();
   }
 }

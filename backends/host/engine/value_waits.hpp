@@ -44,6 +44,8 @@ class ValueWaits {
   }
   /// Calls `waiter.met()` once, on some thread, when the condition is met.
   void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
+  /// Releases all waits whose condition is met.
+  void look() noexcept;
 
  private:
   friend void write_value(const MemoryOperation& write);
@@ -56,7 +58,7 @@ class ValueWaits {
   static constexpr std::size_t bucket_count = 1024;
 
   Bucket& bucket_of(const void* address) noexcept;
-  /// Releases the waits of a bucket whose condition is met.
+  /// Releases those of a bucket.
   void look(Bucket& bucket) noexcept;
   void poll() noexcept;
 

@@ -17,6 +17,7 @@
 #include "backends/host/memory.hpp"
 #include "backends/host/run/fibers.hpp"
 #include "backends/host/run/launch_check.hpp"
+#include "backends/host/scheduled_memory.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
@@ -165,6 +166,29 @@ Lane lane_of(const Work& work) noexcept {
                     work);
 }
 
+Order::Kind kind_of(const Work& work) {
+  const auto rows_hash = [](std::size_t rows, std::size_t width, const auto& row) {
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < rows; ++i) hash = hash * 31 + hash_of(row(i), width);
+    return hash;
+  };
+  if (const auto* const launch = std::get_if<Launch>(&work)) return {"kernel '" + launch->kernel->name() + "'", nullptr};
+  if (const auto* const copy = std::get_if<Copy>(&work)) {
+    const auto hash = [copy = *copy, rows_hash] {
+      return rows_hash(copy.rows(), copy.width, [&](std::size_t row) { return copy.destination.row(row, copy.height); });
+    };
+    return {"copy", hash};
+  }
+  if (const auto* const fill = std::get_if<Fill>(&work)) {
+    const auto hash = [fill = *fill, rows_hash] {
+      return rows_hash(fill.height, fill.width * fill.element_size,
+                       [&](std::size_t row) { return static_cast<std::byte*>(fill.to) + row * fill.pitch; });
+    };
+    return {"fill", hash};
+  }
+  return {};
+}
+
 Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuation) {
   work_ = &work;
   queue_ = &queue;
@@ -197,7 +221,10 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
                                  const auto& [signal, number] = wait.point;
                                  return signal && signal->wait(*this, number) ? Progress::pending : Progress::done;
                                },
-                               [](const PoolFree& block) {
+                               [this](const PoolFree& block) {
+                                 if (Scheduler::instance().is_shaken())
+                                   HostMemoryPool::mark_freed(block.memory,
+                                                              fmt::format("{}.{}", queue_->id(), queue_->begun()));
                                  HostMemoryPool::give_back(block.memory);
                                  return Progress::done;
                                },

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "backends/host/engine/order.hpp"
 #include "backends/host/engine/parallel.hpp"
 #include "backends/host/engine/scheduler.hpp"
 #include "backends/host/engine/signal.hpp"
@@ -151,6 +152,7 @@ using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCal
 
 /// The lane that work needs; `none` for any.
 Lane lane_of(const Work& work) noexcept;
+Order::Kind kind_of(const Work& work);
 
 /// Calls a host function; the queue keeps its exception.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;

@@ -31,6 +31,8 @@ class WEIR_API StreamImpl : public Stream {
   virtual void do_close(bool destroy) = 0;
   virtual void* do_native_context() const;
   virtual std::uint64_t do_id() const = 0;
+  /// Under WEIR_SCHEDULE, how many operations the stream has been given, which numbers them; else 0.
+  virtual std::uint64_t do_given_operations() const noexcept { return 0; }
   virtual bool do_is_non_blocking() const = 0;
   virtual int do_priority() const = 0;
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// One order of two operations that a schedule keeps, for `weir race --witness`.
+namespace weir::host {
+
+class Runnable;
+
+/// Which operation of the program, the same in each run: the n-th that its stream was given.
+struct OperationName {
+  std::uint64_t stream = 0, number = 0;
+  /// Of a node that runs: its place in the graph that was launched, then in the graph that this node is, and so on.
+  std::vector<std::uint32_t> nodes;
+
+  bool is_host() const noexcept { return stream == 0; }
+  friend bool operator==(const OperationName&, const OperationName&) = default;
+};
+
+/// WEIR_SCHEDULE=SEED,hold=LATE,until=EARLY: LATE does not run before EARLY has run, unless nothing else can run while the
+/// host waits. If both could run at once, they do, one right behind the other: then all that ran before is the same in the
+/// opposite order, and so is all that memory holds, unless the order of the two matters. Either may be the host: what it
+/// does by itself to memory that streams use.
+class Order {
+ public:
+  /// What can be told of an operation that runs.
+  struct Kind {
+    std::string text;                     ///< "kernel 'scale'", "copy", "fill", or nothing
+    std::function<std::uint64_t()> hash;  ///< of what it writes, if that is known
+  };
+
+  /// Reads what stands behind the seed: ",hold=LATE,until=EARLY", ",watch=OPERATION+OPERATION…", ",notes=FILE", in this
+  /// order, or nothing. False for anything else.
+  bool read(std::string_view text);
+
+  /// Whether names of operations matter.
+  bool is_wanted() const noexcept { return is_wanted_; }
+  bool has_notes() const noexcept { return notes_ >= 0; }
+  void note(std::string_view line) noexcept;
+
+  /// Called before that operation runs. True: it must not yet; `go_on` is called when it may, by the thread that lets it.
+  bool holds(const OperationName& name, Runnable& item, const std::function<Kind()>& kind, std::function<void()> go_on);
+  /// It has run.
+  void has_run(const OperationName& name);
+  /// What comes next if it may run, or null.
+  Runnable* preferred() const noexcept { return preferred_.load(std::memory_order_relaxed); }
+  bool is_holding() const noexcept { return is_holding_.load(std::memory_order_acquire); }
+  /// Nothing else can run. `why`: a word for the notes.
+  void let_go(std::string_view why);
+
+  /// A stream has been given its operation of this number.
+  void was_given(std::uint64_t stream, std::uint64_t number) noexcept;
+  /// With hold=host: whether the host is to wait for an operation that was given.
+  bool holds_host() const noexcept { return holds_host_.load(std::memory_order_acquire); }
+  /// The host begins, or ends, to wait for that.
+  void note_host_wait(bool waits) noexcept { host_waits_.store(waits, std::memory_order_relaxed); }
+
+ private:
+  struct Side {
+    OperationName name;
+    Runnable* item = nullptr;
+    Kind kind;
+    std::function<void()> go_on;  // while it is held
+    std::uint64_t memory = 0;     // when it begins
+  };
+
+  bool belongs_to_pair(const OperationName& name) const;
+  std::function<void()> release(Side& side);
+  std::uint64_t memory() const;
+
+  bool is_wanted_ = false;
+  int notes_ = -1;
+  Side early_, late_;  // both are the host if no order is kept
+  std::vector<OperationName> watched_;  // it is noted when they have run
+  std::mutex mutex_;   // guards what follows, and the sides
+  bool is_over_ = false;      // the late one need not wait any more
+  bool are_running_ = false;  // the early one has begun, and the late one comes next: until then others wait
+  std::vector<std::function<void()>> others_;
+  std::atomic<Runnable*> preferred_{nullptr};
+  std::atomic<bool> is_holding_{false}, holds_host_{false}, host_waits_{false};
+};
+
+}  // namespace weir::host

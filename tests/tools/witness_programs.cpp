@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/tools/programs.hpp"
+
+// Programs for schedules and witnesses. In most, stream 2 fills memory and stream 3 reads it, without an order between them.
+namespace weir::test {
+namespace {
+
+constexpr std::size_t n = 1024;
+
+/// What the reader saw: 1 if it came second.
+int read_beside_a_write(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<int>(n), seen = device.allocate<int>(n, MemoryKind::pinned);
+  a->zero(x);
+  a->synchronize();
+  a->fill(x, 1);
+  b->copy(seen, x);
+  device.synchronize();
+  return seen.host()[n - 1];
+}
+
+void prints_what_it_read(Device& device) { std::printf("it read\n%d\n", read_beside_a_write(device)); }
+
+void prints_something_else_each_time(Device& device) {
+  std::printf("%d %p\n", read_beside_a_write(device), static_cast<const void*>(&device));
+}
+
+void writes_what_it_read(Device& device) { std::ofstream(std::getenv("WEIR_TEST_FILE")) << read_beside_a_write(device); }
+
+void crashes_if_it_read_early(Device& device) {
+  if (read_beside_a_write(device) != 1) std::abort();
+}
+
+/// The signal comes to nothing if the flag is cleared behind it.
+void loses_a_signal(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
+  const auto flag = device.allocate<std::uint32_t>(1);
+  a->zero(flag);
+  b->write_value(flag.data(), 1U);
+  c->wait(b);  // else it may see the signal before it is cleared
+  c->wait_value(flag.data(), 1U);
+  c->synchronize();
+}
+
+/// The host has waited for the reader before it enqueues the writer, in a way that no tool sees: both orders cannot be.
+void waits_unseen(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<int>(n), seen = device.allocate<int>(n, MemoryKind::pinned);
+  const auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
+  volatile std::uint32_t& now = flag.host()[0];
+  now = 0;
+  a->copy(seen, x);
+  a->write_value(flag.data(), 1U);
+  while (now == 0) {
+  }
+  b->fill(x, 1);
+  device.synchronize();
+}
+
+/// Whether the function comes before the fill of another stream.
+void is_overtaken_by_a_function(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<int>(n, MemoryKind::pinned);
+  x.host()[0] = 0;
+  std::atomic<bool> is_early{false};
+  a->fill(x, 1);
+  b->launch_host_function([&] { is_early = x.host()[0] == 0; });
+  device.synchronize();
+  if (is_early) throw std::runtime_error("the function was early");
+}
+
+/// Memory that was never written, and memory that was freed.
+void prints_unwritten_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<std::uint8_t>(n), y = device.allocate<std::uint8_t>(n);
+  std::vector<std::uint8_t> seen(n);
+  const auto print = [&](Span<const std::uint8_t> memory) {
+    stream->copy(seen, memory);
+    stream->synchronize();
+    std::printf("%02x%02x ", unsigned{seen.front()}, unsigned{seen.back()});
+  };
+  print(x);
+  print(y);
+  auto scratch = stream->allocate_async<std::uint8_t>(n);
+  const Span<const std::uint8_t> kept(scratch.data(), n);
+  print(kept);
+  stream->fill(scratch, std::uint8_t{1});
+  print(kept);
+  scratch.reset();
+  print(kept);
+  std::printf("\n");
+}
+
+constexpr ToolProgram programs[] = {
+    {"prints_what_it_read", 1, prints_what_it_read},
+    {"prints_something_else_each_time", 1, prints_something_else_each_time},
+    {"writes_what_it_read", 1, writes_what_it_read},
+    {"crashes_if_it_read_early", 1, crashes_if_it_read_early},
+    {"loses_a_signal", 1, loses_a_signal},
+    {"waits_unseen", 1, waits_unseen},
+    {"is_overtaken_by_a_function", 1, is_overtaken_by_a_function},
+    {"prints_unwritten_memory", 0, prints_unwritten_memory},
+};
+
+}  // namespace
+
+std::span<const ToolProgram> witness_programs() { return programs; }
+
+}  // namespace weir::test

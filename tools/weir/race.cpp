@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "race.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "../progress_line.hpp"
+#include "race_pairs.hpp"
+#include "run.hpp"
+#include "weir/plugin/waits.hpp"
+
+namespace weir::tool {
+namespace {
+
+std::string content_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// How a run in one of the two orders went.
+struct Outcome {
+  bool hung = false;
+  bool is_deadlock = false;  ///< it hangs, or has ended since the backend saw that it would
+  int status = 0;
+  std::string output;
+  std::vector<std::string> files;
+  std::map<std::string, std::string> memory;  ///< what each allocation held in the end, by its name: bytes and hash
+  std::string missing;                        ///< why this was not the order that was wanted; empty: it was
+  std::vector<std::string> changed;           ///< the operations of the two that have changed memory, by name
+  std::string before, behind;  ///< all memory before and behind the two, if they ran one right behind the other
+
+  bool crashed() const { return !hung && WIFSIGNALED(status); }
+  std::string end() const {
+    if (hung) return "it hangs";
+    if (crashed()) return fmt::format("signal {} ends it ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    return fmt::format("its exit status is {}", WEXITSTATUS(status));
+  }
+};
+
+/// Whether what ran under a name is what the tool saw under it.
+bool is_same_kind(const std::string& seen, const std::string& ran) {
+  if (ran.empty()) return true;
+  if (!seen.starts_with("kernel") && !seen.starts_with("Stream::")) return true;
+  if (seen == "Stream::allocate_async") return true;  // it stands for what comes before it
+  if (ran == "copy") return seen.find("copy") != seen.npos;
+  if (ran == "fill") return seen.find("fill") != seen.npos || seen.find("zero") != seen.npos;
+  return seen == ran;
+}
+
+class Witness {
+ public:
+  Witness(const RaceOptions& options, const PrivateFolder& folder, std::chrono::seconds timeout)
+      : options_(options), folder_(folder), timeout_(timeout) {}
+
+  struct Verdict {
+    const char* word = "";  ///< "shown", "same", "untried"
+    std::string text;
+    std::string schedule;  ///< that shows it, or the opposite one
+  };
+
+  Verdict judge(const RaceSide& first, const RaceSide& second) {
+    if (first.name.empty() || second.name.empty())
+      return {"untried", "not tried: one of the two is no operation that a schedule can hold back", ""};
+    const std::array<const RaceSide*, 2> sides = {&first, &second};
+    std::array<std::string, 2> schedules;
+    std::array<Outcome, 2> outcomes;
+    for (std::size_t early = 0; early < 2; ++early) {
+      schedules[early] = schedule_of(*sides[early], *sides[1 - early]);
+      outcomes[early] = run(schedules[early], *sides[early], *sides[1 - early]);
+    }
+    for (std::size_t early = 0; early < 2; ++early) {
+      if (const std::string& why = outcomes[early].missing; !why.empty()) {
+        return {"untried", fmt::format("not shown: that {} comes first did not occur: {}", sides[early]->operation, why),
+                schedules[early]};
+      }
+    }
+    // A difference counts if it comes again.
+    std::optional<std::array<Outcome, 2>> repeated;
+    const auto again = [&](std::size_t early) -> const Outcome& {
+      if (!repeated) {
+        repeated.emplace();
+        for (std::size_t i = 0; i < 2; ++i) (*repeated)[i] = run(schedules[i], *sides[i], *sides[1 - i]);
+      }
+      return (*repeated)[early];
+    };
+    bool varies = false;
+    const auto differs = [&](auto&& part) {
+      if (part(outcomes[0]) == part(outcomes[1])) return false;
+      const bool repeats = part(again(0)) == part(outcomes[0]) && part(again(1)) == part(outcomes[1]);
+      varies |= !repeats;
+      return repeats;
+    };
+    const auto is_bad = [&](std::size_t i) { return outcomes[i].hung || outcomes[i].status != 0; };
+    const std::size_t worse = is_bad(0) && !is_bad(1) ? 0 : 1;
+    const auto where = [&](std::size_t early) { return fmt::format("if {} comes first", sides[early]->text()); };
+    if (differs([](const Outcome& o) { return std::pair(o.hung, o.hung ? 0 : o.status); })) {
+      const Outcome& bad = outcomes[worse];
+      const char* const what = bad.is_deadlock ? "deadlock: " : bad.crashed() ? "crash: " : "";
+      return {"shown", fmt::format("shown: {}{}, {}; else {}", what, bad.end(), where(worse), outcomes[1 - worse].end()),
+              schedules[worse]};
+    }
+    if (differs([](const Outcome& o) { return o.output; })) {
+      return {"shown",
+              "shown: the program's output differs" + first_difference(outcomes[0].output, outcomes[1].output, where),
+              schedules[worse]};
+    }
+    for (std::size_t i = 0; i < options_.outputs.size(); ++i) {
+      if (differs([&](const Outcome& o) { return o.files[i]; }))
+        return {"shown", fmt::format("shown: the file '{}' differs", options_.outputs[i]), schedules[worse]};
+    }
+    const bool are_together = !outcomes[0].before.empty() && outcomes[0].before == outcomes[1].before;
+    const char* const but_no_output = "; the program's output is the same";
+    if (are_together && differs([](const Outcome& o) { return std::pair(o.before, o.behind); })) {
+      return {"shown", fmt::format("shown: what memory holds behind the two differs{}", but_no_output), schedules[worse]};
+    }
+    if (!are_together && differs([](const Outcome& o) { return o.memory; }))
+      return {"shown", "shown: " + memory_difference(outcomes[0], outcomes[1]) + but_no_output, schedules[worse]};
+    if (varies) {
+      return {
+          "untried",
+          "not shown: the program's output, or its memory, varies in one and the same order, so that it cannot be compared",
+          schedules[worse]};
+    }
+    for (std::size_t i = 0; i < 2; ++i) {  // the host, or its function, may see what the other changes
+      const auto& changed = outcomes[i].changed;
+      if (!sides[i]->is_of_host() || std::find(changed.begin(), changed.end(), sides[1 - i]->name) == changed.end())
+        continue;
+      return {"untried",
+              fmt::format("not shown: the output is the same in both orders; but {} changes memory, and the host may see it "
+                          "or not",
+                          sides[1 - i]->operation),
+              schedules[worse]};
+    }
+    return {"same",
+            fmt::format("benign in this run: the same exit status and output in both orders, and the same in memory {}",
+                        are_together ? "behind the two" : "in the end"),
+            schedules[worse]};
+  }
+
+ private:
+  /// The schedule in which `early` comes before `late`.
+  std::string schedule_of(const RaceSide& early, const RaceSide& late) const {
+    return fmt::format("{},hold={},until={}", options_.schedule, late.name, early.last);
+  }
+
+  Outcome run(const std::string& schedule, const RaceSide& early, const RaceSide& late) {
+    const std::string notes = folder_ / "notes", output = folder_ / "output";
+    std::filesystem::remove(notes);
+    ::setenv("WEIR_SCHEDULE", (schedule + ",notes=" + notes).c_str(), 1);
+    const Run run = run_once(options_.command, timeout_, output, folder_ / "errors");
+    Outcome outcome;
+    outcome.hung = run.hung;
+    outcome.is_deadlock =
+        run.hung || (WIFEXITED(run.status) && WEXITSTATUS(run.status) == support::deadlock_status);
+    outcome.status = run.status;
+    outcome.output = content_of(output);
+    for (const std::string& file : options_.outputs) outcome.files.push_back(content_of(file));
+    read_notes(notes, early, late, outcome);
+    return outcome;
+  }
+
+  /// What the host backend has noted: "ran NAME KIND", "released NAME WHY", "changed NAME", "host waited",
+  /// "together BEFORE BEHIND", "memory NAME BYTES HASH".
+  static void read_notes(const std::string& file, const RaceSide& early, const RaceSide& late, Outcome& outcome) {
+    std::ifstream in(file);
+    std::vector<std::string> ran;
+    std::string released;
+    bool host_waited = false;
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      std::string verb, name, rest;
+      words >> verb >> name >> std::ws;
+      std::getline(words, rest);
+      if (verb == "ran") {
+        ran.push_back(name);
+        const RaceSide& side = name == early.last ? early : late;
+        if (side.name == side.last && !is_same_kind(side.operation, rest))
+          outcome.missing = "another operation has its place in the rerun";
+      } else if (verb == "released") {
+        released = rest;
+      } else if (verb == "memory") {
+        outcome.memory[name] = rest;
+      } else if (verb == "changed") {
+        outcome.changed.push_back(name);
+      } else if (verb == "together") {
+        outcome.before = name;
+        outcome.behind = rest;
+      } else if (verb == "host") {
+        host_waited = true;
+      }
+    }
+    if (!outcome.missing.empty()) return;
+    const auto has_run = [&](const std::string& name) { return std::find(ran.begin(), ran.end(), name) != ran.end(); };
+    const bool has_ended = outcome.is_deadlock || outcome.crashed();  // so that not all can have run
+    if (late.is_host()) {
+      if (!has_run(early.last)) {
+        outcome.missing = "it did not run";
+      } else if (!host_waited) {
+        outcome.missing = "it could not run before the host went on";
+      }
+    } else if (early.is_host()) {
+      if (released != "stuck" && !has_ended) {
+        outcome.missing = released.empty() ? "the other did not run" : "the host polls, and lets the other run meanwhile";
+      }
+    } else if (!has_run(early.last)) {
+      outcome.missing = "it did not run";
+    } else if (!released.empty() || (!has_run(late.name) && !has_ended && late.name == late.last)) {
+      outcome.missing = released.empty() ? "the other did not run" : "nothing else could run while the other was held back";
+    }
+  }
+
+  template <class Where>
+  static std::string first_difference(const std::string& one, const std::string& other, const Where& where) {
+    std::istringstream a(one), b(other);
+    std::string line_a, line_b;
+    for (int number = 1;; ++number) {
+      const bool has_a = static_cast<bool>(std::getline(a, line_a)), has_b = static_cast<bool>(std::getline(b, line_b));
+      if (!has_a && !has_b) return "";  // in the end of the last line
+      if (has_a && has_b && line_a == line_b) continue;
+      const auto shown = [](bool has, const std::string& line) {
+        constexpr std::size_t most = 60;
+        return !has ? "is missing" : "is \"" + line.substr(0, most) + (line.size() > most ? "…\"" : "\"");
+      };
+      return fmt::format(": line {} {} {}, and {} {}", number, shown(has_a, line_a), where(0), shown(has_b, line_b),
+                         where(1));
+    }
+  }
+
+  static std::string memory_difference(const Outcome& one, const Outcome& other) {
+    std::size_t different = 0;
+    std::string bytes;
+    for (const auto& [name, content] : one.memory) {
+      const auto found = other.memory.find(name);
+      if (found != other.memory.end() && found->second == content) continue;
+      if (++different == 1) bytes = content.substr(0, content.find(' '));
+    }
+    if (different == 0) return "one order leaves memory that the other does not";
+    return fmt::format("what {} bytes of memory hold in the end differs", bytes) +
+           (different > 1 ? fmt::format(", and {} more allocations do", different - 1) : "");
+  }
+
+  const RaceOptions& options_;
+  const PrivateFolder& folder_;
+  const std::chrono::seconds timeout_;
+};
+
+int find_witnesses(const RaceOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const PrivateFolder folder;
+  begin_runs();
+  const Clock::time_point begin = Clock::now();
+  Run first;
+  const std::vector<RacePair> pairs =
+      find_races(options.command, options.schedule, std::chrono::seconds(options.timeout), folder, first);
+  if (first.error != 0) return cannot_run(options.command.front(), first.error);
+  const auto took = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin);
+  if (first.hung) std::fprintf(stderr, "weir race: the program hung, and was killed after %u s\n", options.timeout);
+  ::unsetenv("WEIR_TOOLS");
+  Witness witness(options, folder,
+                  options.timeout != 0 ? std::chrono::seconds(options.timeout) : 10 * took + std::chrono::seconds(10));
+  std::map<std::string, int> counts;
+  Json verdicts = Json::array();
+  ProgressLine progress;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    progress.show(fmt::format("[race {} of {}]", i + 1, pairs.size()));
+    const auto& [one, other, report] = pairs[i];
+    const Witness::Verdict verdict =
+        report["fault"] == "race"
+            ? witness.judge(one, other)
+            : Witness::Verdict{"untried", "not tried: there is one order only, that of the stream, and it is wrong", ""};
+    ++counts[verdict.word];
+    progress.clear();
+    std::fprintf(stderr, "weir race: witness %zu of %zu: %s, and %s\n  %s\n", i + 1, pairs.size(), one.text().c_str(),
+                 other.text().c_str(), verdict.text.c_str());
+    if (!verdict.schedule.empty()) {
+      std::fprintf(stderr, "  WEIR_BACKEND=host WEIR_SCHEDULE=%s %s\n", verdict.schedule.c_str(),
+                   line_of(options.command).c_str());
+    }
+    Json entry = report;
+    entry["verdict"] = verdict.word;
+    entry["what"] = verdict.text;
+    entry["schedule"] = verdict.schedule;
+    verdicts.push_back(std::move(entry));
+  }
+  if (!options.json.empty()) {
+    std::ofstream out(options.json);
+    out << verdicts.dump(1) << '\n';
+    if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options.json.c_str());
+  }
+  std::fprintf(stderr, "weir race: %zu races: %d shown, %d the same in both orders, %d not shown\n", pairs.size(),
+               counts["shown"], counts["same"], counts["untried"]);
+  return pairs.empty() ? 0 : counts["shown"] != 0 ? 1 : 3;
+}
+
+}  // namespace
+
+int race_program(const RaceOptions& options) {
+  if (options.witness) return find_witnesses(options);
+  RunOptions run;
+  run.tools = "race";
+  run.command = options.command;
+  return run_program(run);
+}
+
+}  // namespace weir::tool
