@@ -10,6 +10,7 @@
 #include "backends/host/compile/program.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/engine/queue.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {
