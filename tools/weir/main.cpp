@@ -223,14 +223,6 @@ int main(int argc, char** argv) {
       "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
       "127 if there is none of that name\n");
 
-  CLI::App* const stuck_command = app.add_subcommand(
-      "stuck", "What a process that hangs waits for: weir stuck PID, of one that weir run --stuck has started");
-  int stuck_process = 0;
-  stuck_command->add_option("PID", stuck_process, "The process's number")->required()->check(CLI::PositiveNumber);
-  stuck_command->footer(
-      "Exit status: 0 if the process has told; 1 if there is no such process, or it was not started with WEIR_STUCK;\n"
-      "2 if the command line does not parse\n");
-
   weir::tool::RunOptions timeline_options;
   timeline_options.tools = "timeline";
   CLI::App* const timeline_command = app.add_subcommand(
@@ -337,6 +329,14 @@ int main(int argc, char** argv) {
       "was none, 1 if one was shown to matter, 3 if none was; 2 if the command line does not parse, 126 if the program "
       "cannot\n"
       "be run, 127 if there is none of that name\n");
+
+  CLI::App* const stuck_command =
+      app.add_subcommand("stuck", "What a process that hangs waits for, if it was started with WEIR_STUCK: weir stuck PID");
+  int stuck_process = 0;
+  stuck_command->add_option("PID", stuck_process, "The process's number")->required()->check(CLI::PositiveNumber);
+  stuck_command->footer(
+      "Exit status: 0 if the process has told; 1 if there is no such process, or it was not started with WEIR_STUCK;\n"
+      "2 if the command line does not parse\n");
 
   // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
   run_command->allow_extras();
