@@ -260,12 +260,7 @@ ModulePtr Device::compile(std::string_view source, const CompileOptions& options
   call.require(Feature::runtime_compilation);
   detail::check_options(options, call.operation(), label_);
   ModulePtr module = impl(*this).do_compile(source, options);
-  if (options.include_directories.empty()) {
-    module->bundle_ = std::make_shared<std::vector<std::byte>>(detail::bundle_of(source, options, backend_.name()));
-  } else {
-    module->no_bundle_ = "was compiled with include directories, whose files do not travel; give CompileOptions::headers, or "
-                         "make a bundle (weir_add_kernels)";
-  }
+  if (options.include_directories.empty()) module->bundle_ = detail::bundle_of(source, options, backend_.name());
   return module;
 }
 
@@ -288,9 +283,7 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
-  const auto keep_bundle = [&](Module& module) {
-    module.bundle_ = std::make_shared<std::vector<std::byte>>(bundle.bytes().begin(), bundle.bytes().end());
-  };
+  const auto keep_bundle = [&](Module& module) { module.bundle_.assign(bundle.bytes().begin(), bundle.bytes().end()); };
   std::string refusals;
   for (const Candidate& candidate : candidates) {
     try {

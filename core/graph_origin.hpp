@@ -51,11 +51,6 @@ struct GraphOrigin {
   static std::shared_ptr<const GraphOrigin> of(const Graph& graph) { return graph.origin_; }
   static std::shared_ptr<const GraphOrigin> of(const GraphExec& exec);
   static void set(GraphExec& exec, const std::shared_ptr<const GraphOrigin>& origin);
-  /// The bundle that a module was made of. `reason`: why there is none.
-  static std::shared_ptr<const std::vector<std::byte>> bundle_of(const Module& module, const char*& reason) {
-    reason = module.no_bundle_;
-    return module.bundle_;
-  }
 
   /// Adds an operation that has been captured. Any number of threads.
   void note(const Operation& operation, const std::vector<GraphNode>& after,

@@ -152,13 +152,13 @@ class Saver {
     if (kernels_.contains(&kernel)) return;
     const auto [module, is_new] = modules_.try_emplace(kernel.module().get(), static_cast<std::uint32_t>(modules_.size()));
     if (is_new) {
-      const char* reason = nullptr;
-      const auto bundle = GraphOrigin::bundle_of(*kernel.module(), reason);
-      if (bundle == nullptr) {
-        at_ = &operation;
-        refuse(Errc::unsupported, fmt::format("the module of kernel '{}' {}", kernel.name(), reason));
+      at_ = &operation;
+      if (kernel.module()->bundle().empty()) {
+        refuse(Errc::unsupported,
+               "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
+               "include directories, whose files stay here (CompileOptions::headers travel)");
       }
-      writer_.add(record::module, "", *bundle);
+      writer_.add(record::module, "", kernel.module()->bundle());
     }
     detail::NumberWriter data;
     data.put(module->second);

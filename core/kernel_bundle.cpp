@@ -34,7 +34,8 @@ std::vector<std::byte> detail::bundle_of(std::string_view source, const CompileO
 
 KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
   BundleReader reader(bytes, bundle_magic, bundle_version,
-                      "these are no kernels that weir_add_kernels made: they do not begin as a bundle does", throw_bad_bundle);
+                      "these are no kernels that weir_add_kernels made: they do not begin as a bundle does",
+                      throw_bad_bundle);
   while (!reader.at_end()) {
     reader.next();
     const std::string_view kind = reader.kind, name = reader.name;

@@ -103,19 +103,23 @@ struct HostCall {
   static constexpr OperationKind kind = OperationKind::host_function;
   static constexpr Capturing capturing = Capturing::node;
   HostFunction& function;
-  std::string_view name;
   bool validate(const StreamCall& call) const {
     call.require(Feature::host_functions);
     if (!function) call.refuse(Errc::invalid_argument, "the function is empty");
     return true;
   }
   void check_capture(const StreamCall& call) const { call.require(Feature::host_functions_in_capture); }
-  void describe(Watched& watched) const {
-    watched->function = name;
-    function = detail::watched_function(watched->id, std::move(function));
-  }
+  void describe(Watched& watched) const { function = detail::watched_function(watched->id, std::move(function)); }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     stream.do_launch_host_function(std::move(function), capture);
+  }
+};
+
+struct NamedHostCall : HostCall {
+  std::string_view name;
+  void describe(Watched& watched) const {
+    watched->function = name;
+    HostCall::describe(watched);
   }
 };
 
@@ -235,13 +239,13 @@ void Stream::wait(StreamRef awaited) {
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
 void Stream::launch_host_function(HostFunction function) {
-  submit(*this, "Stream::launch_host_function", HostCall{function, {}});
+  submit(*this, "Stream::launch_host_function", HostCall{function});
 }
 
 void Stream::launch_host_function(std::string_view name, HostFunction function) {
   const StreamCall call(*this, "Stream::launch_host_function");
   if (name.empty()) call.refuse(Errc::invalid_argument, "the name is empty; leave it out where there is none");
-  submit(*this, call.operation(), HostCall{function, name});
+  submit(*this, call.operation(), NamedHostCall{{function}, name});
 }
 
 void Stream::add_callback(StreamCallback callback) { submit(*this, "Stream::add_callback", Callback{callback}); }

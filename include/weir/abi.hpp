@@ -93,7 +93,8 @@ namespace weir::detail {
   X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) \
   X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CollectiveData) X(MpiCommunicator) X(Module)    \
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)       \
-  X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth) X(MemoryAccess)
+  X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
+  X(MemoryAccess)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \

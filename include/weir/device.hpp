@@ -203,7 +203,8 @@ class WEIR_API Device {
   ModulePtr load(const KernelBundle& bundle);
   /// Reads a graph that `Graph::save` wrote, on this device or another one, and loads its kernels: see
   /// weir/portable_graph.hpp. A graph is code, so the file must be a regular one that nobody but this user, or root, can
-  /// write. Throws `invalid_image`, saying what is wrong with it; `backend_failure` if it cannot be read; and as `load` does.
+  /// write. Throws `invalid_image`, saying what is wrong with it; `backend_failure` if it cannot be read; and as `load`
+  /// does.
   PortableGraphPtr load_graph(const std::string& file);
   /// The same for the file's bytes, which may go when this returns. They must be as trustworthy as the program.
   PortableGraphPtr load_graph(std::span<const std::byte> bytes);

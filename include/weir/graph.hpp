@@ -86,8 +86,8 @@ class WEIR_API Graph : public RefCounted {
 
   /// Writes the graph to a file, which `Device::load_graph` reads on any device of any vendor: see weir/portable_graph.hpp.
   /// `memory` names all memory that the graph uses, except what it allocates itself. The file is this user's alone; a former
-  /// one is replaced. Throws `unsupported` for a graph that was not captured as `portable`, and for a node that cannot travel,
-  /// saying which and why; `invalid_argument` for an address in no memory that has a name.
+  /// one is replaced. Throws `unsupported` for a graph that was not captured as `portable`, and for a node that cannot
+  /// travel, saying which and why; `invalid_argument` for an address in no memory that has a name.
   void save(const std::string& file, std::initializer_list<NamedMemory> memory) const;
   void save(const std::string& file, std::span<const NamedMemory> memory) const;
   /// What `save` writes.

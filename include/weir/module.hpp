@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -142,19 +141,19 @@ class WEIR_API Module : public RefCounted {
   KernelPtr untyped_kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
+  /// The bytes of the `KernelBundle` that it was made of, or of one of the source that it was compiled from, which lead to
+  /// the same kernels on any device. Empty for a module of an image alone, and of a source that was compiled with include
+  /// directories. There as long as the module.
+  std::span<const std::byte> bundle() const noexcept { return bundle_; }
 
  private:
   friend class Device;
   friend class ModuleImpl;
-  friend struct detail::GraphOrigin;
   Module(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
 
   Device& device_;
   void* handle_;
-  // The bundle that it was made of, for `Graph::save`; else null, and why there is none.
-  std::shared_ptr<const std::vector<std::byte>> bundle_;
-  const char* no_bundle_ = "was loaded from an image, which is for this kind of device alone; load a bundle (Device::load), "
-                           "or compile the source";
+  std::vector<std::byte> bundle_;
 };
 
 /// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.

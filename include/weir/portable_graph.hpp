@@ -44,11 +44,15 @@ class WEIR_API NamedMemory {
   NamedMemory(std::string_view name, AllocationRef memory, MemoryRole role = MemoryRole::bound);
   NamedMemory(std::string_view name, const void* data, std::size_t bytes, MemoryKind kind, MemoryRole role);
 
+  /// By which it is bound where the graph is loaded.
   const std::string& name() const noexcept { return name_; }
+  /// The first byte.
   const void* data() const noexcept { return data_; }
+  /// Its size.
   std::size_t size_bytes() const noexcept { return bytes_; }
   /// What is allocated in its place where the graph is loaded.
   MemoryKind kind() const noexcept { return kind_; }
+  /// What becomes of it there.
   MemoryRole role() const noexcept { return role_; }
 
  private:

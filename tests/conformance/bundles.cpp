@@ -113,7 +113,7 @@ TEST_CASE("S1 bundle: kernels of C++ linkage and instances of templates, from an
   check_names(device().load(KernelBundle(source)));
 }
 
-TEST_CASE("S1 S41 bundle: a saved graph carries it, and its kernels are loaded from an image that fits, without a compiler") {
+TEST_CASE("S1 S41 bundle: a saved graph carries it, and loads its kernels from an image that fits, without a compiler") {
   const std::vector<std::byte> images = changed(true, false);
   const StreamPtr s = device().create_stream();
   if (!device().supports(Feature::graph_capture) || !device().supports(Feature::modules) || !has_fitting_image()) return;
@@ -128,6 +128,15 @@ TEST_CASE("S1 S41 bundle: a saved graph carries it, and its kernels are loaded f
   loaded->instantiate()->launch(s);
   CHECK(s->read(y) == s->read(z));
   CHECK(s->read(z).front() == 3 * 3 + 5 + 7);
+  for (const auto& image : ahead().images()) {
+    if (image.backend != device().backend().name()) continue;
+    const Refusal refusal = refusal_of([&] {
+      const auto alone = device().load_module(image.code)->untyped_kernel("turn");
+      (void)s->capture({.portable = true}, [&](Stream& c) { c.launch(alone, {1, 64}, x, y); })
+          ->saved(std::array{weir::NamedMemory("x", x), weir::NamedMemory("y", y)});
+    });
+    if (!refusal.is(Errc::invalid_image)) CHECK(refusal.says("(kernel 'turn'): its module has no bundle"));
+  }
 }
 
 TEST_CASE("S1 bundle: without its source, an image that fits is loaded, and without one the error says what there is") {

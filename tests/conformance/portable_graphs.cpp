@@ -108,7 +108,8 @@ TEST_CASE("S37 S41 save: kernels travel with their source, and pointers among th
   };
   const auto module = device().compile(R"(
     struct Small { float a, b, c; };
-    extern "C" __global__ void mix(unsigned n, const unsigned* x, unsigned* y, unsigned* none, Small small, unsigned long long k) {
+    extern "C" __global__ void mix(unsigned n, const unsigned* x, unsigned* y, unsigned* none, Small small,
+                                   unsigned long long k) {
       const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
       if (i < n) y[i] += 3 * x[i] + (none == nullptr ? 1 : 0) + (unsigned)(small.a + small.b + small.c) + (unsigned)k;
     })");
@@ -162,21 +163,21 @@ TEST_CASE("S41 save: child graphs, conditional nodes, memory of the graph's own,
       }
     });
   }
-  const auto x = device().allocate<std::uint32_t>(16);
+  const auto x = device().allocate<std::uint32_t>(18);
   GraphBuilder builder(device(), portable);
   const GraphNode a = builder.add({}, [&](Stream& c) { c.fill(x.first(4), 1U); });
   const GraphNode b = builder.add({}, [&](Stream& c) { c.fill(x.subspan(4, 4), 2U); });
   builder.add({a, b}, [&](Stream& c) { c.copy(x.subspan(8, 8), x.first(8)); });
-  builder.add({b}, [&](Stream& c) { c.fill(x.subspan(4, 1), 3U); });
+  builder.add({b}, [&](Stream& c) { c.fill(x.last(2), 3U); });
   const GraphPtr graph = builder.finish();
   const PortableGraphPtr loaded = reloaded(graph, {{"x", x}});
-  const auto other = device().allocate<std::uint32_t>(16);
+  const auto other = device().allocate<std::uint32_t>(18);
   loaded->bind("x", other);
   const GraphPtr again = loaded->build();
   INFO(to_text(graph->topology()), "and ", to_text(again->topology()));
   CHECK(graph->topology().edges.size() == again->topology().edges.size());
   run(again, *s);
-  CHECK(s->read(other) == std::vector<std::uint32_t>{1, 1, 1, 1, 3, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2});
+  CHECK(s->read(other) == std::vector<std::uint32_t>{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3});
 }
 
 TEST_CASE(
@@ -338,6 +339,11 @@ TEST_CASE("S41 save: refuses, by its node, what cannot travel") {
     c.launch_raw(k.add, {}, arguments, sizes);
   });
   CHECK(refusal_at(raw, {{"x", x}}).says("argument 1, of 8 bytes, may have an address in it"));
+  const auto module =
+      device().compile("extern \"C\" __global__ void one(unsigned* p) { *p = 1; }", {.include_directories = {"/tmp"}});
+  const auto one = module->kernel<void(unsigned*)>("one");
+  const auto folders = s->capture(portable, [&](Stream& c) { c.launch(one, {}, x); });
+  CHECK(refusal_at(folders, {{"x", x}}).says("(kernel 'one'): its module has no bundle"));
   const auto end = s->capture(portable, [&](Stream& c) { c.launch(k.add, {}, p + 4, 1U); });
   CHECK(refusal_at(end, {{"low", x.first(4)}, {"high", x.last(4)}})
             .says("is both the end of a memory and the begin of another"));
