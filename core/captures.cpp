@@ -53,22 +53,22 @@ Captures& Captures::instance() noexcept {
 
 // --- Begin and end ----------------------------------------------------------------------------------------------------
 
-void Captures::open(Stream& stream, OpenCapture capture, bool blocking, CaptureResources kept,
-                    const std::function<std::uint64_t()>& begin) {
+void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
+                    std::shared_ptr<GraphOrigin>&& origin, const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
   std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
   std::unique_lock lock(mutex_);
   device_wide_calls_over_.wait(lock, [this] { return device_wide_calls_ == 0; });
-  if (kept.resumed != nullptr && continues(*kept.resumed)) {
+  if (resumed != nullptr && continues(*resumed)) {
     lock.unlock();
-    throw_continued_graph("Stream::resume_capture", stream.describe(), *kept.resumed);
+    throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
   }
   // All that can fail comes before the driver begins.
   auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
   record->capture = capture;
   record->members.assign(1, {&stream, device, blocking});
-  record->resources = std::move(kept);
-  record->origin = record->resources.origin;
+  record->resources.resumed = std::move(resumed);
+  record->resources.origin = std::move(origin);
   open_.reserve(open_.size() + 1);
   record->capture.id = begin();
   // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
@@ -77,7 +77,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, CaptureR
   });
   if (earlier != open_.end()) replaced = remove(**earlier);
   forget(stream);
-  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0, record->origin != nullptr);
+  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0, record->resources.origin != nullptr);
   open_.push_back(std::move(record));
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
 }
@@ -96,7 +96,6 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
   if (record == nullptr) return;
   std::unique_ptr<Record> closed = remove(*record);
   kept = std::exchange(closed->resources, {});
-  kept.origin = std::move(closed->origin);
   closed->capture = {};
   spare_ = std::move(closed);
 }
@@ -148,7 +147,7 @@ std::optional<OpenCapture> Captures::find(const Origin& origin) const {
 std::shared_ptr<GraphOrigin> Captures::origin(const Backend& backend, std::uint64_t id) const noexcept {
   const std::lock_guard lock(mutex_);
   const Record* const record = find(backend, id);
-  return record != nullptr ? record->origin : nullptr;
+  return record != nullptr ? record->resources.origin : nullptr;
 }
 
 void Captures::write_down(const Stream& stream, std::shared_ptr<GraphOrigin> origin) noexcept {
@@ -156,7 +155,7 @@ void Captures::write_down(const Stream& stream, std::shared_ptr<GraphOrigin> ori
   const std::uint64_t id = StreamCore::noted_capture(stream, StreamCore::flags(stream)).id;
   Record* const record = find(stream.device().backend(), id);
   if (record == nullptr) return;
-  record->origin = std::move(origin);
+  record->resources.origin = std::move(origin);
   for (const Member& member : record->members) {
     if (member.stream != nullptr) StreamCore::enter_capture(*member.stream, id, record->capture.outer != 0, true);
   }
@@ -237,7 +236,7 @@ void Joining::done() noexcept {
   const std::lock_guard lock(captures.mutex_);
   // Unless it has ended meanwhile.
   if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
-    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->origin != nullptr);
+    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->resources.origin != nullptr);
   }
 }
 

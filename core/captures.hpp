@@ -43,9 +43,9 @@ class Captures {
   static Captures& instance() noexcept;
 
   /// Calls `begin`, which begins the capture and returns its id, and records it with `origin` as its first stream.
-  /// The lock is held throughout: who sees the driver's capture finds its record. `kept`: the graph that it continues, and
-  /// what a portable capture writes down.
-  void open(Stream& stream, OpenCapture capture, bool blocking, CaptureResources kept,
+  /// The lock is held throughout: who sees the driver's capture finds its record. `resumed`: the graph that it continues.
+  /// `origin`: where a portable capture writes down.
+  void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed, std::shared_ptr<GraphOrigin>&& origin,
             const std::function<std::uint64_t()>& begin);
   /// What the capture writes down; null if nothing.
   std::shared_ptr<GraphOrigin> origin(const Backend& backend, std::uint64_t id) const noexcept;
@@ -86,7 +86,6 @@ class Captures {
     OpenCapture capture;
     std::vector<Member> members;
     CaptureResources resources;
-    std::shared_ptr<GraphOrigin> origin;
   };
   using Records = std::vector<std::unique_ptr<Record>>;
 

@@ -85,17 +85,17 @@ struct BeginCapture {
 
 }  // namespace
 
-void StreamCore::begin(Stream& stream, CaptureMode mode, const CaptureResources& kept,
-                       const std::function<std::uint64_t()>& native_begin) {
+void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
+                       std::shared_ptr<detail::GraphOrigin>&& origin, const std::function<std::uint64_t()>& native_begin) {
   const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
   const auto open = [&] {
-    Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, kept,
-                              native_begin);
+    Captures::instance().open(stream, {.origin = StreamCore::origin(stream), .thread = this_thread(), .mode = mode},
+                              blocking, resumed, std::move(origin), native_begin);
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_relaxed);
     impl(stream).began_.store(id, std::memory_order_relaxed);
     return id;
   };
-  perform(stream, "Stream::begin_capture", {}, BeginCapture<decltype(open)>{kept.resumed, open});
+  perform(stream, "Stream::begin_capture", {}, BeginCapture<decltype(open)>{resumed, open});
 }
 
 void Stream::begin_capture(const CaptureOptions& options) {
@@ -111,9 +111,10 @@ void Stream::begin_capture(const CaptureOptions& options) {
     return StreamCore::join(*this, capture.id);
   }
   check_can_begin(call, kind_);
-  CaptureResources kept;
-  if (options.portable) kept.origin = std::make_shared<detail::GraphOrigin>();
-  StreamCore::begin(*this, options.mode, kept, [&] { return impl(*this).do_begin_capture(options.mode); });
+  std::shared_ptr<detail::GraphOrigin> origin;
+  if (options.portable) origin = std::make_shared<detail::GraphOrigin>();
+  StreamCore::begin(*this, options.mode, nullptr, std::move(origin),
+                    [&] { return impl(*this).do_begin_capture(options.mode); });
 }
 
 void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
@@ -123,10 +124,10 @@ void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
   const GraphPtr graph(&call.not_null(continued, "the graph"));
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
-  CaptureResources kept{.modules = {}, .resumed = graph, .origin = {}};
   // A copy, since clones and executables share what the graph was until now.
-  if (graph->origin_ != nullptr) kept.origin = std::make_shared<detail::GraphOrigin>(*graph->origin_);
-  StreamCore::begin(*this, mode, kept, [&] { return impl(*this).do_resume_capture(graph, mode); });
+  std::shared_ptr<detail::GraphOrigin> origin;
+  if (graph->origin_ != nullptr) origin = std::make_shared<detail::GraphOrigin>(*graph->origin_);
+  StreamCore::begin(*this, mode, graph, std::move(origin), [&] { return impl(*this).do_resume_capture(graph, mode); });
 }
 
 // --- End --------------------------------------------------------------------------------------------------------------
@@ -219,10 +220,12 @@ GraphPtr Stream::end_capture() {
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
-    const std::shared_ptr<detail::GraphOrigin> origin = std::move(kept->origin);
+    std::shared_ptr<detail::GraphOrigin> origin = std::move(kept->origin);
     graph = end_drivers_capture(*this, call.operation(), {capture->id}, std::move(*kept));
-    if (origin != nullptr) origin->settle(impl(*graph).do_topology());
-    if (origin != nullptr) graph->origin_ = origin;
+    if (origin != nullptr) [[unlikely]] {
+      origin->settle(impl(*graph).do_topology());
+      graph->origin_ = std::move(origin);
+    }
   }
   StreamCore::free_deferred(*this, false);
   return graph;
@@ -305,7 +308,7 @@ StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer
                              .thread = detail::this_thread(),
                              .mode = CaptureMode::thread_local_,
                              .outer = outer.id},
-                            false, {}, begin);
+                            false, nullptr, {}, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
 

@@ -111,9 +111,7 @@ struct HostCall {
     return true;
   }
   void check_capture(const StreamCall& call) const { call.require(Feature::host_functions_in_capture); }
-  void describe(Watched& watched) const {
-    function = detail::watched_function(watched->id, std::move(function));
-  }
+  void describe(Watched& watched) const { function = detail::watched_function(watched->id, std::move(function)); }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     stream.do_launch_host_function(std::move(function), capture);
   }

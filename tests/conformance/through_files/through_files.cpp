@@ -26,6 +26,12 @@
 namespace weir {
 namespace {
 
+/// A process that a case has started has none.
+std::string current_case() {
+  const auto* const context = doctest::getContextOptions();
+  return context != nullptr && context->currentTest != nullptr ? context->currentTest->m_name : "";
+}
+
 struct Block {
   std::uintptr_t begin = 0, end = 0;
   const Device* device = nullptr;
@@ -42,8 +48,8 @@ class Memory final : public Tool {
     if (operation.capture == 0 && !operation.has_failed) {
       const std::lock_guard lock(mutex_);
       for (const MemoryOperation& one : operation.memory_operations) {
-        if (one.kind == MemoryOperation::Kind::wait_32 && one.condition == WaitCondition::eq && one.value == 1)
-          waits_.push_back(one);
+        if (one.kind != MemoryOperation::Kind::wait_32 || one.condition != WaitCondition::eq || one.value != 1) continue;
+        waits_.emplace_back(current_case(), static_cast<std::uint32_t*>(one.address));
       }
     }
     const bool begins = operation.kind == OperationKind::allocate || operation.kind == OperationKind::register_host;
@@ -62,9 +68,8 @@ class Memory final : public Tool {
   /// nothing copied.
   bool holds_a_stream() {
     const std::lock_guard lock(mutex_);
-    std::erase_if(waits_, [](const MemoryOperation& one) {
-      return std::atomic_ref(*static_cast<std::uint32_t*>(one.address)).load() == one.value;
-    });
+    std::erase_if(
+        waits_, [](const auto& wait) { return wait.first != current_case() || std::atomic_ref(*wait.second).load() == 1; });
     return !waits_.empty();
   }
   std::vector<NamedMemory> named(const Device& device) {
@@ -82,7 +87,7 @@ class Memory final : public Tool {
   static inline Memory* instance_ = nullptr;
   std::mutex mutex_;
   model::MemoryMap<Block> blocks_;
-  std::vector<MemoryOperation> waits_;
+  std::vector<std::pair<std::string, std::uint32_t*>> waits_;  // by cases
 };
 
 const bool added = (Tools::add(std::make_unique<Memory>()), true);
@@ -91,10 +96,8 @@ void note(const std::string& outcome) {
   static std::mutex mutex;
   const char* const file = std::getenv("WEIR_TEST_GRAPHS");
   if (file == nullptr) return;
-  const auto* const context = doctest::getContextOptions();  // a process that a case has started has none
-  const auto* const test = context != nullptr ? context->currentTest : nullptr;
   const std::lock_guard lock(mutex);
-  std::ofstream(file, std::ios::app) << outcome << " | " << (test != nullptr ? test->m_name : "") << '\n';
+  std::ofstream(file, std::ios::app) << outcome << " | " << current_case() << '\n';
 }
 
 template <class F>
