@@ -202,10 +202,11 @@ class KernelParameter {
   requires(detail::converts_always<detail::passed_t<A>, P>()) constexpr KernelParameter(const A& argument) noexcept
       : value_(detail::kernel_argument(argument)) {
     if constexpr (std::is_pointer_v<P> && std::is_pointer_v<A>) {
-      memory_ = {detail::element_bytes<std::remove_pointer_t<A>>, detail::access_kind<std::remove_pointer_t<A>>};
+      using E = std::remove_pointer_t<A>;
+      memory_ = {detail::element_bytes<E>, static_cast<std::uint8_t>(detail::access_kind<E>)};
     } else if constexpr (std::is_pointer_v<P>) {
       const MemoryAccess given = detail::access_of(argument);
-      memory_ = {given.bytes, given.kind, true};
+      memory_ = {given.bytes, static_cast<std::uint8_t>(static_cast<std::uint8_t>(given.kind) | Memory::range)};
     }
   }
   /// The argument must be a constant: where the compiler says that it is not one, not every value of its type is one of `P`.
@@ -221,8 +222,9 @@ class KernelParameter {
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
     if constexpr (std::is_pointer_v<P>) {
-      if (memory_.is_range || value_ != nullptr) access.bytes = memory_.bytes;
-      if (memory_.kind != AccessKind::read_write) access.kind = memory_.kind;
+      if ((memory_.kind & Memory::range) != 0 || value_ != nullptr) access.bytes = memory_.bytes;
+      const auto kind = static_cast<AccessKind>(memory_.kind & ~Memory::range);
+      if (kind != AccessKind::read_write) access.kind = kind;
     }
     return access;
   }
@@ -230,9 +232,11 @@ class KernelParameter {
  private:
   struct None {};
   struct Memory {
+    /// Given as a buffer or a span, of which a null one of some size is a mistake. In one byte with the kind, since each
+    /// launch stores it.
+    static constexpr std::uint8_t range = 0x80;
     std::size_t bytes = 0;
-    AccessKind kind = AccessKind::read_write;
-    bool is_range = false;  ///< given as a buffer or a span: a null one of some size is a mistake
+    std::uint8_t kind = static_cast<std::uint8_t>(AccessKind::read_write);
   };
   P value_;
   [[no_unique_address]] std::conditional_t<std::is_pointer_v<P>, Memory, None> memory_{};

@@ -141,7 +141,11 @@ TEST_CASE("pending: a launch of a graph is told with the node that it is at") {
   for (int launch = 0; launch < 2; ++launch) {
     exec->launch(*stream);
     PendingWork work = stream->pending();
-    for (int i = 0; i < 10000 && work.subject.find("node 1, ") == std::string::npos; ++i) work = stream->pending();
+    for (int i = 0; i < 10000 && work.subject.find("node 1, ") == std::string::npos; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      work = stream->pending();
+    }
+    CAPTURE(work.describe());
     CHECK(work.kind == Kind::graph);
     CHECK(work.describe().starts_with("a launch of a graph, at node 1, a wait for the value at 0x"));
     std::atomic_ref(word).store(1);

@@ -25,7 +25,8 @@ using weir::test::StuckProgram;
 
 constexpr int deadlock_status = 67;
 
-// The thread sanitizer has a thread of its own that sleeps for a while again and again. Beside it nothing is called a deadlock.
+// The thread sanitizer has a thread of its own that sleeps for a while again and again. Beside it nothing is called a
+// deadlock.
 #ifdef __SANITIZE_THREAD__
 constexpr bool can_tell_deadlocks = false;
 #elif defined(__has_feature)
