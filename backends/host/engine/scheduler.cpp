@@ -313,7 +313,7 @@ void Scheduler::end_if_deadlocked() const noexcept {
 /// looking again and again.
 void Scheduler::wait_for_host() noexcept {
   using namespace std::chrono_literals;
-  constexpr auto a_while = 2ms, much_time = 30ms;
+  constexpr auto a_while = 2ms, much_time = 100ms;
   const auto processor_time = [] {  // of other threads
     const auto time_of = [](clockid_t clock) {
       timespec now{};
