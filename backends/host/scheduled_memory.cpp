@@ -58,7 +58,8 @@ void note_rest() {
 
 }  // namespace
 
-[[gnu::no_sanitize("address", "thread")]] std::uint64_t hash_of(const std::byte* memory, std::size_t bytes) noexcept {
+__attribute__((no_sanitize("address", "thread"))) std::uint64_t hash_of(const std::byte* memory,
+                                                                        std::size_t bytes) noexcept {
   constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
   std::uint64_t hash = bytes, word = 0;
   for (; bytes >= sizeof word; bytes -= sizeof word, memory += sizeof word) {
