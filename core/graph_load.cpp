@@ -15,15 +15,13 @@
 #include "weir/kernel_bundle.hpp"
 
 // Device::load_graph: a file's bytes are checked once, here; what is left can be replayed at any address.
-namespace weir {
+namespace weir::detail {
 
-void detail::throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) {
+void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) {
   throw Error(Errc::invalid_image, "Device::load_graph", fmt::format("graph of {} bytes", bytes.size()), flaw);
 }
 
 namespace {
-
-using namespace detail;
 
 /// The numbers of a record, never beyond its end.
 class NumberReader {
@@ -307,12 +305,15 @@ class Loader {
 };
 
 }  // namespace
+}  // namespace weir::detail
+
+namespace weir {
 
 PortableGraphPtr Device::load_graph(std::span<const std::byte> bytes) {
   const detail::Call call(*this, "Device::load_graph");
   call.require(Feature::graph_capture);
   auto content = std::make_unique<detail::GraphContent>(*this);
-  Loader(*content, bytes).load();
+  detail::Loader(*content, bytes).load();
   return PortableGraphPtr(new PortableGraph(std::move(content)));
 }
 

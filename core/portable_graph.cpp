@@ -12,20 +12,8 @@
 #include "core/stream_core.hpp"
 
 // Graphs from files: what is bound, and the capture of their work.
-namespace weir {
-
-std::string_view to_string(MemoryRole role) noexcept {
-  switch (role) {
-    case MemoryRole::bound: return "bound";
-    case MemoryRole::scratch: return "scratch";
-    case MemoryRole::contents: return "contents";
-  }
-  return "unknown";
-}
-
+namespace weir::detail {
 namespace {
-
-using namespace detail;
 
 /// Submits steps to streams that capture.
 class Replay {
@@ -155,6 +143,18 @@ class Replay {
 };
 
 }  // namespace
+}  // namespace weir::detail
+
+namespace weir {
+
+std::string_view to_string(MemoryRole role) noexcept {
+  switch (role) {
+    case MemoryRole::bound: return "bound";
+    case MemoryRole::scratch: return "scratch";
+    case MemoryRole::contents: return "contents";
+  }
+  return "unknown";
+}
 
 PortableGraph::PortableGraph(std::unique_ptr<detail::GraphContent> content) noexcept : content_(std::move(content)) {}
 PortableGraph::~PortableGraph() = default;
@@ -233,7 +233,7 @@ GraphPtr PortableGraph::build() {
     }
     if (memory.own != nullptr && memory.own->data() == memory.data) origin->memory.push_back(memory.own);
   }
-  const GraphPtr graph = Replay(*content_).graph(content_->steps);
+  const GraphPtr graph = detail::Replay(*content_).graph(content_->steps);
   graph->origin_ = std::move(origin);
   return graph;
 }

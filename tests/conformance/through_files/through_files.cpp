@@ -8,8 +8,10 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,7 +46,17 @@ class Memory final : public Tool {
   Memory() { instance_ = this; }
   static Memory& instance() { return *instance_; }
 
+  void before(const Operation& operation) override {
+    if (operation.kind != OperationKind::host_function || operation.capture != 0) return;
+    const std::lock_guard lock(mutex_);
+    functions_.insert(operation.id);
+  }
+  void end_host_function(std::uint64_t operation) noexcept override {
+    const std::lock_guard lock(mutex_);
+    functions_.erase(operation);
+  }
   void after(const Operation& operation) noexcept override {
+    if (operation.has_failed) end_host_function(operation.id);
     if (operation.capture == 0 && !operation.has_failed) {
       const std::lock_guard lock(mutex_);
       for (const MemoryOperation& one : operation.memory_operations) {
@@ -64,13 +76,13 @@ class Memory final : public Tool {
                    operation.allocation != nullptr ? operation.allocation->kind() : MemoryKind::pinned});
     }
   }
-  /// Whether the case holds a stream by a word of the suite's that the host has yet to write. Nothing may be freed then, and
-  /// nothing copied.
+  /// Whether the case holds a stream by a word of the suite's that the host has yet to write, or by a host function. Nothing
+  /// may be freed then, and nothing copied.
   bool holds_a_stream() {
     const std::lock_guard lock(mutex_);
     std::erase_if(
         waits_, [](const auto& wait) { return wait.first != current_case() || std::atomic_ref(*wait.second).load() == 1; });
-    return !waits_.empty();
+    return !waits_.empty() || !functions_.empty();
   }
   std::vector<NamedMemory> named(const Device& device) {
     const std::lock_guard lock(mutex_);
@@ -88,9 +100,11 @@ class Memory final : public Tool {
   std::mutex mutex_;
   model::MemoryMap<Block> blocks_;
   std::vector<std::pair<std::string, std::uint32_t*>> waits_;  // by cases
+  std::set<std::uint64_t> functions_;                          // outside captures, which have not ended
 };
 
 const bool added = (Tools::add(std::make_unique<Memory>()), true);
+const std::thread::id main_thread = std::this_thread::get_id();
 
 void note(const std::string& outcome) {
   static std::mutex mutex;
@@ -158,6 +172,8 @@ void compare_on_other(Device& device, const std::vector<std::byte>& file, const 
   const char* const name = std::getenv("WEIR_TEST_OTHER_BACKEND");
   if (name == nullptr) return;
   if (topology.count(NodeKind::memory_operations) != 0) return note("not compared: waits for what the case writes");
+  // Threads would wait for each other's copies, which drivers make one by one.
+  if (std::this_thread::get_id() != main_thread) return note("not compared: by one of several threads");
   if (Memory::instance().holds_a_stream()) return note("not compared: the case holds a stream");
   const bool zeros = topology.count(NodeKind::conditional) != 0;  // or a loop might not end
   Device& other = Registry::instance().open(name).device(0);
