@@ -246,9 +246,9 @@ class Saver {
         break;
       case SavedKind::host_function:
         if (operation.function.empty()) {
-          refuse(
-              Errc::unsupported,
-              "a host function without a name, which is code of this process; give it one: launch_host_function(function, {.name = …})");
+          refuse(Errc::unsupported,
+                 "a host function without a name, which is code of this process; give it one: "
+                 "launch_host_function(function, {.name = …})");
         }
         break;
       case SavedKind::allocate: {
