@@ -15,29 +15,35 @@ std::string Event::describe() const {
                      handle_.load(std::memory_order_acquire));
 }
 
+namespace {
+
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_captured(const Event& event, const char* operation) {
+  Call(event, operation)
+      .refuse(Errc::captured_event,
+              "the event was last recorded in a capture, so it stands for a node of a graph and never completes by itself; "
+              "use Stream::record_external for an event that launches of the graph record");
+}
+
+}  // namespace
+
 void Event::check_host_access(const char* operation) const {
   const Call call(*this, operation);
-  if (record_state_.load(std::memory_order_acquire) >= captured_base) [[unlikely]] {
-    call.refuse(
-        Errc::captured_event,
-        "the event was last recorded in a capture, so it stands for a node of a graph and never completes by itself; "
-        "use Stream::record_external for an event that launches of the graph record");
-  }
+  if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, operation);
 }
 
 bool Event::is_complete() const {
-  const char* const operation = "Event::is_complete";
-  check_host_access(operation);
-  Call(*this, operation).check_unsafe();
-  return perform(device_, OperationKind::query, operation, [this](Watched& watched) { watched->event = this; },
+  const Call call(*this, "Event::is_complete");
+  if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, call.operation());
+  call.check_unsafe();
+  return perform(device_, OperationKind::query, call.operation(), [this](Watched& watched) { watched->event = this; },
                  [this] { return impl(*this).do_is_complete(); });
 }
 
 void Event::synchronize() const {
-  const char* const operation = "Event::synchronize";
-  check_host_access(operation);
-  Call(*this, operation).check_unsafe();
-  perform(device_, OperationKind::synchronize, operation, [this](Watched& watched) { watched->event = this; },
+  const Call call(*this, "Event::synchronize");
+  if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, call.operation());
+  call.check_unsafe();
+  perform(device_, OperationKind::synchronize, call.operation(), [this](Watched& watched) { watched->event = this; },
           [this] { impl(*this).do_synchronize(); });
 }
 

@@ -23,7 +23,7 @@ class StreamCall : public Call<Stream> {
   StreamCall(const Stream& stream, const char* operation, Looking) : Call(stream, operation, Unchecked()) { check_usable(); }
 
   /// The capture that the stream is in. Throws `capture_invalidated`.
-  CaptureState usable_capture() const {
+  [[gnu::always_inline]] CaptureState usable_capture() const {
     const CaptureState capture = StreamCore::known_capture(object_);
     if (capture.status == CaptureStatus::invalidated) [[unlikely]]
       refuse_invalidated(*this);

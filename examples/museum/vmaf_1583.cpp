@@ -7,7 +7,7 @@
 // Cost: 9 of 117 runs had wrong scores: motion looked less than it was, and nothing told. The neighbouring extractor had
 // the same mistake.
 // Here: The sum of each frame's differences is read back; it is 0 where the fill came late.
-// Race: Stream::fill writes, then kernel 'add_differences' reads and writes
+// Race: Stream::fill writes, then kernel 'add_differences' updates by atomic operations
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs
 #include <vector>
 

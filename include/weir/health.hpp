@@ -22,12 +22,12 @@ struct PendingWork {
     unknown,        ///< there is work, and it is not known which: see docs/health.md
     kernel,         ///< `subject`: its name
     memory,         ///< a copy, a fill, a written value, a free; `subject`: which
-    host_function,  ///< a host function or callback that runs, or waits for its thread; `name`: its own, if known; on the CPU
-                    ///< `subject`: "which runs", "which waits for its turn"
-    stream,         ///< a wait for another stream, or for an event recorded there; `subject`: that stream
-    value,          ///< a wait for a value in memory; `wait` has address and condition; on the CPU `subject`: "now it is 0"
-    graph,          ///< a launch of a graph; on the CPU `subject`: "node 3, kernel 'scale'"
-    other,          ///< `subject`: what the program calls it (`external_work`)
+    host_function,  ///< a host function or callback that runs, or waits for its thread; `name`: its own, if known; on the
+                    ///< CPU `subject`: "which runs", "which waits for its turn"
+    stream,  ///< a wait for another stream, or for an event recorded there; `subject`: that stream
+    value,   ///< a wait for a value in memory; `wait` has address and condition; on the CPU `subject`: "now it is 0"
+    graph,   ///< a launch of a graph; on the CPU `subject`: "node 3, kernel 'scale'"
+    other,   ///< `subject`: what the program calls it (`external_work`)
   };
 
   Kind kind = Kind::nothing;  ///< what follows depends on it

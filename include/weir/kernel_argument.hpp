@@ -136,8 +136,8 @@ constexpr bool is_value_of(V value) {
 
 /// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones. Of a
 /// kernel also, as far as it is known, whose memory it only reads (pointers to `const`), and whose it touches by atomic
-/// read-modify-writes alone. Of a launch also which arguments are pointers, and which are neither pointers nor numbers but may
-/// have pointers in them.
+/// read-modify-writes alone. Of a launch also which arguments are pointers, and which are neither pointers nor numbers but
+/// may have pointers in them.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;

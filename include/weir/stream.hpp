@@ -201,8 +201,8 @@ class WEIR_API Stream : public RefCounted {
   /// not end its thread (`pthread_exit`, cancellation): the process aborts. A captured function belongs to the graph and
   /// runs at every launch. If enqueuing fails, the function is destroyed. Feature `host_functions`.
   void launch_host_function(HostFunction function);
-  /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`. Where the graph is saved, the name
-  /// stands for the function: `PortableGraph::bind` says what it calls there.
+  /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`. Where the graph is saved, the
+  /// name stands for the function: `PortableGraph::bind` says what it calls there.
   void launch_host_function(HostFunction function, const HostFunctionOptions& options);
   /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
   /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.

@@ -344,8 +344,7 @@ TEST_CASE("S41 save: refuses, by its node, what cannot travel") {
   const auto folders = s->capture(portable, [&](Stream& c) { c.launch(one, {}, x); });
   CHECK(refusal_at(folders, {{"x", x}}).says("(kernel 'one'): its module has no bundle"));
   const auto end = s->capture(portable, [&](Stream& c) { c.launch(k.add, {}, p + 4, 1U); });
-  CHECK(refusal_at(end, {{"low", x.first(4)}, {"high", x.last(4)}})
-            .says("is both the end of a memory and the begin of another"));
+  CHECK_FALSE(refusal_at(end, {{"low", x.first(4)}, {"high", x.last(4)}}).threw);  // the begin of `high`
   CHECK_FALSE(refusal_at(end, {{"x", x}}).threw);
 }
 

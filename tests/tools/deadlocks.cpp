@@ -165,8 +165,11 @@ void functions_wait_for_each_other(Device& device) {
   Scene scene(device);
   Stream &a = scene.stream("a"), &b = scene.stream("b");
   std::promise<void> told;
-  a.launch_host_function([&] { told.get_future().wait(); });
-  b.wait_value(scene.word(0), 0U);
+  a.launch_host_function([&] {
+    std::atomic_ref(*scene.word(0)).store(1);  // so that it runs before the other one may
+    told.get_future().wait();
+  });
+  b.wait_value(scene.word(0), 1U);
   b.launch_host_function([&] { told.set_value(); });
   a.synchronize();
 }

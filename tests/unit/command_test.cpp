@@ -167,7 +167,7 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
   says({},
        "a command is missing; the commands are info, doctor, kernels, cache, new, run, timeline, bench, conformance, shake, "
-       "stuck");
+       "race, stuck");
   says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
