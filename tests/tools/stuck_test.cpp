@@ -217,6 +217,6 @@ TEST_CASE("stuck: weir shake tells the seeds that deadlock, and a time that is n
   const Outcome shaken = weir::test::run(WEIR_STUCK_COMMAND, {"shake", "--seeds=2", "--", WEIR_STUCK_PROGRAMS, "crosswise"});
   CAPTURE(shaken.errors);
   CHECK(shaken.status == 1);
-  CHECK(shaken.complains("2 of 2 schedules failed: 1 (deadlock) 2 (deadlock)"));
+  CHECK(shaken.complains("2 of 2 schedules failed: 1 (deadlock) pct:2 (deadlock)"));
   CHECK(shaken.complains("a circle: "));
 }
