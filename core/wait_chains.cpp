@@ -13,6 +13,7 @@
 #include "core/journal.hpp"
 #include "core/standstill.hpp"
 #include "weir/device.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::detail {
 namespace {
