@@ -53,7 +53,9 @@ TEST_CASE("names: a stream's stands in descriptions and errors, and goes with th
     CHECK_FALSE(has(other->describe(), "'"));
     came_again = other->native_handle() == handle;
   }
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed addresses back
   CHECK(came_again);
+#endif
 }
 
 TEST_CASE("names: an event's goes with it, though events are used again") {
