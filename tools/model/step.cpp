@@ -19,7 +19,7 @@ std::string what_of(const Operation& operation) {
 
 std::string place_of(const Operation& operation) {
   if (operation.stream == nullptr) return "the host";
-  const std::string device = operation.device->describe(), name = quoted(operation.stream->name());
+  const std::string device = operation.device->describe(), name = model::quoted(operation.stream->name());
   switch (operation.stream->kind()) {
     case StreamKind::legacy_default: return fmt::format("{} default stream{}", device, name);
     case StreamKind::per_thread_default:
