@@ -58,7 +58,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   const Device* const device = capture.origin.device;
   std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
   std::unique_lock lock(mutex_);
-  device_wide_calls_over_.wait(lock, [this] { return device_wide_calls_ == 0; });
+  device_wide_calls_over_.wait(lock, [&] { return std::ranges::count(device_wide_calls_, device) == 0; });
   if (resumed != nullptr && continues(*resumed)) {
     lock.unlock();
     throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
@@ -215,7 +215,8 @@ bool Captures::has_on(const Device& device, bool blocking_only) const noexcept {
 Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stream), id_(id) {
   Captures& captures = Captures::instance();
   std::unique_lock lock(captures.mutex_);
-  captures.device_wide_calls_over_.wait(lock, [&] { return captures.device_wide_calls_ == 0; });
+  captures.device_wide_calls_over_.wait(
+      lock, [&] { return std::ranges::count(captures.device_wide_calls_, &stream.device()) == 0; });
   if (auto* const record = captures.find(stream.device().backend(), id)) {
     captures.forget(stream);
     record->members.push_back({&stream, &stream.device(), blocking});
@@ -296,12 +297,12 @@ std::string_view capture_refusal(Errc code) noexcept {
   }
 }
 
-DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
+DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) : device_(device) {
   detail::Captures& captures = detail::Captures::instance();
   {
     const std::lock_guard lock(captures.mutex_);
     if (!captures.has_on(device, false)) {
-      ++captures.device_wide_calls_;
+      captures.device_wide_calls_.push_back(&device);
       return;
     }
   }
@@ -311,7 +312,8 @@ DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
 DeviceWideCall::~DeviceWideCall() {
   detail::Captures& captures = detail::Captures::instance();
   const std::lock_guard lock(captures.mutex_);
-  if (--captures.device_wide_calls_ == 0) captures.device_wide_calls_over_.notify_all();
+  captures.device_wide_calls_.erase(std::ranges::find(captures.device_wide_calls_, &device_));
+  captures.device_wide_calls_over_.notify_all();
 }
 
 }  // namespace support

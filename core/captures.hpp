@@ -99,7 +99,7 @@ class Captures {
 
   mutable std::mutex mutex_;
   // Calls that would break every capture on a device: no capture begins beside them, and no stream joins one.
-  std::uint32_t device_wide_calls_ = 0;
+  std::vector<const Device*> device_wide_calls_;
   std::condition_variable device_wide_calls_over_;
   Records open_;
   std::unique_ptr<Record> spare_;  // for the next capture, so that it allocates nothing

@@ -257,7 +257,9 @@ class Loader {
     std::uint64_t rows = 0, slices = 0;
     if (box.width == 0 || box.height == 0 || box.depth == 0 || box.width > most_bytes ||
         __builtin_mul_overflow(box.height - 1, box.row_pitch, &rows) || rows > most_bytes ||
-        __builtin_mul_overflow(box.depth - 1, box.slice_pitch, &slices) || slices > most_bytes)
+        __builtin_mul_overflow(box.depth - 1, box.slice_pitch, &slices) || slices > most_bytes ||
+        (box.height > 1 && box.row_pitch < box.width) ||
+        (box.depth > 1 && (box.row_pitch < box.width || box.slice_pitch / box.row_pitch < box.height)))
       refuse("a box is impossible");
     check(box.first, box.width + rows + slices, false);
     return box;

@@ -118,15 +118,15 @@ class Saver {
                        what, bytes, address));
   }
 
-  /// An address that a kernel gets, and which may be the end of something. Where one memory ends and another begins, the one
-  /// that begins is meant: allocations of GPUs often lie side by side.
-  SavedAddress place_of_argument(Address address, const std::string& what) const {
+  /// An address that a kernel gets. The end of memory is not in it: allocations of GPUs often lie side by side, and it may be
+  /// the beginning of memory whose name was forgotten.
+  SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
-    if (const auto found = find(address, 1)) return *found;
-    if (const auto before = find(address - 1, 1)) return {before->memory, 0, before->offset + 1};
+    if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
     refuse(Errc::invalid_argument,
-           fmt::format("{} is {:#x}, which is in no memory that has a name; name its memory in the call of `save`", what,
-                       address));
+           fmt::format("{}, {} bytes at {:#x}, is in no memory that has a name; name its memory in the call of `save`; in "
+                       "place of a pointer to the end, pass a count",
+                       what, bytes, address));
   }
 
   // --- Kernels --------------------------------------------------------------------------------------------------------
@@ -299,16 +299,24 @@ class Saver {
       const bool is_address = argument.kind == CapturedOperation::Argument::Kind::address;
       data.put(static_cast<std::uint32_t>(argument.bytes.size()));
       data.put(static_cast<std::uint32_t>(is_address));
-      if (argument.kind == CapturedOperation::Argument::Kind::unknown) check_has_no_address(argument.bytes, i);
-      if (!is_address && argument.bytes.size() == sizeof(Address) && find(word_at(argument.bytes, 0), 1)) {
-        refuse(Errc::unsupported,
-               fmt::format("argument {} is a number that is an address in named memory; pass it as a pointer", i + 1));
-      }
       if (is_address) {
-        data.put(place_of_argument(word_at(argument.bytes, 0), fmt::format("argument {}", i + 1)));
-      } else {
-        data.append(argument.bytes);
+        const Address address = word_at(argument.bytes, 0);
+        std::size_t bytes = 0;
+        for (const MemoryAccess& access : operation.accesses) {
+          if (number_of(access.address) == address) bytes = std::max(bytes, access.bytes);
+        }
+        data.put(place_of_argument(address, bytes, fmt::format("argument {}", i + 1)));
+        continue;
       }
+      if (argument.kind == CapturedOperation::Argument::Kind::unknown) check_has_no_address(argument.bytes, i);
+      // In a packed structure a pointer lies anywhere.
+      for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
+        if (!find(word_at(argument.bytes, at), 1)) continue;
+        refuse(Errc::unsupported, fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
+                                              "pointer",
+                                              i + 1, at));
+      }
+      data.append(argument.bytes);
     }
   }
 
@@ -373,6 +381,11 @@ void Graph::save(const std::string& file, std::span<const NamedMemory> memory) c
     throw Error(Errc::backend_failure, "Graph::save", describe(),
                 what + ": " + std::generic_category().message(errno) + "; give a file in a folder that can be written");
   };
+  struct stat there {};
+  if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    throw Error(Errc::invalid_argument, "Graph::save", describe(),
+                "'" + file + "' is there, and is no regular file; give another name");
+  }
   // Renamed into place, so that nobody reads half of it.
   std::string unfinished = file + ".XXXXXX";
   detail::FileDescriptor out(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600

@@ -177,6 +177,7 @@ std::string PortableGraph::describe() const {
 void PortableGraph::bind(std::string_view name, AllocationRef memory) {
   const detail::Call call(*this, "PortableGraph::bind");
   const Allocation& given = call.not_null(memory, "the memory");
+  if (given.kind() == MemoryKind::device) call.check_device(given.device(), "the memory");
   bind_memory(name, given.data(), given.size_bytes());
 }
 

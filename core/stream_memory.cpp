@@ -121,7 +121,7 @@ struct CopyBatch {
                                                 " of copy " + std::to_string(i) + " of the batch is null");
       }
     }
-    return !copies.empty();
+    return std::ranges::any_of(copies, [](const BatchCopy& copy) { return copy.bytes != 0; });
   }
   void describe(Watched& watched) const {
     for (const BatchCopy& copy : copies) {

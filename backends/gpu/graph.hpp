@@ -139,6 +139,19 @@ class GpuGraph final : public GraphImpl {
   std::shared_ptr<GraphTemplate<Api>> as_template() const;
   /// The leaves, behind which a capture continues. Existing executables keep a copy of the graph as it is now.
   std::vector<NodeHandle> prepare_resume();
+  /// Its first `count` nodes: as a capture that continues it found them, since nobody may read a graph meanwhile.
+  struct Nodes {
+    std::vector<NodeHandle> handles;
+    std::vector<NodeKind> kinds;
+  };
+  Nodes first_nodes(std::size_t count, const char* operation) const {
+    const std::lock_guard lock(mutex_);
+    check_there(operation);
+    Nodes nodes = before_resume_.handles.size() < count ? list_nodes(operation) : before_resume_;
+    nodes.handles.resize(count);
+    nodes.kinds.resize(count);
+    return nodes;
+  }
 
   struct Contents {
     std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
@@ -181,6 +194,11 @@ class GpuGraph final : public GraphImpl {
     const CaptureModeScope<Api> relaxed(device.api());
     log_failure(device.api(), destroy_graph(device.api(), handle), "while a graph was destroyed", device.describe());
   }
+  Nodes list_nodes(const char* operation) const {
+    Nodes nodes{nodes_of(device_.api(), native(), operation, *this), {}};
+    for (const NodeHandle node : nodes.handles) check(device_.api().node_kind(node, nodes.kinds.emplace_back()), operation);
+    return nodes;
+  }
   /// Returns how many nodes `graph` itself has.
   std::size_t look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
@@ -192,6 +210,7 @@ class GpuGraph final : public GraphImpl {
   GraphOwnership ownership_;
   mutable std::mutex mutex_;  // guards what follows, and the native graph
   bool lost_ = false;
+  Nodes before_resume_;  // by the latest `prepare_resume`
   KeptModules modules_;
   GraphPtr cloned_;  // the graph that this was cloned from, if that owns this one's host functions
   mutable std::weak_ptr<GraphTemplate<Api>> template_;

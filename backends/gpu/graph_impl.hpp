@@ -111,7 +111,8 @@ std::vector<typename Api::NodeHandle> GpuGraph<Api>::prepare_resume() {
   template_.reset();
   std::unordered_set<NodeHandle> inner;
   for (const auto& edge : edges_of(device_.api(), native(), operation, *this)) inner.insert(edge.first);
-  std::vector<NodeHandle> leaves = nodes_of(device_.api(), native(), operation, *this);
+  before_resume_ = list_nodes(operation);
+  std::vector<NodeHandle> leaves = before_resume_.handles;
   std::erase_if(leaves, [&](NodeHandle node) { return inner.contains(node); });
   return leaves;
 }
@@ -338,16 +339,14 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
     Executable<Api>& exec = *executable_;
     const std::size_t count = exec.node_count;
     former.reserve(changes.size());
-    const auto change_all = [&](auto graph) {
-      if (exec.nodes.empty()) {
-        std::vector<typename Api::NodeHandle> nodes = nodes_of(device_.api(), graph, operation, *this);
-        nodes.resize(count);  // a capture may have added others at the end
-        exec.kinds.clear();
-        for (const auto node : nodes)
-          check(device_.api(), device_.api().node_kind(node, exec.kinds.emplace_back()), operation, *this);
-        exec.kernels.resize(count);
-        exec.nodes = std::move(nodes);
-      }
+    const auto& source = static_cast<const GpuGraph<Api>&>(*graph_);
+    if (exec.nodes.empty()) {
+      auto nodes = source.first_nodes(count, operation);
+      exec.kernels.resize(count);
+      exec.kinds = std::move(nodes.kinds);
+      exec.nodes = std::move(nodes.handles);
+    }
+    const auto change_all = [&](auto) {
       for (const NodeChange& change : changes.changes()) {
         const std::uint32_t index = change.node.index;
         if (index >= count) [[unlikely]] support::refuse_change(describe(), change, std::nullopt, count);
@@ -377,7 +376,7 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
       }
     };
     // Throws if the graph, by whose nodes the driver knows those of the executable, is gone.
-    static_cast<const GpuGraph<Api>&>(*graph_).with_handle(change_all);
+    source.with_handle(change_all);
   } else {
     GraphExecImpl::do_apply(changes);
   }

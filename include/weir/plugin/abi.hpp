@@ -22,7 +22,7 @@ namespace weir {
 
 /// Counts incompatible changes of what plugins implement and are told: virtual functions and their meaning. A plugin of
 /// another revision is refused.
-inline constexpr std::uint32_t plugin_revision = 13;
+inline constexpr std::uint32_t plugin_revision = 14;
 
 namespace detail {
 

@@ -73,7 +73,7 @@ class WEIR_API SignalsBlocked {
 };
 
 /// A backend holds this around a driver call that would break all captures on the device (cuCtxSynchronize). Calls that
-/// begin or join a capture wait for its end. A thread must not hold two.
+/// begin or join a capture on it wait for its end. A thread must not hold two.
 class WEIR_API DeviceWideCall {
  public:
   /// Throws `capture_unsupported` if a capture that Weir began is open on `device`.
@@ -81,6 +81,9 @@ class WEIR_API DeviceWideCall {
   ~DeviceWideCall();
   DeviceWideCall(const DeviceWideCall&) = delete;
   DeviceWideCall& operator=(const DeviceWideCall&) = delete;
+
+ private:
+  const Device& device_;
 };
 
 /// Whether a tool wants to see the calls of this driver: then a backend calls the two functions below around each. Asked
