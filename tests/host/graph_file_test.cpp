@@ -3,8 +3,11 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/graph_file_format.hpp"
 #include "support.hpp"
@@ -148,6 +151,59 @@ TEST_CASE("graph file: thousands of random changes are refused, or make a graph 
   }
   CHECK(refused > files / 10);
   CHECK(taken > files / 10);
+}
+
+TEST_CASE("graph file: a box whose rows or slices overlap is refused") {
+  const Bytes whole = example();
+  const std::uint64_t box[] = {16, 4, 4, 16, 64};  // of `example`: width, height, depth, and the two pitches
+  const std::string_view all = text_of(whole);
+  const std::size_t at = all.find(std::string_view(reinterpret_cast<const char*>(box), sizeof(box)));
+  REQUIRE(at != std::string_view::npos);
+  for (const auto& [number, value] : {std::pair(4, 0), {4, 60}, {3, 0}, {3, 12}}) {
+    CAPTURE(number);
+    CAPTURE(value);
+    Bytes bytes = whole;
+    put(bytes, at + 8 * static_cast<std::size_t>(number), static_cast<std::uint64_t>(value), 8);
+    seal(bytes);
+    CHECK(has(refusal_of(bytes), "a box is impossible"));
+  }
+}
+
+TEST_CASE("graph file: what a kernel gets must lie in memory that has a name") {
+  const auto slab = host().allocate<int>(128);
+  const auto named = slab.first(64), forgotten = slab.last(64);
+  const ModulePtr module = host().compile(
+      "struct [[gnu::packed]] Packed { char c; const int* p; };"
+      "extern \"C\" __global__ void add(int* x, const int* w) { x[threadIdx.x] += w[threadIdx.x]; }"
+      "extern \"C\" __global__ void packed(int* x, Packed a) { x[threadIdx.x] += a.p[threadIdx.x]; }");
+  const auto add = module->untyped_kernel("add"), packed = module->untyped_kernel("packed");
+  const auto refusal = [&](const std::function<void(Stream&)>& body, const NamedMemory& memory) {
+    const GraphPtr graph = host().create_stream()->capture(portable, body);
+    try {
+      (void)graph->saved({&memory, 1});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const NamedMemory x("x", named.data(), named.size_bytes(), MemoryKind::device);
+  CHECK(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named.first(32)); }, x).empty());
+  CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, forgotten); }, x), "is in no memory that has a name"));
+  const NamedMemory half("x", named.data(), 16, MemoryKind::device);
+  CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named); }, half), "is in no memory that has a name"));
+  struct [[gnu::packed]] Packed {
+    char c;
+    const int* p;
+  };
+  const Packed argument{0, named.data()};
+  CHECK(has(refusal([&](Stream& s) { s.launch(packed, {1, 32}, named, argument); }, x),
+            "argument 2 has an address in named memory as a number, at byte 1"));
+}
+
+TEST_CASE("graph file: is not saved over what is no file of bytes") {
+  const auto x = host().allocate<int>(4);
+  const GraphPtr graph = host().create_stream()->capture(portable, [&](Stream& s) { s.fill(x, 1); });
+  CHECK_THROWS_WITH_AS(graph->save("/dev/null", {{"x", x}}), doctest::Contains("is no regular file"), Error);
 }
 
 TEST_CASE("graph file: changes of a kernel's launch are refused, or make a launch that Weir checks") {
