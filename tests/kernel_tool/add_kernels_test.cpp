@@ -19,7 +19,7 @@ std::string configured(const Files& files, const std::string& arguments) {
                                 "true)\nweir_add_kernels(solver " +
                                     arguments + ")\n");
   const std::string folder = files.folder().string();
-  const auto outcome = weir::test::run(WEIR_TEST_CMAKE, {"-S", folder, "-B", folder + "/build"});
+  const auto outcome = weir::test::run(WEIR_TEST_CMAKE, {"-G", "Ninja", "-S", folder, "-B", folder + "/build"});
   if (outcome.status == 0) return "";
   CHECK(outcome.complains("CMakeLists.txt:8 (weir_add_kernels)"));
   return std::regex_replace(outcome.errors, std::regex("\\s+"), " ");
