@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/standstill.hpp"
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -71,15 +73,26 @@ std::optional<std::string> all_asleep() {
   return all;
 }
 
+/// An interpreter's handler notes the signal for a thread that runs the program, and none does while all sleep.
+bool is_of_interpreter(int signal) noexcept {
+  struct sigaction action {};
+  Dl_info file{};
+  return ::sigaction(signal, nullptr, &action) == 0 &&
+         ::dladdr(reinterpret_cast<const void*>(action.sa_handler), &file) != 0 && file.dli_fname != nullptr &&
+         std::strstr(file.dli_fname, "python") != nullptr;
+}
+
 /// Whether the program handles signals that somebody may send, or a timer: a handler may end any wait. Those of faults, of
-/// profilers, of the C library's own, and those by which a user ends a program do not count.
+/// profilers and of the C library's own do not count.
 bool handles_signals() {
   const std::string caught = line_behind("/proc/self/status", "SigCgt:");
   if (caught.empty()) return true;
   std::uint64_t signals = std::stoull(caught, nullptr, 16);
-  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGTERM,
-                           SIGPROF, SIGSYS, 32, 33}) {
-    signals &= ~(std::uint64_t{1} << static_cast<unsigned>(signal - 1));
+  const auto leave_out = [&](int signal) { signals &= ~(std::uint64_t{1} << static_cast<unsigned>(signal - 1)); };
+  for (const int signal : {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGPROF, SIGSYS, 32, 33})
+    leave_out(signal);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    if (is_of_interpreter(signal)) leave_out(signal);
   }
   return signals != 0;
 }
@@ -102,15 +115,19 @@ bool detail::nothing_can_happen(const std::function<bool()>& is_blocked) noexcep
   return false;
 }
 
+bool support::is_asleep(const std::function<bool()>& is_idle) noexcept { return detail::nothing_can_happen(is_idle); }
+
 bool detail::is_shared_memory(const void* address) noexcept try {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   std::ifstream maps("/proc/self/maps");
   bool is_shared = true;  // unless it is told
   for (std::string line; std::getline(maps, line);) {
     const std::size_t device = line.find(" /dev/");
-    const bool is_of_device = device != line.npos && line.find("/dev/zero", device) == line.npos &&
-                              line.find("/dev/shm", device) == line.npos;
-    if (is_of_device) return true;
+    const bool is_of_device =
+        device != line.npos && line.find("/dev/zero", device) == line.npos && line.find("/dev/shm", device) == line.npos;
+    // The kernel writes there for rings of requests (io_uring, AIO), and devices by themselves.
+    const bool is_of_requests = line.find("anon_inode:") != line.npos || line.find("/[aio]") != line.npos;
+    if (is_of_device || is_of_requests) return true;
     std::uintptr_t begin = 0, end = 0;
     char rights[5] = "";
     if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, rights) != 3) continue;

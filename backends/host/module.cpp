@@ -21,6 +21,7 @@
 #include "backends/host/memory.hpp"
 #include "backends/host/run/kernel.hpp"
 #include "backends/host/run/source_lines.hpp"
+#include "backends/host/scheduled_memory.hpp"
 #include "core/file_descriptor.hpp"
 #include "kernels/kernel_name.hpp"
 #include "weir/device.hpp"
@@ -145,8 +146,8 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::opti
   // Atomic for ThreadSanitizer, which does not see that the loader had unmapped another module there.
   std::atomic_ref(*record->services).store(&launch_services(), std::memory_order_relaxed);
   return make_ptr<HostModule>(device, handle, *record, std::move(variables), bytes,
-                          std::span(reinterpret_cast<const std::byte*>(map->l_addr), image.loaded_size()),
-                          std::move(folder));
+                              std::span(reinterpret_cast<const std::byte*>(map->l_addr), image.loaded_size()),
+                              std::move(folder));
 }
 
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) {
@@ -198,7 +199,10 @@ HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record,
       code_(code),
       file_(std::move(file)) {}
 
-HostModule::~HostModule() { ::dlclose(native_handle()); }
+HostModule::~HostModule() {
+  for (const Variable& variable : variables_) unwatch_memory(variable.memory.data());
+  ::dlclose(native_handle());
+}
 
 std::string HostModule::place_of(const void* instruction) const {
   const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(instruction) - code_.data());
@@ -229,7 +233,10 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
 Span<std::byte> HostModule::do_global(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Variable& variable : variables_) {
-    if (variable.name == name) return variable.memory;
+    if (variable.name == name) {
+      watch_memory(variable.memory.data(), variable.memory.size_bytes(), Watch::registered);
+      return variable.memory;
+    }
     names.emplace_back(variable.name);
   }
   throw Error(Errc::kernel_not_found, "Module::global", device().describe(),

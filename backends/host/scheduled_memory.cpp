@@ -54,6 +54,7 @@ void note_rest() {
   for (const auto& [memory, entry] : watched.entries) {
     if (entry.number != 0) note(memory, entry.bytes, std::to_string(entry.number));
   }
+  Scheduler::instance().order().note("end");
 }
 
 }  // namespace

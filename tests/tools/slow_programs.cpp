@@ -180,6 +180,21 @@ void another_process_writes(Device& device) {
   ::waitpid(child, nullptr, 0);
 }
 
+/// The batch is past its first wait, whose word it has cleared itself.
+void another_process_ends_a_batch(Device& device) {
+  auto* const word =
+      static_cast<std::uint32_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const pid_t child = start_process([&] { set(word); });
+  const auto own = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
+  own.host()[0] = 1;
+  const MemoryOperation operations[] = {MemoryOperation::wait(own.data(), 1), MemoryOperation::write(own.data(), 0),
+                                        MemoryOperation::wait(word, 1)};
+  const StreamPtr stream = device.create_stream();
+  stream->batch_memory_operations(operations);
+  stream->synchronize();
+  ::waitpid(child, nullptr, 0);
+}
+
 void another_process_is_read(Device& device) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe");
@@ -223,6 +238,16 @@ void a_signal(Device& device) {
   word_of_handler = waiting.word;
   std::signal(SIGUSR1, on_signal);
   const pid_t child = start_process([] { ::kill(::getppid(), SIGUSR1); });
+  waiting.stream->synchronize();
+  while (::waitpid(child, nullptr, 0) < 0) {
+  }
+}
+
+void a_request_to_end(Device& device) {
+  const Waiting waiting(device);
+  word_of_handler = waiting.word;
+  std::signal(SIGTERM, on_signal);
+  const pid_t child = start_process([] { ::kill(::getppid(), SIGTERM); });
   waiting.stream->synchronize();
   while (::waitpid(child, nullptr, 0) < 0) {
   }
@@ -326,10 +351,12 @@ const StuckProgram all[] = {
     {"a_condition_with_a_deadline", {}, a_condition_with_a_deadline},
     {"a_chain_of_threads", {}, a_chain_of_threads},
     {"another_process_writes", {}, another_process_writes},
+    {"another_process_ends_a_batch", {}, another_process_ends_a_batch},
     {"another_process_is_read", {}, another_process_is_read},
     {"another_process_ends", {}, another_process_ends},
     {"a_timer", {}, a_timer},
     {"a_signal", {}, a_signal},
+    {"a_request_to_end", {}, a_request_to_end},
     {"a_slow_kernel", {}, a_slow_kernel},
     {"a_graph_with_a_slow_function", {}, a_graph_with_a_slow_function},
     {"a_continuation_writes", {}, a_continuation_writes},

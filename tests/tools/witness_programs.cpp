@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/tools/programs.hpp"
@@ -100,6 +102,82 @@ void prints_unwritten_memory(Device& device) {
   std::printf("\n");
 }
 
+/// Missing is that the second stream waits for the first, which clears the flag. Its batch can end only behind the third.
+void waits_for_a_third_stream(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
+  const auto x = device.allocate<std::uint32_t>(2);
+  a->fill(x, 1U);
+  a->synchronize();
+  a->fill(x, 0U);
+  const MemoryOperation operations[] = {MemoryOperation::write(x.data() + 1, 7), MemoryOperation::wait(x.data(), 1)};
+  b->batch_memory_operations(operations);
+  c->wait(a);
+  c->write_value(x.data(), 1U);
+  device.synchronize();
+  std::printf("%u\n", a->read(x)[1]);
+}
+
+/// Both fill memory, one with 1 and one with 2; there is an address in memory, which differs from run to run.
+void fills_twice(Device& device) {
+  const auto x = device.allocate<int>(n);
+  const auto address = device.allocate<const void*>(1);
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const void* const here = x.data();
+  a->copy_bytes(address.data(), &here, sizeof(here));
+  a->synchronize();
+  a->fill(x, 1);
+  b->fill(x, 2);
+  device.synchronize();
+}
+
+void fills_twice_and_leaves(Device& device) {
+  fills_twice(device);
+  std::_Exit(0);
+}
+
+void fills_adopted_memory_twice(Device& device) {
+  static int memory[n];
+  const AllocationPtr adopted = device.adopt_memory(memory, sizeof(memory), MemoryKind::device, [](void*) {});
+  const Span x(memory, n);
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  a->fill(x, 1);
+  b->fill(x, 1);
+  device.synchronize();
+}
+
+/// The host writes behind its wait for another thread, and beside a copy of the same value that nobody waits for.
+void writes_after_a_pause(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<int>(n, MemoryKind::pinned), y = device.allocate<int>(n, MemoryKind::pinned);
+  const auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
+  a->zero(x);
+  a->zero(y);
+  a->zero(flag);
+  a->synchronize();
+  a->copy(y, x);
+  b->wait_value(flag.data(), 1U);
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    device.create_stream()->write_value(flag.data(), 1U);
+  });
+  b->synchronize();
+  x.host()[0] = 5;
+  device.synchronize();
+  other.join();
+}
+
+/// The same bytes twice; but it fails if they take long.
+void has_no_patience(Device& device) {
+  const StreamPtr a = device.create_stream();
+  const auto x = device.allocate<int>(n, MemoryKind::pinned);
+  a->fill(x, 7);
+  a->synchronize();
+  a->fill(x, 7);
+  const int seen = x.host()[0];
+  if (!a->synchronize_for(std::chrono::milliseconds(30))) throw std::runtime_error("it takes too long");
+  std::printf("%d\n", seen);
+}
+
 constexpr ToolProgram programs[] = {
     {"prints_what_it_read", 1, prints_what_it_read},
     {"prints_something_else_each_time", 1, prints_something_else_each_time},
@@ -109,6 +187,12 @@ constexpr ToolProgram programs[] = {
     {"waits_unseen", 1, waits_unseen},
     {"is_overtaken_by_a_function", 1, is_overtaken_by_a_function},
     {"prints_unwritten_memory", 0, prints_unwritten_memory},
+    {"waits_for_a_third_stream", 1, waits_for_a_third_stream},
+    {"fills_twice", 1, fills_twice},
+    {"fills_twice_and_leaves", 1, fills_twice_and_leaves},
+    {"fills_adopted_memory_twice", 1, fills_adopted_memory_twice},
+    {"writes_after_a_pause", 1, writes_after_a_pause},
+    {"has_no_patience", 1, has_no_patience},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/subprocess.hpp"
@@ -105,6 +106,32 @@ TEST_CASE("witness: what cannot be tried is told") {
   CHECK(none.outcome.complains("weir race: 0 races"));
 }
 
+TEST_CASE("witness: nothing is called a deadlock that the schedule itself has caused") {
+  const Witness witness = find_witnesses("waits_for_a_third_stream");
+  CHECK(witness.word() == "shown");
+  CHECK(witness.tells("the program's output differs"));
+}
+
+TEST_CASE("witness: an order counts only if it occurred, and a benign race only if memory was compared") {
+  for (const auto& [program, reason] : {std::pair("fills_twice_and_leaves", "is not known of a program that ends by _exit"),
+                                        {"fills_adopted_memory_twice", "what memory of other code holds is not compared"},
+                                        {"writes_after_a_pause", "comes first did not occur"},
+                                        {"has_no_patience", "comes first did not occur"}}) {
+    CAPTURE(std::string(program));
+    const Witness witness = find_witnesses(program);
+    CAPTURE(witness.outcome.errors);
+    CHECK(witness.word() == "untried");
+    CHECK(witness.tells(reason));
+  }
+}
+
+TEST_CASE("witness: a program that fails without a race is told, and its status is kept") {
+  const Outcome outcome = weir::test::run(WEIR_TEST_WEIR, {"race", "--witness", "--", "sh", "-c", "exit 5"});
+  CHECK(outcome.status == 5);
+  CHECK(outcome.complains("no race was found, and the program failed: exit status 5"));
+  CHECK(weir::test::run(WEIR_TEST_WEIR, {"race", "--witness", "--", "sh", "-c", "kill -SEGV $$"}).status == 128 + 11);
+}
+
 TEST_CASE("witness: output that is never the same is not compared") {
   const Witness witness = find_witnesses("prints_something_else_each_time");
   CHECK(witness.word() == "shown");
@@ -129,8 +156,9 @@ TEST_CASE("shake: the summary tells which order of a race came in the runs that 
       WEIR_TEST_WEIR, {"shake", "--seeds=8", "--races", "--", WEIR_TEST_PROGRAMS, "crashes_if_it_read_early"});
   CHECK(outcome.status == 1);
   CHECK(outcome.complains("weir shake: race 1 of 1: Stream::fill at "));
-  static const std::regex counts("first came first in ([1-7]) schedules, 0 of which failed\n"
-                                 "  the second came first in ([1-7]) schedules, \\2 of which failed, as [1-8p]");
+  static const std::regex counts(
+      "first came first in ([1-7]) schedules, 0 of which failed\n"
+      "  the second came first in ([1-7]) schedules, \\2 of which failed, as [1-8p]");
   CHECK(std::regex_search(outcome.errors, counts));
 }
 

@@ -181,7 +181,11 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
        {"first", json_of(first, first_frames)},
        {"second", json_of(second, second_frames)},
        {"memory",
-        {{"name", block.name}, {"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
+        {{"name", block.name},
+         {"address", block.begin},
+         {"bytes", block.end - block.begin},
+         {"of", block.made ? block.made->what : ""},
+         {"stack", json_of(made)}}},
        {"note", note},
        {"remedy", remedy}},
       others());

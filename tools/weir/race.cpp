@@ -35,6 +35,7 @@ std::string content_of(const std::string& file) {
 struct Outcome {
   bool hung = false;
   bool is_deadlock = false;  ///< it hangs, or has ended since the backend saw that it would
+  bool told_all = false;     ///< `memory` is complete
   int status = 0;
   std::string output;
   std::vector<std::string> files;
@@ -88,21 +89,24 @@ class Witness {
                 schedules[early]};
       }
     }
-    // A difference counts if it comes again.
-    std::optional<std::array<Outcome, 2>> repeated;
-    const auto again = [&](std::size_t early) -> const Outcome& {
-      if (!repeated) {
-        repeated.emplace();
-        for (std::size_t i = 0; i < 2; ++i) (*repeated)[i] = run(schedules[i], *sides[i], *sides[1 - i]);
+    // A difference counts if it comes again each time, and no difference if it does not come by itself.
+    std::vector<std::array<Outcome, 2>> repeated;
+    const auto is_constant = [&](auto&& part, std::size_t times) {
+      for (std::size_t n = 0; n < times; ++n) {
+        if (n == repeated.size()) {
+          repeated.emplace_back();
+          for (std::size_t i = 0; i < 2; ++i) repeated.back()[i] = run(schedules[i], *sides[i], *sides[1 - i]);
+        }
+        if (part(repeated[n][0]) != part(outcomes[0]) || part(repeated[n][1]) != part(outcomes[1])) return false;
       }
-      return (*repeated)[early];
+      return true;
     };
     bool varies = false;
     const auto differs = [&](auto&& part) {
-      if (part(outcomes[0]) == part(outcomes[1])) return false;
-      const bool repeats = part(again(0)) == part(outcomes[0]) && part(again(1)) == part(outcomes[1]);
+      const bool is_different = part(outcomes[0]) != part(outcomes[1]);
+      const bool repeats = is_constant(part, is_different ? 4 : 1);
       varies |= !repeats;
-      return repeats;
+      return is_different && repeats;
     };
     const auto is_bad = [&](std::size_t i) { return outcomes[i].hung || outcomes[i].status != 0; };
     const std::size_t worse = is_bad(0) && !is_bad(1) ? 0 : 1;
@@ -122,10 +126,18 @@ class Witness {
       if (differs([&](const Outcome& o) { return o.files[i]; }))
         return {"shown", fmt::format("shown: the file '{}' differs", options_.outputs[i]), schedules[worse]};
     }
+    if (outcomes[0].hung) return {"untried", "not shown: it hangs in both orders", schedules[worse]};
     const bool are_together = !outcomes[0].before.empty() && outcomes[0].before == outcomes[1].before;
     const char* const but_no_output = "; the program's output is the same";
     if (are_together && differs([](const Outcome& o) { return std::pair(o.before, o.behind); })) {
       return {"shown", fmt::format("shown: what memory holds behind the two differs{}", but_no_output), schedules[worse]};
+    }
+    if (!are_together && (!outcomes[0].told_all || !outcomes[1].told_all)) {
+      return {
+          "untried",
+          "not shown: the output is the same in both orders; what memory holds in the end is not known of a program that "
+          "ends by _exit, quick_exit or a signal",
+          schedules[worse]};
     }
     if (!are_together && differs([](const Outcome& o) { return o.memory; }))
       return {"shown", "shown: " + memory_difference(outcomes[0], outcomes[1]) + but_no_output, schedules[worse]};
@@ -134,6 +146,11 @@ class Witness {
           "untried",
           "not shown: the program's output, or its memory, varies in one and the same order, so that it cannot be compared",
           schedules[worse]};
+    }
+    if (first.is_of_host() && second.is_of_host()) {
+      return {"untried",
+              "not shown: the output is the same in both orders; what else the program's functions change is not seen",
+              schedules[worse]};
     }
     for (std::size_t i = 0; i < 2; ++i) {  // the host, or its function, may see what the other changes
       const auto& changed = outcomes[i].changed;
@@ -163,9 +180,7 @@ class Witness {
     ::setenv("WEIR_SCHEDULE", (schedule + ",notes=" + notes).c_str(), 1);
     const Run run = run_once(options_.command, timeout_, output, folder_ / "errors");
     Outcome outcome;
-    outcome.hung = run.hung;
-    outcome.is_deadlock =
-        run.hung || (WIFEXITED(run.status) && WEXITSTATUS(run.status) == support::deadlock_status);
+    outcome.hung = outcome.is_deadlock = run.hung;
     outcome.status = run.status;
     outcome.output = content_of(output);
     for (const std::string& file : options_.outputs) outcome.files.push_back(content_of(file));
@@ -174,7 +189,7 @@ class Witness {
   }
 
   /// What the host backend has noted: "ran NAME KIND", "released NAME WHY", "changed NAME", "host waited",
-  /// "together BEFORE BEHIND", "memory NAME BYTES HASH".
+  /// "together BEFORE BEHIND", "memory NAME BYTES HASH", "end" behind all of that, "deadlock".
   static void read_notes(const std::string& file, const RaceSide& early, const RaceSide& late, Outcome& outcome) {
     std::ifstream in(file);
     std::vector<std::string> ran;
@@ -199,6 +214,10 @@ class Witness {
       } else if (verb == "together") {
         outcome.before = name;
         outcome.behind = rest;
+      } else if (verb == "end") {
+        outcome.told_all = true;
+      } else if (verb == "deadlock") {
+        outcome.is_deadlock = true;
       } else if (verb == "host") {
         host_waited = true;
       }
@@ -269,6 +288,12 @@ int find_witnesses(const RaceOptions& options) {
   if (first.error != 0) return cannot_run(options.command.front(), first.error);
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin);
   if (first.hung) std::fprintf(stderr, "weir race: the program hung, and was killed after %u s\n", options.timeout);
+  if (pairs.empty() && !first.hung && first.status != 0) {
+    const int signal = WIFSIGNALED(first.status) ? WTERMSIG(first.status) : 0;
+    std::fprintf(stderr, "weir race: no race was found, and the program failed: %s\n",
+                 signal != 0 ? ::strsignal(signal) : fmt::format("exit status {}", WEXITSTATUS(first.status)).c_str());
+    return signal != 0 ? 128 + signal : WEXITSTATUS(first.status);
+  }
   ::unsetenv("WEIR_TOOLS");
   Witness witness(options, folder,
                   options.timeout != 0 ? std::chrono::seconds(options.timeout) : 10 * took + std::chrono::seconds(10));
@@ -278,10 +303,17 @@ int find_witnesses(const RaceOptions& options) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     progress.show(fmt::format("[race {} of {}]", i + 1, pairs.size()));
     const auto& [one, other, report] = pairs[i];
-    const Witness::Verdict verdict =
+    Witness::Verdict verdict =
         report["fault"] == "race"
             ? witness.judge(one, other)
             : Witness::Verdict{"untried", "not tried: there is one order only, that of the stream, and it is wrong", ""};
+    // The backend does not know of memory that the program adopted or opened.
+    const std::string made_by = report["memory"]["of"];
+    if (verdict.word == std::string_view("same") &&
+        (made_by.find("adopt") != made_by.npos || made_by.find("open") != made_by.npos))
+      verdict = {"untried",
+                 "not shown: the output is the same in both orders; what memory of other code holds is not compared",
+                 verdict.schedule};
     ++counts[verdict.word];
     progress.clear();
     std::fprintf(stderr, "weir race: witness %zu of %zu: %s, and %s\n  %s\n", i + 1, pairs.size(), one.text().c_str(),
@@ -303,7 +335,7 @@ int find_witnesses(const RaceOptions& options) {
   }
   std::fprintf(stderr, "weir race: %zu races: %d shown, %d the same in both orders, %d not shown\n", pairs.size(),
                counts["shown"], counts["same"], counts["untried"]);
-  return pairs.empty() ? 0 : counts["shown"] != 0 ? 1 : 3;
+  return pairs.empty() ? (first.hung ? 124 : 0) : counts["shown"] != 0 ? 1 : 3;
 }
 
 }  // namespace

@@ -107,8 +107,12 @@ bool Order::belongs_to_pair(const OperationName& name) const {
 std::function<void()> Order::release(Side& side) {
   preferred_.store(side.item, std::memory_order_relaxed);
   auto go_on = std::exchange(side.go_on, nullptr);
-  is_holding_.store(early_.go_on || late_.go_on, std::memory_order_release);
+  note_holding();
   return go_on;
+}
+
+void Order::note_holding() noexcept {
+  is_holding_.store(early_.go_on || late_.go_on || !others_.empty(), std::memory_order_release);
 }
 
 bool Order::holds(const OperationName& name, Runnable& item, const std::function<Kind()>& kind,
@@ -120,6 +124,7 @@ bool Order::holds(const OperationName& name, Runnable& item, const std::function
     if (name != early_.name && name != late_.name) {
       if (!are_running_ || belongs_to_pair(name)) return false;
       others_.push_back(std::move(go_on));
+      note_holding();
       return true;
     }
     Side& side = name == early_.name ? early_ : late_;
@@ -132,7 +137,7 @@ bool Order::holds(const OperationName& name, Runnable& item, const std::function
       if (&side == &late_) must_wait = !is_over_;
       if (must_wait) {
         side.go_on = std::move(go_on);
-        is_holding_.store(true, std::memory_order_release);
+        note_holding();
         if (other.go_on) other_goes_on = release(other);  // both are there: the early one runs, and this right behind it
       }
     } else {
@@ -167,24 +172,30 @@ void Order::has_run(const OperationName& name) {
     } else if (std::exchange(are_running_, false)) {
       if (has_notes()) note(fmt::format("together {:016x} {:016x}", early_.memory, memory_now));
       go_on = std::exchange(others_, {});
+      note_holding();
     }
   }
   for (const auto& each : go_on) each();
 }
 
 void Order::let_go(std::string_view why) {
-  std::function<void()> go_on;
+  std::vector<std::function<void()>> go_on;
   {
     const std::lock_guard lock(mutex_);
     Side& side = early_.go_on ? early_ : late_;
-    if (!side.go_on) return;
-    if (&side == &late_) {
-      note("released " + text_of(late_.name) + " " + std::string(why));
-      is_over_ = true;
+    if (!others_.empty()) {  // the late one may wait for them, so it does not come right behind the early one
+      are_running_ = false;
+      go_on = std::exchange(others_, {});
+      note_holding();
+    } else if (side.go_on) {
+      if (&side == &late_) {
+        note("released " + text_of(late_.name) + " " + std::string(why));
+        is_over_ = true;
+      }
+      go_on.push_back(release(side));
     }
-    go_on = release(side);
   }
-  go_on();
+  for (const auto& each : go_on) each();
 }
 
 void Order::was_given(std::uint64_t stream, std::uint64_t number) noexcept {

@@ -75,6 +75,7 @@ class Order {
 
   bool belongs_to_pair(const OperationName& name) const;
   std::function<void()> release(Side& side);
+  void note_holding() noexcept;
   std::uint64_t memory() const;
 
   bool is_wanted_ = false;

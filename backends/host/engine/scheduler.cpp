@@ -109,17 +109,17 @@ struct Scheduler::Shaken {
   explicit Shaken(std::unique_ptr<Schedule> s) : schedule(std::move(s)) {}
 
   std::unique_ptr<Schedule> schedule;  // of the thread that runs the work
-  std::mutex step;   // held while something runs
-  std::mutex mutex;  // guards what follows
+  std::mutex step;                     // held while something runs
+  std::mutex mutex;                    // guards what follows
   std::condition_variable changed;
   std::uint64_t submissions = 0;  // by the host
   std::uint64_t silent_at = 0;    // how many there were when the host had been at something else for long
-  std::atomic<bool> asks{false};                 // it has asked whether work is done
+  std::atomic<bool> asks{false};  // it has asked whether work is done
   HostWait* host_waits = nullptr;
   std::uint32_t order_waits = 0;  // of the host, for the schedule's order alone
   std::uint32_t functions = 0;    // that were handed to threads for host functions, and have not returned
   std::uint64_t function_changes = 0, waiting_function = 0;  // how often that has changed; when nobody waited any longer
-  bool is_idle = true;            // the thread below has nothing to run
+  bool is_idle = true;                                       // the thread below has nothing to run
   OnDemandThread thread;
 
   void count_functions(int more) {
@@ -304,8 +304,11 @@ void Scheduler::run_by_schedule() noexcept {
 
 /// If nothing can run and nothing can change that, the process would wait for ever.
 void Scheduler::end_if_deadlocked() const noexcept {
-  if (support::is_deadlocked([this] { return !others_wait(Level::low); }))
+  const std::lock_guard step(shaken_->step);  // the thread that looks at values may be about to make work ready
+  if (support::is_deadlocked([this] { return !others_wait(Level::low); })) {
+    order().note("deadlock");
     support::end_deadlocked("no stream can go on, and each thread of the process sleeps for ever");
+  }
 }
 
 /// Until the host waits, or seems to: it has submitted nothing for a while, and none of its threads is at work. One that is
@@ -366,12 +369,14 @@ void Scheduler::wait_for_function() noexcept {
   shaken_->changed.notify_all();  // the host may wait for what has run
 }
 
-/// What the order holds back may run if nothing else can, though the host waits; or if nothing has happened for long.
+/// What the order holds back may run if nothing else can, and the host waits for it: then each thread sleeps for ever. Or if
+/// nothing has happened for long: a thread may be at other work, or wait with a deadline.
 void Scheduler::wait_for_work() noexcept {
   using namespace std::chrono_literals;
   Order& order = this->order();
   const char* why = nullptr;
-  auto pause = 10ms;
+  auto pause = 10ms, held = 0ms;
+  constexpr auto longest_hold = 500ms;
   {
     std::unique_lock lock(shaken_->mutex);
     while (!others_wait(Level::low) && why == nullptr) {
@@ -384,9 +389,19 @@ void Scheduler::wait_for_work() noexcept {
         pause = std::min(2 * pause, 500ms);
         continue;
       }
-      const bool is_stuck = shaken_->host_waits != nullptr && shaken_->functions == 0;
-      if (shaken_->changed.wait_for(lock, is_stuck ? 50ms : 500ms) == std::cv_status::timeout)
-        why = is_stuck ? "stuck" : "silent";
+      const auto is_stuck = [&] { return shaken_->host_waits != nullptr && shaken_->functions == 0; };
+      if (shaken_->changed.wait_for(lock, is_stuck() && held < longest_hold ? 50ms : 500ms) != std::cv_status::timeout) {
+        held = 0ms;
+        continue;
+      }
+      held += 50ms;
+      if (is_stuck()) {
+        lock.unlock();
+        const bool all_wait = support::is_asleep([this] { return !others_wait(Level::low); });
+        lock.lock();
+        if (all_wait && is_stuck()) why = "stuck";
+      }
+      if (why == nullptr && (held >= longest_hold || !is_stuck())) why = "silent";
     }
     shaken_->is_idle = false;
   }

@@ -65,6 +65,18 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
   look(bucket);
 }
 
+bool ValueWaits::has(const MemoryOperation& wait) noexcept {
+  Bucket& bucket = bucket_of(wait.address);
+  const std::lock_guard lock(bucket.mutex);
+  for (const ValueWaiter* waiter = bucket.waiting; waiter != nullptr; waiter = waiter->next_) {
+    const MemoryOperation& other = waiter->operation_;
+    if (other.kind == wait.kind && other.condition == wait.condition && other.address == wait.address &&
+        other.value == wait.value)
+      return true;
+  }
+  return false;
+}
+
 void ValueWaits::look(Bucket& bucket) noexcept {
   ValueWaiter* met = nullptr;
   {

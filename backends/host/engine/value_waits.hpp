@@ -44,6 +44,8 @@ class ValueWaits {
   }
   /// Calls `waiter.met()` once, on some thread, when the condition is met.
   void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
+  /// Whether somebody waits for just that.
+  bool has(const MemoryOperation& wait) noexcept;
   /// Releases all waits whose condition is met.
   void look() noexcept;
 

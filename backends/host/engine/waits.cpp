@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "backends/host/compile/program.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/engine/queue.hpp"
+#include "backends/host/engine/value_waits.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
@@ -59,6 +61,15 @@ State state_of_function(const Queue& queue, const Runnable& item) {
 
 State state_of(const Work& work, const Queue& queue, const Runnable& item);
 
+/// The wait at which a batch of operations stands, by its place. Nothing if it stands at none, or has not begun.
+std::optional<std::size_t> wait_of(const MemoryOperations& operations) {
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const MemoryOperation& operation = operations[i];
+    if (operation.is_wait() && !is_met(operation) && ValueWaits::instance().has(operation)) return i;
+  }
+  return std::nullopt;
+}
+
 /// The nodes that have begun decide what a graph is at. What cannot go on comes first.
 State state_of_graph(const Program& program, const Queue& queue) {
   State all{{.kind = Kind::graph}, {}};
@@ -89,9 +100,12 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
   if (std::holds_alternative<HostCall>(work)) return state_of_function(queue, item);
   if (const auto* const graph = std::get_if<SubGraph>(&work)) return state_of_graph(*graph->program, queue);
   if (const auto* const operations = std::get_if<MemoryOperations>(&work)) {
-    for (std::size_t i = 0; i < operations->size(); ++i) {
-      const MemoryOperation& operation = (*operations)[i];
-      if (!operation.is_wait() || is_met(operation)) continue;
+    const auto is_unmet = [](const MemoryOperation& operation) { return operation.is_wait() && !is_met(operation); };
+    const std::size_t at = wait_of(*operations)
+                               .value_or(static_cast<std::size_t>(
+                                   std::find_if(operations->begin(), operations->end(), is_unmet) - operations->begin()));
+    if (at < operations->size()) {
+      const MemoryOperation& operation = (*operations)[at];
       PendingWork wait{.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
       std::string what = wait.describe();
       return {std::move(wait), {{.what = std::move(what), .value = operation}}};
@@ -166,7 +180,7 @@ bool gets(const Launch& launch, const void* address, std::vector<const void*>& p
 /// How the work would write the awaited value; "" if it would not.
 std::string writes(const Work& work, const MemoryOperation& wait, std::vector<const void*>& places) {
   if (const auto* const operations = std::get_if<MemoryOperations>(&work)) {
-    for (std::size_t i = 0; i < operations->size(); ++i) {
+    for (std::size_t i = wait_of(*operations).value_or(0); i < operations->size(); ++i) {
       const MemoryOperation& write = (*operations)[i];
       if (write.is_write() && write.address == wait.address && support::would_end(wait, write.value))
         return "a written value";

@@ -67,6 +67,9 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
 /// False where that is not known.
 WEIR_API bool is_deadlocked(const std::function<bool()>& is_idle) noexcept;
 
+/// Whether nothing can happen in this process: as `is_deadlocked`, whatever its streams wait for.
+WEIR_API bool is_asleep(const std::function<bool()>& is_idle) noexcept;
+
 /// What a process exits with that `end_deadlocked` ends.
 inline constexpr int deadlock_status = 67;
 /// Tells, on standard error, that `cause`, and what each stream waits for; ends the process with status `deadlock_status`.
