@@ -22,6 +22,7 @@
 #include "kernels/workgroup/kept_values.hpp"
 #include "kernels/workgroup/on_fibers.hpp"
 #include "kernels/workgroup/passes.hpp"
+#include "kernels/workgroup/private_arrays.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/regions.hpp"
 #include "kernels/workgroup/strided_loops.hpp"
@@ -234,7 +235,8 @@ void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryI
   }
   const unsigned own_loops = count_own_loops(kernel);
   const Version others = form_version(kernel, std::nullopt, library);
-  if (others.stepped < own_loops) {
+  // A loop over threads is not vectorized around a thread's loops over an array of its own.
+  if (others.stepped < own_loops || has_interleavable_arrays(kernel)) {
     try {
       const unsigned lanes = lanes_of(kernel);
       make_entry(kernel, form_version(kernel, Warps{WarpVersion::whole_rows, lanes, false}, library).run, others.run, lanes);

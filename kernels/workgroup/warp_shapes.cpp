@@ -147,9 +147,10 @@ Shape Shapes::compute(Instruction& instruction) const {
   if (!masks_.uniformity().is_divergent(instruction)) return {Shape::uniform};
   if (called_builtin(&instruction) == Builtin::lane) return {Shape::strided, 1, 64, true, true};
   if (const auto* const variable = dyn_cast<llvm::AllocaInst>(&instruction)) {
-    const auto* const lanes = cast<llvm::ArrayType>(variable->getAllocatedType());
-    return {Shape::strided, static_cast<std::int64_t>(layout_.getTypeAllocSize(lanes->getElementType()).getFixedValue()), 0,
-            true, true};
+    // One array for each lane, or one that lanes share.
+    const llvm::Type* const lane = cast<llvm::ArrayType>(variable->getAllocatedType())->getElementType();
+    const auto stride = lane->isArrayTy() ? layout_.getTypeAllocSize(const_cast<llvm::Type*>(lane)).getFixedValue() : 0;
+    return {Shape::strided, static_cast<std::int64_t>(stride), 0, true, true};
   }
   for (const Value* operand : instruction.operands()) {
     const Shape shape = of(operand);

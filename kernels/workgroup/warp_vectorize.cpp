@@ -11,6 +11,7 @@
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
+#include "kernels/workgroup/private_arrays.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/regions.hpp"
 #include "kernels/workgroup/warp_vectorizer.hpp"
@@ -33,27 +34,6 @@ void refuse_calls_in_divergent_loops(const LaneMasks& masks) {
       if (kind == Builtin::block_barrier || (mask != nullptr && !mask->isZero()))
         throw Refused("threads are asked for in a loop that lanes of a warp leave at different times", &instruction);
     }
-  }
-}
-
-// Each lane has its own copy of a private variable.
-void multiply_private_variables(BlockFunction& block) {
-  const llvm::DataLayout& layout = block.function->getParent()->getDataLayout();
-  llvm::SmallVector<llvm::AllocaInst*> variables;
-  for (Instruction& instruction : *block.top) {
-    if (auto* const variable = dyn_cast<llvm::AllocaInst>(&instruction)) variables.push_back(variable);
-  }
-  for (llvm::AllocaInst* variable : variables) {
-    const std::uint64_t count = cast<llvm::ConstantInt>(variable->getArraySize())->getZExtValue();
-    const std::uint64_t size =
-        llvm::alignTo(count * layout.getTypeAllocSize(variable->getAllocatedType()).getFixedValue(), variable->getAlign());
-    llvm::IRBuilder<> builder(variable);
-    llvm::Type* const lane = llvm::ArrayType::get(builder.getInt8Ty(), size);
-    llvm::AllocaInst* const lanes =
-        builder.CreateAlloca(llvm::ArrayType::get(lane, block.threads_in_step), nullptr, variable->getName());
-    lanes->setAlignment(variable->getAlign());
-    variable->replaceAllUsesWith(lanes);
-    variable->eraseFromParent();
   }
 }
 
