@@ -100,12 +100,12 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
   if (std::holds_alternative<HostCall>(work)) return state_of_function(queue, item);
   if (const auto* const graph = std::get_if<SubGraph>(&work)) return state_of_graph(*graph->program, queue);
   if (const auto* const operations = std::get_if<MemoryOperations>(&work)) {
-    const auto is_unmet = [](const MemoryOperation& operation) { return operation.is_wait() && !is_met(operation); };
-    const std::size_t at = wait_of(*operations)
-                               .value_or(static_cast<std::size_t>(
-                                   std::find_if(operations->begin(), operations->end(), is_unmet) - operations->begin()));
-    if (at < operations->size()) {
-      const MemoryOperation& operation = (*operations)[at];
+    std::optional<std::size_t> at = wait_of(*operations);
+    for (std::size_t i = 0; i < operations->size() && !at; ++i) {
+      if ((*operations)[i].is_wait() && !is_met((*operations)[i])) at = i;
+    }
+    if (at) {
+      const MemoryOperation& operation = (*operations)[*at];
       PendingWork wait{.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
       std::string what = wait.describe();
       return {std::move(wait), {{.what = std::move(what), .value = operation}}};
