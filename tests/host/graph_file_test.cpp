@@ -186,10 +186,10 @@ TEST_CASE("graph file: what a kernel gets must lie in memory that has a name") {
     }
     return std::string();
   };
-  const NamedMemory x("x", named.data(), named.size_bytes(), MemoryKind::device);
+  const NamedMemory x("x", named.data(), named.size_bytes(), MemoryKind::device, MemoryRole::bound);
   CHECK(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named.first(32)); }, x).empty());
   CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, forgotten); }, x), "is in no memory that has a name"));
-  const NamedMemory half("x", named.data(), 16, MemoryKind::device);
+  const NamedMemory half("x", named.data(), 16, MemoryKind::device, MemoryRole::bound);
   CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named); }, half), "is in no memory that has a name"));
   struct [[gnu::packed]] Packed {
     char c;

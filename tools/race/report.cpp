@@ -181,16 +181,13 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
        {"first", json_of(first, first_frames)},
        {"second", json_of(second, second_frames)},
        {"memory",
-        {{"name", block.name},
-         {"address", block.begin},
-         {"bytes", block.end - block.begin},
-         {"of", block.made ? block.made->what : ""},
-         {"stack", json_of(made)}}},
+        {{"name", block.name}, {"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
        {"note", note},
        {"remedy", remedy}},
       others());
   pairs_.add(first, second,
              {{"fault", kind},
+              {"memory_of", block.made ? block.made->what : ""},
               {"first", {{"operation", first.step->what}, {"place", first_line(first_frames)}}},
               {"second", {{"operation", second.step->what}, {"place", first_line(second_frames)}}}});
 }

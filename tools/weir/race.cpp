@@ -308,7 +308,7 @@ int find_witnesses(const RaceOptions& options) {
             ? witness.judge(one, other)
             : Witness::Verdict{"untried", "not tried: there is one order only, that of the stream, and it is wrong", ""};
     // The backend does not know of memory that the program adopted or opened.
-    const std::string made_by = report["memory"]["of"];
+    const std::string made_by = report["memory_of"];
     if (verdict.word == std::string_view("same") &&
         (made_by.find("adopt") != made_by.npos || made_by.find("open") != made_by.npos))
       verdict = {"untried",
