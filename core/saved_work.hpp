@@ -29,7 +29,8 @@ template <class Place>
 SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const Place& place) {
   const auto number_of = [](const MemoryAccess& slice) { return reinterpret_cast<std::uintptr_t>(slice.address); };
   const MemoryAccess& first = slices.front();
-  SavedBox box{{}, first.bytes, first.rows, slices.size(), first.rows > 1 || slices.size() > 1 ? first.pitch : first.bytes, 0};
+  SavedBox box{{}, first.bytes, first.rows, slices.size(), first.rows > 1 || slices.size() > 1 ? first.pitch : first.bytes,
+               0};
   if (box.depth > 1) box.slice_pitch = number_of(slices[1]) - number_of(first);
   const std::size_t bytes = (box.depth - 1) * box.slice_pitch + (box.height - 1) * box.row_pitch + box.width;
   box.first = place(first.address, bytes, what);
@@ -332,7 +333,8 @@ class WorkSubmitter {
     auto* const word = static_cast<std::uint32_t*>(first.address);
     auto* const double_word = static_cast<std::uint64_t*>(first.address);
     const auto value = static_cast<std::uint32_t>(first.value);
-    if (first.is_write()) return first.is_64() ? stream.write_value(double_word, first.value) : stream.write_value(word, value);
+    if (first.is_write())
+      return first.is_64() ? stream.write_value(double_word, first.value) : stream.write_value(word, value);
     if (first.is_64()) return stream.wait_value(double_word, first.value, first.condition, first.remote_writes);
     stream.wait_value(word, value, first.condition, first.remote_writes);
   }

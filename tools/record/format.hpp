@@ -11,8 +11,8 @@
 #include "core/graph_file_format.hpp"
 
 /// The bytes of a recording: segments one behind the other, each written at once and whole in itself, with the header, the
-/// check number and the records of a graph file (docs/graph-format.md). So a program that is killed leaves a file that is good
-/// up to its last segment.
+/// check number and the records of a graph file (docs/graph-format.md). So a program that is killed leaves a file that is
+/// good up to its last segment.
 namespace weir::recording {
 
 using detail::SavedAddress;
@@ -29,7 +29,8 @@ inline constexpr std::string_view stream = "strm";     ///< data: SavedStream
 inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it keeps the time
 inline constexpr std::string_view module = "modu";     ///< data: its device, then a bundle
 inline constexpr std::string_view function = "kern";   ///< name: a kernel's; data: its module
-inline constexpr std::string_view operation = "oper";  ///< name: of the call; data: SavedOperation, its ranges, then the rest
+inline constexpr std::string_view operation =
+    "oper";  ///< name: of the call; data: SavedOperation, its ranges, then the rest
 inline constexpr std::string_view failed = "fail";     ///< data: the operation that was refused
 inline constexpr std::string_view piece = "piec";      ///< data: up to `piece_bytes` bytes of memory
 inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the numbers of the pieces that it reads
@@ -64,6 +65,9 @@ enum class Kind : std::uint8_t {
   launch_graph,     ///< object: the executable
   peer_access,      ///< object: the device; other: whose memory it may address
   ran,              ///< a host function has run; object: its operation
+  conditional,      ///< SavedConditional
+  body,             ///< what `stream` captures from here on is a body; object: the conditional node's operation
+  end_conditional,  ///< object: as before
 };
 
 struct SavedStream {
@@ -90,6 +94,11 @@ struct SavedAccess {
   std::uint64_t bytes, pitch, rows, kind;
 };
 
+struct SavedConditional {
+  std::uint32_t kind, bodies;
+  SavedAddress condition;
+};
+
 /// The number of memory that Weir does not know. The offset is its address then.
 inline constexpr std::uint32_t of_host = SavedAddress::allocated;
 
@@ -100,7 +109,8 @@ inline constexpr std::size_t piece_bytes = 4096;
 template <class F>
 void for_each_piece(const SavedRange& range, F&& function) {
   for (std::uint64_t at = 0; at < range.bytes;) {
-    const std::size_t size = std::min<std::uint64_t>(piece_bytes - (range.first.offset + at) % piece_bytes, range.bytes - at);
+    const std::size_t size =
+        std::min<std::uint64_t>(piece_bytes - (range.first.offset + at) % piece_bytes, range.bytes - at);
     function(static_cast<std::size_t>(at), size);
     at += size;
   }

@@ -8,13 +8,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <span>
 
 #include "core/saved_work.hpp"
 #include "tools/model/options.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
-#include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/event.hpp"
@@ -32,28 +30,7 @@ constexpr std::size_t most_notes = 20;
 // Behind a plain pointer one element is told, which says nothing of how much a kernel reads. Ranges of more are spans.
 constexpr std::size_t largest_element = 256;
 
-bool is_host_backend(const Operation& operation) { return operation.device->backend().name() == "host"; }
-
 std::string what_of(const Operation& operation) { return model::what_of(operation); }
-
-/// Ranges that touch or overlap become one.
-template <class Ranges>
-void merge(Ranges& ranges) {
-  const auto key = [](const auto& range) { return std::pair(range.saved.first.memory, range.saved.first.offset); };
-  std::sort(ranges.begin(), ranges.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  Ranges merged;
-  for (const auto& range : ranges) {
-    if (!merged.empty() && merged.back().saved.first.memory == range.saved.first.memory) {
-      SavedRange& last = merged.back().saved;
-      if (const std::uint64_t distance = range.saved.first.offset - last.first.offset; distance <= last.bytes) {
-        last.bytes = std::max(last.bytes, distance + range.saved.bytes);
-        continue;
-      }
-    }
-    merged.push_back(range);
-  }
-  ranges = std::move(merged);
-}
 
 }  // namespace
 
@@ -64,8 +41,9 @@ void Recorder::before(const Operation& operation) noexcept try {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
+    if (operation.capture != 0) note_body(operation);
     written = write(operation);
-    if (!written) return;
+    if (!written || stopped_) return;
     begun_[operation.id] = *written;
     file_.flush();
     if (file_.is_full()) stop(operation.name, file_.flaw());
@@ -89,6 +67,7 @@ void Recorder::after(const Operation& operation) noexcept try {
       file_.add(record::failed, "", data.bytes);
     }
     if (!stopped_ && written.number == 0) write_result(operation);
+    if (operation.kind == OperationKind::conditional && written.number != 0) end_conditional(operation);
     graphs_.note(operation, [](const auto&) {});
     file_.flush();
   }
@@ -138,7 +117,8 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       return written;
     }
     case OperationKind::free: {
-      const auto block = operation.accesses.empty() ? std::nullopt : blocks_.remove(number_of(operation.accesses[0].address));
+      const auto block =
+          operation.accesses.empty() ? std::nullopt : blocks_.remove(number_of(operation.accesses[0].address));
       return block ? std::optional(add(Kind::free, operation, operation.name, block->number)) : std::nullopt;
     }
     case OperationKind::unregister_host:
@@ -159,12 +139,14 @@ std::optional<Written> Recorder::write(const Operation& operation) {
     case OperationKind::host_access: {
       const MemoryAccess& access = operation.accesses.front();
       const auto first = find(number_of(access.address), access.bytes);
-      if (!first) return std::nullopt;
+      if (!first || operation.host_function != 0) return std::nullopt;  // in a host function, which a replay does not run
       NumberWriter content;
       content.put(SavedRange{*first, access.bytes});
       return add(Kind::host_access, operation, operation.name, none, none, content);
     }
     case OperationKind::begin_capture: {
+      // Some backends capture a body by a capture of its own.
+      if (!conditionals_[operation.thread].empty()) return std::nullopt;
       const auto graph = graphs_made_of_.find(operation.graph);
       return add(Kind::begin_capture, operation, operation.name, graph != graphs_made_of_.end() ? graph->second : none);
     }
@@ -195,9 +177,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       return is_child ? add(Kind::child_graph, operation, operation.name, graph->second)
                       : add(Kind::launch_graph, operation, operation.name, exec->second, none, {}, std::move(memory));
     }
-    case OperationKind::conditional:
-      stop(operation.name, "conditional nodes cannot be recorded yet; leave them out of what is to be replayed");
-      return std::nullopt;
+    case OperationKind::conditional: return begin_conditional(operation);
     case OperationKind::change_nodes:
       stop(operation.name, "changes to nodes cannot be recorded; capture the work again, or use GraphExec::update");
       return std::nullopt;
@@ -205,8 +185,9 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       const bool writes = std::any_of(operation.accesses.begin(), operation.accesses.end(),
                                       [](const MemoryAccess& access) { return access.kind != AccessKind::read; });
       if (writes) {
-        stop(operation.name, "work of other code, as of a library or of NCCL, which Weir does not see; replace it by kernels "
-                             "and copies of Weir's");
+        stop(operation.name,
+             "work of other code, as of a library or of NCCL, which Weir does not see; replace it by kernels "
+             "and copies of Weir's");
       } else {
         note(fmt::format("the work of other code, '{}', which reads memory", operation.name));
       }
@@ -216,8 +197,45 @@ std::optional<Written> Recorder::write(const Operation& operation) {
   }
 }
 
-/// What is written once it is made: before, it has no address. Host-side waits, too: another thread may submit what they wait
-/// for.
+std::optional<Written> Recorder::begin_conditional(const Operation& operation) {
+  NumberWriter content;
+  const MemoryAccess& condition = operation.accesses.front();
+  content.put(SavedConditional{static_cast<Number>(operation.conditional), static_cast<Number>(operation.bodies),
+                               place_of(operation, condition.address, condition.bytes, false)});
+  const Written written = add(Kind::conditional, operation, operation.name, none, none, content);
+  graphs_.begin_conditional(operation);
+  conditionals_[operation.thread].push_back({written.number});
+  return written;
+}
+
+/// A body begins with the first operation of its capture.
+void Recorder::note_body(const Operation& operation) {
+  const auto open = conditionals_.find(operation.thread);
+  if (open == conditionals_.end() || open->second.empty()) return;
+  auto& capture = graphs_.capture_of(operation);
+  if (capture.conditional == 0 || std::exchange(capture.is_known_body, true)) return;
+  ++open->second.back().bodies;
+  (void)add(Kind::body, operation, "", open->second.back().number);
+}
+
+void Recorder::end_conditional(const Operation& operation) {
+  const Conditional node = conditionals_[operation.thread].back();
+  conditionals_[operation.thread].pop_back();
+  const std::vector<Node> nodes = graphs_.end_conditional(operation, [](const auto&) {});
+  if (stopped_) return;
+  std::vector<Node>& outer = graphs_.capture_of(operation).nodes;
+  outer.insert(outer.end(), nodes.begin(), nodes.end());
+  const bool is_empty = operation.bodies == 1 && node.bodies == 0;
+  if (!operation.has_failed && node.bodies != operation.bodies && !is_empty) {
+    return stop(operation.name,
+                "a conditional node with several bodies, one of which is empty, or has a capture within it; give "
+                "it work, and capture the other graph before");
+  }
+  (void)add(Kind::end_conditional, operation, "", node.number);
+}
+
+/// What is written once it is made: before, it has no address. Host-side waits, too: another thread may submit what they
+/// wait for.
 void Recorder::write_result(const Operation& operation) {
   const auto known = [](const auto& map, const auto* key) {
     const auto found = map.find(key);
@@ -232,6 +250,8 @@ void Recorder::write_result(const Operation& operation) {
     return;
   }
   if (operation.kind == OperationKind::end_capture) {
+    const auto* const capture = graphs_.find(model::capture_id(operation));
+    if (capture != nullptr && capture->conditional != 0) return;  // a body's
     const bool has_graph = !operation.has_failed && operation.new_graph != nullptr;
     (void)add(Kind::end_capture, operation, operation.name, none, has_graph ? 1 : 0);
     if (has_graph) graphs_made_of_[operation.new_graph] = graphs_made_++;
@@ -310,6 +330,8 @@ void Recorder::stop(std::string_view name, const std::string& cause) {
 
 Written Recorder::add(Kind kind, const Operation& operation, std::string_view name, Number object, Number other,
                                 const NumberWriter& content, Written memory) {
+  merge(memory.reads);
+  merge(memory.results);
   SavedOperation saved{};
   saved.kind = static_cast<std::uint8_t>(kind);
   saved.is_captured = operation.capture != 0;
@@ -356,9 +378,10 @@ Written Recorder::add_work(Kind kind, const Operation& operation) {
 void Recorder::add_launch(const Operation& operation, NumberWriter& content, Written& memory) {
   const ArgumentTypes& types = *operation.argument_types;
   if (operation.kernel->module()->bundle().empty()) {
-    return stop(what_of(operation),
-                "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
-                "include directories, whose files stay here (CompileOptions::headers travel)");
+    return stop(
+        what_of(operation),
+        "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
+        "include directories, whose files stay here (CompileOptions::headers travel)");
   }
   content.put(detail::saved_launch(*operation.config, kernel_of(*operation.kernel), types.sizes.size()));
   for (std::size_t i = 0; i < types.sizes.size(); ++i) {
@@ -380,9 +403,10 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
       if (!there) {
         const std::string what = fmt::format("argument {} of {}", i + 1, what_of(operation));
         if (is_pointer) {
-          return stop(what_of(operation), fmt::format("argument {} is an address of memory that Weir does not know; allocate it "
-                                                      "by Weir, or register it by Device::register_host",
-                                                      i + 1));
+          return stop(what_of(operation),
+                      fmt::format("argument {} is an address of memory that Weir does not know; allocate it "
+                                  "by Weir, or register it by Device::register_host",
+                                  i + 1));
         }
         // None is in the first 64 KiB, which systems leave unmapped, or beyond the 57 bits that processors have.
         if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
@@ -410,11 +434,11 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
     if (count != 1 || value.size() != sizeof(std::uintptr_t)) content.append(value);
     content.append(addresses.bytes);
   }
-  merge(memory.reads);
   NumberWriter accesses;
   std::uint32_t count = 0;
   for (const MemoryAccess& access : operation.accesses) {
-    const auto first = find(number_of(access.address), access.bytes == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes);
+    const auto first =
+        find(number_of(access.address), access.bytes == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes);
     if (!first || access.bytes == 0) continue;
     accesses.put(SavedAccess{*first, access.bytes, access.pitch, access.rows, static_cast<std::uint64_t>(access.kind)});
     ++count;
@@ -436,7 +460,8 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
     note(fmt::format("{}: what other code writes to device memory", operation.name));
   NumberWriter content;
   content.put(detail::SavedMemory{memory.bytes, 0, static_cast<std::uint8_t>(memory_kind), 0, 0});
-  (void)add(kind, operation, kind == Kind::global ? operation.label : std::string_view(operation.name), object, none, content);
+  (void)add(kind, operation, kind == Kind::global ? operation.label : std::string_view(operation.name), object, none,
+            content);
   const std::uintptr_t begin = number_of(memory.address);
   const bool is_managed = memory_kind == MemoryKind::managed;
   if (is_managed && !operation.device->supports(Feature::concurrent_managed_access))
@@ -444,177 +469,6 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
   blocks_.add({begin, begin + memory.bytes, blocks_made_++,
                memory_kind == MemoryKind::pinned ||
                    (is_managed && operation.device->supports(Feature::concurrent_managed_access))});
-}
-
-// --- The host's memory -------------------------------------------------------------------------------------------------
-
-void Recorder::note_accesses(const Operation& operation, Written& memory) {
-  for (const MemoryAccess& access : operation.accesses) {
-    const auto* row = static_cast<const std::byte*>(access.address);
-    const bool is_dense = access.rows == 1 || access.pitch == access.bytes;
-    for (std::size_t i = 0; i < (is_dense ? 1 : access.rows); ++i, row += access.pitch)
-      note_range(operation, row, is_dense ? access.bytes * access.rows : access.bytes, access.kind != AccessKind::read, memory);
-  }
-  merge(memory.reads);
-  merge(memory.results);
-}
-
-/// Notes a range if the host can read it. Of a captured operation, for the launches of its graph.
-void Recorder::note_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory) {
-  const Block* const block = blocks_.find(number_of(address));
-  if (block != nullptr ? !block->is_readable : !model::is_readable(address)) return;
-  auto* const begin = static_cast<std::byte*>(const_cast<void*>(address));
-  if (operation.capture != 0) {
-    graphs_.capture_of(operation).nodes.push_back({writes, false, begin, bytes});
-    return;
-  }
-  const SavedAddress first = find(number_of(address), bytes).value_or(SavedAddress{of_host, 0, number_of(address)});
-  (writes ? memory.results : memory.reads).push_back({{first, bytes}, begin});
-}
-
-void Recorder::note_nodes(const Operation& operation, Written& memory) {
-  const std::vector<Node>* const nodes = graphs_.nodes_of(operation);
-  if (nodes == nullptr) return;
-  if (operation.capture != 0) {
-    std::vector<Node>& outer = graphs_.capture_of(operation).nodes;
-    outer.insert(outer.end(), nodes->begin(), nodes->end());
-    return;
-  }
-  bool has_function = false;
-  for (const Node& node : *nodes) {
-    has_function |= node.is_host_function;
-    if (!node.is_host_function) note_range(operation, node.begin, node.bytes, node.writes, memory);
-  }
-  if (has_function && !memory.reads.empty())
-    note("what a host function in a graph writes, and the same launch reads: contents are those of before the launch");
-  merge(memory.reads);
-  merge(memory.results);
-}
-
-/// Saves what an operation reads, when it runs. What is pageable a GPU's driver has read when the call returns, or may have,
-/// and the program may free it then; so that is saved at once.
-void Recorder::save(const Operation& operation, const Written& written) {
-  const bool is_pageable = std::any_of(written.reads.begin(), written.reads.end(),
-                                       [](const HostRange& range) { return range.saved.first.memory == of_host; });
-  if (operation.stream == nullptr || (is_pageable && !is_host_backend(operation)) ||
-      !operation.device->supports(Feature::host_functions))
-    return save_now(written.number, written.reads);
-  const_cast<Stream*>(operation.stream)
-      ->launch_host_function([this, number = written.number, ranges = written.reads] { save_now(number, ranges); });
-}
-
-void Recorder::save_now(Number operation, const HostRanges& ranges) noexcept try {
-  const std::lock_guard lock(mutex_);
-  NumberWriter data;
-  data.put(operation);
-  for (const HostRange& range : ranges) file_.add_pieces(range.saved, range.begin, data);
-  file_.add(record::contents, "", data.bytes);
-  file_.flush();
-  if (file_.is_full()) stop("its contents", file_.flaw());
-} catch (const std::exception& error) {
-  support::log(support::LogLevel::error, "record: ", error.what());
-}
-
-void Recorder::check(const Operation& operation, const Written& written) {
-  const bool is_pageable = std::any_of(written.results.begin(), written.results.end(),
-                                       [](const HostRange& range) { return range.saved.first.memory == of_host; });
-  if (operation.stream == nullptr) return check_now(written.number, written.results);
-  auto* const stream = const_cast<Stream*>(operation.stream);
-  if ((is_pageable && !is_host_backend(operation)) || !operation.device->supports(Feature::host_functions)) {
-    stream->synchronize();  // as the driver has done: the program may free the memory
-    return check_now(written.number, written.results);
-  }
-  stream->launch_host_function(
-      [this, number = written.number, ranges = written.results] { check_now(number, ranges); });
-}
-
-void Recorder::check_now(Number operation, const HostRanges& ranges) noexcept try {
-  NumberWriter data;
-  data.put(operation);
-  for (const HostRange& range : ranges) {
-    for_each_piece(range.saved,
-                   [&](std::size_t at, std::size_t size) { data.put(check_of(std::span(range.begin + at, size))); });
-  }
-  const std::lock_guard lock(mutex_);
-  file_.add(record::result, "", data.bytes);
-  file_.flush();
-} catch (const std::exception& error) {
-  support::log(support::LogLevel::error, "record: ", error.what());
-}
-
-// --- Numbers of objects ------------------------------------------------------------------------------------------------
-
-Recorder::Number Recorder::device_of(const Device& device) {
-  const auto [there, is_new] = devices_.try_emplace(&device, static_cast<Number>(devices_.size()));
-  if (is_new) file_.add(record::device, device.describe() + " " + device.properties().architecture, {});
-  return there->second;
-}
-
-Recorder::Number Recorder::stream_of(const Operation& operation) {
-  const auto [there, is_new] = streams_.try_emplace(operation.stream_key, streams_made_);
-  if (!is_new) return there->second;
-  ++streams_made_;
-  const Stream& stream = *operation.stream;
-  SavedStream saved{};
-  saved.device = device_of(*operation.device);
-  saved.is_default = stream.kind() == StreamKind::legacy_default;
-  if (operation.capture == 0) {  // drivers do not tell this of a stream that captures
-    saved.is_blocking = !saved.is_default && !stream.is_non_blocking();
-    saved.priority = stream.priority();
-  }
-  if (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted)
-    note(fmt::format("what other code submits to {}, which is its own", model::place_of(operation)));
-  NumberWriter data;
-  data.put(saved);
-  file_.add(record::stream, stream.name(), data.bytes);
-  return there->second;
-}
-
-Recorder::Number Recorder::event_of(const Event& event) {
-  const auto [there, is_new] = events_.try_emplace(&event, KnownEvent{events_made_, event.options().timing});
-  if (!is_new && there->second.timing == event.options().timing) return there->second.number;
-  there->second = {events_made_++, event.options().timing};
-  NumberWriter data;
-  data.put(device_of(event.device()));
-  data.put(std::uint32_t{event.options().timing});
-  file_.add(record::event, "", data.bytes);
-  return there->second.number;
-}
-
-Recorder::Number Recorder::module_of(const Module& module) {
-  const auto [there, is_new] = modules_.try_emplace(&module, static_cast<Number>(modules_.size()));
-  if (!is_new) return there->second;
-  kept_modules_.push_back(ModulePtr(const_cast<Module*>(&module)));
-  NumberWriter data;
-  data.put(device_of(module.device()));
-  data.append(module.bundle());
-  file_.add(record::module, "", data.bytes);
-  return there->second;
-}
-
-Recorder::Number Recorder::kernel_of(const Kernel& kernel) {
-  const auto [there, is_new] = kernels_.try_emplace(&kernel, static_cast<Number>(kernels_.size()));
-  if (!is_new) return there->second;
-  kept_kernels_.push_back(KernelPtr(const_cast<Kernel*>(&kernel)));
-  NumberWriter data;
-  data.put(module_of(*kernel.module()));
-  file_.add(record::function, kernel.name(), data.bytes);
-  return there->second;
-}
-
-std::optional<SavedAddress> Recorder::find(std::uintptr_t address, std::size_t bytes) const {
-  const Block* const block = blocks_.find(address);
-  if (block == nullptr || bytes > block->end - address) return std::nullopt;
-  return SavedAddress{block->number, 0, address - block->begin};
-}
-
-SavedAddress Recorder::place_of(const Operation& operation, const void* address, std::size_t bytes, bool writes) {
-  if (const auto there = find(number_of(address), bytes)) return *there;
-  if (!model::is_readable(address)) {
-    note(fmt::format("the contents of memory that Weir does not know, which {} {}", what_of(operation),
-                     writes ? "writes" : "reads"));
-  }
-  return {of_host, 0, number_of(address)};
 }
 
 namespace {

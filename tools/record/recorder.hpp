@@ -59,14 +59,23 @@ class Recorder final : public Tool {
   };
   struct Open {
     std::map<std::uint32_t, std::uint32_t> operations;  ///< by nodes
+    bool is_known_body = false;
   };
   struct KnownEvent {
     std::uint32_t number;
     bool timing;
   };
   using Number = std::uint32_t;
+  /// A conditional node whose bodies are captured.
+  struct Conditional {
+    Number number;
+    std::size_t bodies = 0;  ///< that had an operation
+  };
 
   std::optional<Written> write(const Operation& operation);
+  std::optional<Written> begin_conditional(const Operation& operation);
+  void end_conditional(const Operation& operation);
+  void note_body(const Operation& operation);
   void write_result(const Operation& operation);
   Written add(Kind kind, const Operation& operation, std::string_view name, Number object = none, Number other = none,
               const detail::NumberWriter& content = {}, Written memory = {});
@@ -77,6 +86,7 @@ class Recorder final : public Tool {
   void note_nodes(const Operation& operation, Written& memory);
   void note_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory);
 
+  static void merge(HostRanges& ranges);
   void save(const Operation& operation, const Written& written);
   void save_now(Number operation, const HostRanges& ranges) noexcept;
   void check(const Operation& operation, const Written& written);
@@ -113,6 +123,7 @@ class Recorder final : public Tool {
   model::Graphs<Node, Open> graphs_;
   std::map<std::uint64_t, Written> begun_;          // by operations of the process
   std::map<std::uint64_t, Number> host_functions_;  // by the same: that may run
+  std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by threads
   std::set<std::uint64_t> captured_functions_;      // those that may run again
 };
 

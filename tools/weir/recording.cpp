@@ -169,7 +169,7 @@ class Recording::Reader {
   void take_operation(NumberReader& data, std::string_view name) {
     const auto saved = data.take<recording::SavedOperation>();
     RecordedStep step;
-    step.what = data.take_enumerator(saved.kind, Kind::ran, Kind::kernel);
+    step.what = data.take_enumerator(saved.kind, Kind::end_conditional, Kind::kernel);
     step.name = name;
     step.is_captured = saved.is_captured != 0;
     step.stream = saved.stream;
@@ -261,6 +261,29 @@ class Recording::Reader {
         if (step.object == 0 || step.object > to_.steps.size() || to_.steps[step.object - 1].what != Kind::host_function)
           refuse("what has run is no host function");
         return;
+      case Kind::conditional:
+        needs_stream();
+        step.conditional = data.take<recording::SavedConditional>();
+        (void)data.take_enumerator(step.conditional.kind, ConditionalKind::switch_case);
+        if (step.conditional.bodies == 0) refuse("a conditional node has no body");
+        check(step.conditional.condition, 4, false);
+        conditionals_.push_back(to_.steps.size());
+        if (conditionals_.size() > detail::most_graph_nesting) refuse("conditional nodes are nested too deep");
+        return;
+      case Kind::body:
+      case Kind::end_conditional: {
+        if (conditionals_.empty() || step.object != conditionals_.back() + 1)
+          refuse("a body belongs to no conditional node");
+        RecordedStep& node = to_.steps[conditionals_.back()];
+        if (step.what == Kind::body) {
+          needs_stream();
+          return node.bodies.push_back(to_.steps.size());
+        }
+        node.end = to_.steps.size();
+        if (node.bodies.size() != node.conditional.bodies && node.conditional.bodies != 1 && !node.has_failed)
+          refuse("a conditional node has too few or too many bodies");
+        return conditionals_.pop_back();
+      }
     }
   }
 
@@ -299,6 +322,10 @@ class Recording::Reader {
       }
     }
     to_.host = std::move(merged);
+    if (!conditionals_.empty()) {
+      to_.steps.resize(conditionals_.front());
+      if (to_.end.empty()) to_.end = "the program ended while it captured a conditional node";
+    }
     // What an operation read is saved when it runs.
     for (std::size_t i = 0; i < to_.steps.size(); ++i) {
       const RecordedStep& step = to_.steps[i];
@@ -312,6 +339,7 @@ class Recording::Reader {
   Recording& to_;
   std::span<const std::byte> file_;
   std::uint32_t graphs_ = 0, execs_ = 0;
+  std::vector<std::size_t> conditionals_;  // those whose bodies are captured
 };
 
 Recording::Recording(std::span<const std::byte> file) { Reader(*this, file).read(); }

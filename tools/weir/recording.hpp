@@ -27,6 +27,9 @@ struct RecordedStep : detail::WorkStep {
   std::vector<recording::SavedRange> reads, results;  ///< what it reads and writes of the host's memory
   std::vector<std::uint32_t> nodes;                 ///< `dependencies`: operations
   std::vector<recording::SavedAccess> accesses;     ///< of a kernel
+  recording::SavedConditional conditional{};
+  std::vector<std::size_t> bodies;                  ///< of a conditional node: places of `body` in the list
+  std::size_t end = 0;                              ///< the same: that of `end_conditional`
   std::vector<std::uint32_t> contents;              ///< pieces of what it reads
   std::vector<std::uint64_t> checks;                ///< of the pieces of its results; none if they are not known
 };

@@ -73,19 +73,12 @@ class Replay {
   int run() {
     submitter_.emplace(recording_.work, kernels_, at_);
     std::string failure;
-    std::size_t made = 0;
-    for (; made < recording_.steps.size(); ++made) {
-      const RecordedStep& step = recording_.steps[made];
-      if (step.has_failed) continue;  // as it was refused then
-      const auto number = static_cast<std::uint32_t>(made + 1);
-      const CallerScope scope(frame_of(step, number));
-      try {
-        make(step, number);
-      } catch (const Error& error) {
-        failure = fmt::format("operation {} ({}) cannot be made: {}", number, what_of(step), error.what());
-        is_lack_ = error.errc() == Errc::unsupported || error.errc() == Errc::invalid_image;
-        break;
-      }
+    try {
+      make(0, recording_.steps.size());
+    } catch (const Error& error) {
+      failure =
+          fmt::format("operation {} ({}) cannot be made: {}", made_ + 1, what_of(recording_.steps[made_]), error.what());
+      is_lack_ = error.errc() == Errc::unsupported || error.errc() == Errc::invalid_image;
     }
     for (const StreamPtr& stream : streams_) {  // a capture that did not end in the recording
       if (stream && stream->is_capturing()) (void)stream->try_close();
@@ -97,7 +90,7 @@ class Replay {
         if (failure.empty()) failure = error.what();
       }
     }
-    return tell(made, failure);
+    return tell(made_, failure);
   }
 
  private:
@@ -120,7 +113,8 @@ class Replay {
 
   std::string what_of(const RecordedStep& step) const {
     if (step.what == Kind::kernel) return fmt::format("kernel '{}'", recording_.kernels[step.kernel].name);
-    if (step.what == Kind::host_function) return step.name.empty() ? "host function" : fmt::format("host function '{}'", step.name);
+    if (step.what == Kind::host_function)
+      return step.name.empty() ? "host function" : fmt::format("host function '{}'", step.name);
     return step.name;
   }
 
@@ -134,6 +128,7 @@ class Replay {
   // --- Objects --------------------------------------------------------------------------------------------------------
 
   Stream& stream_of(std::uint32_t number) {
+    if (const auto body = body_streams_.find(number); body != body_streams_.end()) return *body->second;
     StreamPtr& stream = streams_[number];
     if (stream) return *stream;
     const auto& [saved, name] = recording_.streams[number];
@@ -175,6 +170,19 @@ class Replay {
 
   // --- Operations -----------------------------------------------------------------------------------------------------
 
+  void make(std::size_t first, std::size_t end) {
+    for (made_ = first; made_ < end; ++made_) {
+      const RecordedStep& step = recording_.steps[made_];
+      if (step.has_failed) {  // as it was refused then
+        made_ = std::max(made_, step.end);
+        continue;
+      }
+      const auto number = static_cast<std::uint32_t>(made_ + 1);
+      const CallerScope scope(frame_of(step, number));
+      make(step, number);
+    }
+  }
+
   void make(const RecordedStep& step, std::uint32_t number) {
     Stream* const stream = step.stream != none ? &stream_of(step.stream) : nullptr;
     const auto on_stream = [&](auto function) {
@@ -198,6 +206,9 @@ class Replay {
       case Kind::fill: return submitter_->submit(step, *stream);
       case Kind::memory_operations: free_waits(step, *stream); return submitter_->submit(step, *stream);
       case Kind::host_copy: return copy(step);
+      case Kind::conditional: return capture_bodies(step, *stream);
+      case Kind::body:
+      case Kind::end_conditional: return;
       case Kind::host_function: {
         const auto run = [&runs = runs_[number]] {
           ++runs;
@@ -270,7 +281,8 @@ class Replay {
           MemoryAccess{at(saved.first), saved.bytes, static_cast<AccessKind>(saved.kind), saved.pitch, saved.rows});
       for (std::size_t i = 0; i < std::min<std::size_t>(arguments.size(), 64); ++i) {
         const auto addresses = part_of(recording_.work.addresses, arguments[i].addresses);
-        if (access.kind != AccessKind::read_write || addresses.size() != 1 || at(addresses[0].address) != access.address) continue;
+        if (access.kind != AccessKind::read_write || addresses.size() != 1 || at(addresses[0].address) != access.address)
+          continue;
         if ((kinds.constant >> i & 1U) != 0) access.kind = AccessKind::read;
         if ((kinds.atomic >> i & 1U) != 0) access.kind = AccessKind::atomic;
       }
@@ -287,8 +299,37 @@ class Replay {
   void allocate(const RecordedStep& step, Stream* stream) {
     const auto [bytes, kind] = recording_.memory[step.made];
     Memory& memory = memory_[step.made];
-    memory.owner = stream != nullptr ? stream->allocate_bytes_async(bytes) : devices_[step.object]->allocate_bytes(bytes, kind);
+    memory.owner =
+        stream != nullptr ? stream->allocate_bytes_async(bytes) : devices_[step.object]->allocate_bytes(bytes, kind);
     memory.data = memory.owner->data();
+  }
+
+  void capture_bodies(const RecordedStep& step, Stream& stream) {
+    std::vector<UniqueFunction<void(Stream&)>> bodies;
+    for (std::size_t i = 0; i < step.bodies.size(); ++i) {
+      const std::size_t first = step.bodies[i], end = i + 1 < step.bodies.size() ? step.bodies[i + 1] : step.end;
+      bodies.emplace_back([this, first, end, number = recording_.steps[first].stream](Stream& body) {
+        body_streams_[number] = &body;
+        make(first + 1, end);
+        body_streams_.erase(number);
+      });
+    }
+    if (bodies.empty()) bodies.emplace_back([](Stream&) {});
+    const auto* const condition = static_cast<const std::uint32_t*>(at(step.conditional.condition));
+    // What other threads did meanwhile.
+    make(made_ + 1, step.bodies.empty() ? step.end : step.bodies.front());
+    switch (static_cast<ConditionalKind>(step.conditional.kind)) {
+      case ConditionalKind::switch_case: stream.capture_switch(condition, bodies); break;
+      case ConditionalKind::while_nonzero: stream.capture_while(condition, std::move(bodies.front())); break;
+      case ConditionalKind::if_nonzero:
+        if (bodies.size() == 1) {
+          stream.capture_if(condition, std::move(bodies.front()));
+        } else {
+          stream.capture_if(condition, std::move(bodies[0]), std::move(bodies[1]));
+        }
+        break;
+    }
+    made_ = step.end;
   }
 
   void copy(const RecordedStep& step) {
@@ -367,8 +408,8 @@ class Replay {
     }
     if (told > most_told) text += fmt::format("  and {} more\n", told - most_told);
     const auto used = std::count_if(streams_.begin(), streams_.end(), [](const StreamPtr& stream) { return bool(stream); });
-    std::printf("weir replay: %zu operations on %td streams; %zu of %zu results have the bytes of the recording\n", made, used,
-                equal, known);
+    std::printf("weir replay: %zu operations on %td streams; %zu of %zu results have the bytes of the recording\n", made,
+                used, equal, known);
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
     for (const std::string& note : recording_.notes) std::fprintf(stderr, "weir replay: missing: %s\n", note.c_str());
@@ -392,7 +433,8 @@ class Replay {
       before = bytes += range.bytes;
     }
     return fmt::format("  operation {}, {} on stream {}: {} of {} pieces differ, first bytes {} to {} of {}\n", i + 1,
-                       what_of(step), step.stream == none ? 0 : step.stream + 1, pieces, next, first, first + size - 1, bytes);
+                       what_of(step), step.stream == none ? 0 : step.stream + 1, pieces, next, first, first + size - 1,
+                       bytes);
   }
 
   Recording& recording_;
@@ -412,6 +454,8 @@ class Replay {
   std::deque<std::string> names_;
   std::deque<SourceFrame> frames_;
   std::vector<StreamPtr> streams_;
+  std::map<std::uint32_t, Stream*> body_streams_;  // of the bodies that are being captured
+  std::size_t made_ = 0;                           // the operation that is being made
   bool is_lack_ = false;  // of what this device, or the file, does not have
   const At at_{*this};
   std::optional<detail::WorkSubmitter<At>> submitter_;

@@ -28,8 +28,8 @@ struct RunOptions {
 int run_program(const RunOptions& options);
 
 /// Runs that program with the tool `timeline` or `record`, and says so if it leaves no file. Returns the program's exit
-/// status, or 128 + the number of the signal that ended it; 3 if the status was 0 and there is no file, or if the file cannot
-/// be written, in which case the program is not run; 126 or 127 as `run_program` does.
+/// status, or 128 + the number of the signal that ended it; 3 if the status was 0 and there is no file, or if the file
+/// cannot be written, in which case the program is not run; 126 or 127 as `run_program` does.
 int trace_program(const RunOptions& options);
 
 /// Becomes the program `name` that lies in this program's own folder, with these arguments. Returns only if that fails,

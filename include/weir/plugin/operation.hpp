@@ -158,6 +158,7 @@ struct Operation {
   std::span<const std::byte> element;             ///< `fill`: what every element of its memory becomes
   std::uint32_t word_size = 0;                    ///< `fill`: the bytes that one memset of the driver's repeats
   ConditionalKind conditional{};                  ///< `conditional`
+  std::size_t bodies = 0;                         ///< the same: how many, which are captured in turn
   const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: what it is made of
   const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
   const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone
