@@ -12,9 +12,9 @@
 
 #include "core/call.hpp"
 #include "core/file_descriptor.hpp"
-#include "core/graph_file_format.hpp"
 #include "core/graph_origin.hpp"
 #include "core/impl.hpp"
+#include "core/saved_work.hpp"
 #include "weir/backend.hpp"
 #include "weir/portable_graph.hpp"
 
@@ -24,7 +24,6 @@ namespace weir {
 using detail::CapturedOperation;
 using detail::GraphOrigin;
 using detail::SavedAddress;
-using detail::SavedBox;
 using detail::SavedKind;
 namespace record = detail::record;
 
@@ -205,39 +204,14 @@ class Saver {
 
   void add_content(const CapturedOperation& operation, detail::NumberWriter& data) {
     const std::vector<MemoryAccess>& accesses = operation.accesses;
+    const auto place = [this](const void* address, std::size_t bytes, const char* what) {
+      return place_of(address, bytes, what);
+    };
     switch (kind_of(operation)) {
       case SavedKind::kernel: add_launch(operation, data); break;
-      case SavedKind::copy: {
-        // A box tells all slices that are read before those that are written; copies of a batch follow one another.
-        const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
-        const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = accesses.size() / 2 / copies;
-        data.put(static_cast<std::uint32_t>(copies));
-        for (std::size_t i = 0; i < copies; ++i) {
-          const std::span<const MemoryAccess> sides = std::span(accesses).subspan(2 * slices * i, 2 * slices);
-          data.put(box_of(sides.last(slices), "the destination"));
-          data.put(box_of(sides.first(slices), "the source"));
-        }
-        break;
-      }
-      case SavedKind::fill:
-        data.put(box_of(accesses, "the destination"));
-        data.put(operation.word_size);
-        data.put(static_cast<std::uint32_t>(operation.element.size()));
-        data.append(operation.element);
-        break;
-      case SavedKind::memory_operations:
-        data.put(static_cast<std::uint32_t>(operation.memory_operations.size()));
-        for (const MemoryOperation& one : operation.memory_operations) {
-          detail::SavedMemoryOperation saved{};
-          saved.kind = static_cast<std::uint8_t>(one.kind);
-          saved.condition = static_cast<std::uint8_t>(one.condition);
-          saved.remote_writes = static_cast<std::uint8_t>(one.remote_writes);
-          saved.address = one.address == nullptr ? SavedAddress{SavedAddress::null, 0, 0}
-                                                 : place_of(one.address, one.is_64() ? 8 : 4, "the value");
-          saved.value = one.value;
-          data.put(saved);
-        }
-        break;
+      case SavedKind::copy: detail::put_copies(data, accesses, place); break;
+      case SavedKind::fill: detail::put_fill(data, accesses, operation.word_size, operation.element, place); break;
+      case SavedKind::memory_operations: detail::put_memory_operations(data, operation.memory_operations, place); break;
       case SavedKind::host_function:
         if (operation.function.empty()) {
           refuse(Errc::unsupported,
@@ -261,39 +235,12 @@ class Saver {
     }
   }
 
-  SavedBox box_of(std::span<const MemoryAccess> slices, const std::string& what) const {
-    const MemoryAccess& first = slices.front();
-    SavedBox box{{}, first.bytes, first.rows, slices.size(), first.rows > 1 || slices.size() > 1 ? first.pitch : first.bytes,
-                 0};
-    if (box.depth > 1) box.slice_pitch = number_of(slices[1].address) - number_of(first.address);
-    const std::size_t bytes = (box.depth - 1) * box.slice_pitch + (box.height - 1) * box.row_pitch + box.width;
-    box.first = place_of(first.address, bytes, what);
-    return box;
-  }
-
   void add_launch(const CapturedOperation& operation, detail::NumberWriter& data) const {
     if (&operation.kernel->device() != &device_) {
       refuse(Errc::unsupported, fmt::format("it runs on {}, and the graph is of {}; a file is for one device",
                                             operation.kernel->device().describe(), device_.describe()));
     }
-    const LaunchConfig& config = operation.config;
-    detail::SavedLaunch launch{};
-    launch.kernel = kernels_.at(operation.kernel.get());
-    const auto put_extent = [](std::uint32_t(&to)[3], const Dim3& from) {
-      to[0] = from.x;
-      to[1] = from.y;
-      to[2] = from.z;
-    };
-    put_extent(launch.grid, config.grid);
-    put_extent(launch.block, config.block);
-    put_extent(launch.cluster, config.cluster);
-    launch.shared_memory = config.shared_memory_bytes;
-    launch.priority = config.priority.value_or(0);
-    launch.cooperative = config.cooperative;
-    launch.programmatic = config.programmatic_stream_serialization;
-    launch.has_priority = config.priority.has_value();
-    launch.arguments = static_cast<std::uint32_t>(operation.arguments.size());
-    data.put(launch);
+    data.put(detail::saved_launch(operation.config, kernels_.at(operation.kernel.get()), operation.arguments.size()));
     for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
       const CapturedOperation::Argument& argument = operation.arguments[i];
       const bool is_address = argument.kind == CapturedOperation::Argument::Kind::address;

@@ -53,26 +53,10 @@ class Replay {
 
   void submit(GraphStep& step, Stream& stream) {
     switch (step.kind) {
-      case SavedKind::kernel: return launch(step, stream);
+      case SavedKind::kernel:
       case SavedKind::copy:
-        for (auto boxes = part_of(content_.boxes, step.items); !boxes.empty(); boxes = boxes.subspan(2)) {
-          const SavedBox &to = boxes[0], &from = boxes[1];
-          if (to.height == 1 && to.depth == 1) {
-            stream.copy_bytes(at(to.first), at(from.first), to.width);
-          } else {
-            stream.copy(span_of<std::byte>(to), span_of<const std::byte>(from));
-          }
-        }
-        return;
-      case SavedKind::fill: return fill(step, stream);
-      case SavedKind::memory_operations: {
-        std::vector<MemoryOperation> operations;
-        for (const SavedMemoryOperation& one : part_of(content_.memory_operations, step.items)) {
-          operations.push_back({static_cast<MemoryOperation::Kind>(one.kind), static_cast<WaitCondition>(one.condition),
-                                static_cast<RemoteWrites>(one.remote_writes), at(one.address), one.value});
-        }
-        return StreamCore::memory_operations(stream, operations);
-      }
+      case SavedKind::fill:
+      case SavedKind::memory_operations: return submitter_.submit(step, stream);
       case SavedKind::host_function:
         return stream.launch_host_function([function = content_.functions.find(step.function)->second] { (*function)(); });
       case SavedKind::allocate:
@@ -82,33 +66,6 @@ class Replay {
       case SavedKind::child_graph: return stream.add_child_graph(*graph(step.inner.front()));
       case SavedKind::conditional: return conditional(step, stream);
     }
-  }
-
-  void launch(const GraphStep& step, Stream& stream) {
-    addresses_.clear();
-    sizes_.clear();
-    for (const LoadedArgument& argument : part_of(content_.arguments, step.items)) {
-      GraphContent::Slot& slot = content_.slots[argument.slot];
-      if (argument.is_address) {
-        void* const pointer = at(argument.address);
-        std::memcpy(&slot, &pointer, sizeof(pointer));
-      }
-      addresses_.push_back(&slot);
-      sizes_.push_back(argument.size);
-    }
-    stream.launch_raw(*step.kernel, step.config, addresses_, sizes_);
-  }
-
-  void fill(const GraphStep& step, Stream& stream) const {
-    const SavedBox& box = content_.boxes[step.items.first];
-    const std::size_t size = step.element.size();
-    if (box.height == 1 && box.depth == 1)
-      return stream.fill_pattern(at(box.first), step.element.data(), size, step.word_size, box.width / size);
-    std::uint32_t value = 0;
-    std::memcpy(&value, step.element.data(), size);
-    if (size == 1) return stream.fill(span_of<std::uint8_t>(box), static_cast<std::uint8_t>(value));
-    if (size == 2) return stream.fill(span_of<std::uint16_t>(box), static_cast<std::uint16_t>(value));
-    stream.fill(span_of<std::uint32_t>(box), value);
   }
 
   void conditional(GraphStep& step, Stream& stream) {
@@ -122,11 +79,6 @@ class Replay {
     stream.capture_if(condition, std::move(bodies.front()), std::move(bodies[1]));
   }
 
-  template <class T>
-  PitchedSpan<T> span_of(const SavedBox& box) const {
-    return {static_cast<T*>(at(box.first)), {box.width / sizeof(T), box.height, box.depth}, box.row_pitch, box.slice_pitch};
-  }
-
   void* at(const SavedAddress& address) const {
     if (address.memory == SavedAddress::null) return nullptr;
     if ((address.memory & SavedAddress::allocated) == 0)
@@ -138,8 +90,12 @@ class Replay {
 
   GraphContent& content_;
   std::vector<AllocationPtr> allocations_;
-  std::vector<void*> addresses_;  // of a launch's arguments
-  std::vector<std::size_t> sizes_;
+  struct At {
+    const Replay& replay;
+    void* operator()(const SavedAddress& address) const { return replay.at(address); }
+  };
+  const At at_{*this};
+  WorkSubmitter<At> submitter_{content_, content_.kernels, at_};
 };
 
 }  // namespace

@@ -101,11 +101,6 @@ struct StreamCore {
 
   // --- Operations ---------------------------------------------------------------------------------------------------
 
-  /// One operation by itself, or a batch.
-  static void memory_operations(Stream& stream, std::span<const MemoryOperation> operations) {
-    operations.size() == 1 ? stream.memory_operation(operations.front()) : stream.batch_memory_operations(operations);
-  }
-
   static bool is_watched(const Stream& stream) noexcept { return (flags(stream) & flag_watched) != 0; }
 
   // --- Closing ----------------------------------------------------------------------------------------------------

@@ -248,6 +248,7 @@ MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAcc
 }
 
 Watched& Watched::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
+  operation_.bodies = bodies.size();
   if (Captures::instance().origin(operation_.device->backend(), operation_.capture) == nullptr) return *this;
   for (auto& body : bodies) {
     auto inner = std::make_shared<GraphOrigin>();

@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
       if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
     }
   }
-  for (const auto list : {weir::test::other_programs(), weir::test::witness_programs()}) {
+  for (const auto list : {weir::test::other_programs(), weir::test::witness_programs(), weir::test::record_programs()}) {
     for (const weir::test::ToolProgram& program : list) {
       for (int i = 1; i < argc; ++i) {
         if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());

@@ -19,6 +19,7 @@ std::span<const ToolProgram> pipelines();
 /// Those that single tests of a tool run.
 std::span<const ToolProgram> other_programs();
 std::span<const ToolProgram> witness_programs();
+std::span<const ToolProgram> record_programs();
 
 }  // namespace weir::test
 

@@ -23,20 +23,20 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | cache | new | run | timeline | race | shake | stuck | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | cache | new | run | timeline | record | replay | race | shake | stuck | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
   case $previous in
     --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
-    --tools) words='race timeline ranges faults shake validate' ;;
+    --tools) words='race timeline ranges record faults shake validate' ;;
     --schedule)
       words='random pct both'
       [ "$command" = race ] && words='pct:1'
       ;;
     --standard) words='14 17 20' ;;
-    --device | --disable-features | --timeout | --seeds | --first | --depth | --older-than) words='' ;;
+    --device | --disable-features | --timeout | --seeds | --first | --depth | --older-than | --limit) words='' ;;
     --for | --define | --kernel | --option) words='' ;;
     -o | --output | --output-file | --depfile | --compiler | --clang)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -82,6 +82,14 @@ _weir() {
           ;;
         run) words='--help --backend --device --disable-features --log --tools --stuck --' ;;
         timeline) words='--help --backend --output --' ;;
+        record) words='--help --backend --output --limit --' ;;
+        replay)
+          if [[ $current != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+          fi
+          words='--help --backend'
+          ;;
         race) words='--help --witness --schedule --output-file --timeout --json --' ;;
         shake) words='--help --seeds --first --schedule --depth --timeout --backend --races --' ;;
         stuck) words="--help $(pgrep -u "$(id -u)" | tr '\n' ' ')" ;;
@@ -97,7 +105,7 @@ _weir() {
             return
           fi
           ;;
-        *) words='--help --version info doctor kernels cache new run timeline race shake stuck bench conformance' ;;
+        *) words='--help --version info doctor kernels cache new run timeline record replay race shake stuck bench conformance' ;;
       esac
       ;;
   esac

@@ -13,7 +13,8 @@ namespace weir::model {
 
 std::string what_of(const Operation& operation) {
   if (operation.kernel != nullptr) return fmt::format("kernel '{}'", operation.kernel->name());
-  if (!operation.label.empty()) return fmt::format("host function '{}'", operation.label);
+  if (operation.kind == OperationKind::host_function && !operation.label.empty())
+    return fmt::format("host function '{}'", operation.label);
   return operation.kind == OperationKind::free ? "the free" : operation.name;
 }
 

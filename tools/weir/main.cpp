@@ -24,6 +24,7 @@
 #include "mistake.hpp"
 #include "new_program.hpp"
 #include "race.hpp"
+#include "replay.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "shake.hpp"
@@ -240,6 +241,41 @@ int main(int argc, char** argv) {
       "Exit status: as weir run, 128 + N for a program that signal N ended, and 3 if the program succeeded and there is no\n"
       "trace, or if the trace cannot be written: then the program is not run\n");
 
+  weir::tool::RunOptions record_options;
+  record_options.tools = "record";
+  CLI::App* const record_command = app.add_subcommand(
+      "record",
+      "Run a program, and write what it does through Weir, to be replayed: weir record [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  record_command->add_option("--backend", record_options.backend, "WEIR_BACKEND: what the program runs on")
+      ->type_name("NAMES")
+      ->check(not_empty);
+  record_command
+      ->add_option("-o,--output", record_options.recording, "WEIR_RECORD_FILE: weir.recording if not given")
+      ->type_name("FILE")
+      ->check(not_empty);
+  record_command
+      ->add_option("--limit", record_options.record_limit,
+                   "WEIR_RECORD_LIMIT: the most bytes of the file, as 100MB: 1 GiB if not given")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber);
+  record_command->footer(
+      "The file has code in it, and what the program computes with: docs/record.md.\n\n"
+      "Exit status: as weir timeline\n");
+
+  CLI::App* const replay_command = app.add_subcommand(
+      "replay", "Do what a recording says on the default backend, and compare the results: weir replay [OPTIONS] FILE");
+  std::string replayed, replay_backend;
+  replay_command->add_option("--backend", replay_backend, "The backend, in place of what WEIR_BACKEND says")
+      ->type_name("NAME")
+      ->check(not_empty);
+  replay_command->add_option("FILE", replayed, "What weir record has written")->required();
+  replay_command->footer(
+      "Exit status:\n"
+      "  0  all results have the bytes of the recording\n"
+      "  1  some have not, or an operation fails\n"
+      "  2  the file is damaged, or cannot be used on this backend; or the command line does not parse\n");
+
   BenchOptions bench_options;
   CLI::App* const bench_command = app.add_subcommand(
       "bench",
@@ -341,11 +377,13 @@ int main(int argc, char** argv) {
   // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
   run_command->allow_extras();
   timeline_command->allow_extras();
+  record_command->allow_extras();
   shake_command->allow_extras();
   race_command->allow_extras();
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
   timeline_options.command = run_options.command;
+  record_options.command = run_options.command;
   shake_options.command = run_options.command;
   race_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
@@ -353,7 +391,7 @@ int main(int argc, char** argv) {
     app.parse(own, argv);
     if (run_command->count("--stuck") != 0 && run_options.stuck.find_first_not_of("{}") == std::string::npos)
       run_options.stuck = "30s";
-    const bool takes_program = *run_command || *timeline_command || *shake_command || *race_command;
+    const bool takes_program = *run_command || *timeline_command || *record_command || *shake_command || *race_command;
     if (takes_program) {
       const CLI::App* const command = app.get_subcommands().front();
       const auto refuse = [&](const std::string& cause, const std::string& program) {
@@ -389,6 +427,11 @@ int main(int argc, char** argv) {
   try {
     if (*run_command) return weir::tool::run_program(run_options);
     if (*timeline_command) return weir::tool::trace_program(timeline_options);
+    if (*record_command) return weir::tool::trace_program(record_options);
+    if (*replay_command) {
+      if (!replay_backend.empty()) ::setenv("WEIR_BACKEND", replay_backend.c_str(), 1);
+      return weir::tool::replay_recording(replayed);
+    }
     if (*stuck_command) return weir::tool::ask_what_is_stuck(stuck_process);
     if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*race_command) return weir::tool::race_program(race_options);

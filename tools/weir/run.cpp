@@ -45,6 +45,8 @@ void set_variables(const RunOptions& options) {
   set("WEIR_LOG", options.log);
   set("WEIR_TOOLS", options.tools);
   set("WEIR_TIMELINE", options.timeline);
+  set("WEIR_RECORD_FILE", options.recording);
+  set("WEIR_RECORD_LIMIT", options.record_limit != 0 ? std::to_string(options.record_limit) : "");
   set("WEIR_STUCK", options.stuck);
 }
 
@@ -131,14 +133,16 @@ int run_program(const RunOptions& options) {
 int trace_program(const RunOptions& options) {
   constexpr int no_trace = 3;
   set_variables(options);
-  const char* const variable = std::getenv("WEIR_TIMELINE");
-  const std::string file = variable != nullptr ? variable : "weir.pftrace";
+  const bool records = options.tools == "record";
+  const char* const variable = std::getenv(records ? "WEIR_RECORD_FILE" : "WEIR_TIMELINE");
+  const std::string file = variable != nullptr ? variable : records ? "weir.recording" : "weir.pftrace";
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   std::error_code none;
   if (const auto status = std::filesystem::status(file, none);
       std::filesystem::exists(status) ? ::access(file.c_str(), W_OK) != 0
                                       : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-    std::fprintf(stderr, "weir timeline: the file '%s' cannot be written: %s\n", file.c_str(), std::strerror(errno));
+    std::fprintf(stderr, "weir %s: the file '%s' cannot be written: %s\n", options.tools.c_str(), file.c_str(),
+                 std::strerror(errno));
     return no_trace;
   }
   const auto before = std::filesystem::last_write_time(file, none);
@@ -147,7 +151,8 @@ int trace_program(const RunOptions& options) {
   const bool is_known =
       file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));
   if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;
-  std::fprintf(stderr, "weir timeline: '%s' was not written: the program did not use Weir\n", file.c_str());
+  std::fprintf(stderr, "weir %s: '%s' was not written: the program did not use Weir\n", options.tools.c_str(),
+               file.c_str());
   return status != 0 ? status : no_trace;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct RunOptions {
   std::string log;                   ///< WEIR_LOG, or empty
   std::string tools;                 ///< WEIR_TOOLS, or empty
   std::string timeline;              ///< WEIR_TIMELINE, or empty
+  std::string recording;             ///< WEIR_RECORD_FILE, or empty
+  std::uint64_t record_limit = 0;    ///< WEIR_RECORD_LIMIT, or 0
   std::string stuck;                 ///< WEIR_STUCK, or empty
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
@@ -24,9 +27,9 @@ struct RunOptions {
 /// 0, and one of the program's processes has told of a race, the status for races.
 int run_program(const RunOptions& options);
 
-/// Runs that program with the tool `timeline`, and says so if it leaves no trace. Returns the program's exit status, or 128
-/// + the number of the signal that ended it; 3 if the status was 0 and there is no trace, or if the trace's file cannot be
-/// written, in which case the program is not run; 126 or 127 as `run_program` does.
+/// Runs that program with the tool `timeline` or `record`, and says so if it leaves no file. Returns the program's exit
+/// status, or 128 + the number of the signal that ended it; 3 if the status was 0 and there is no file, or if the file
+/// cannot be written, in which case the program is not run; 126 or 127 as `run_program` does.
 int trace_program(const RunOptions& options);
 
 /// Becomes the program `name` that lies in this program's own folder, with these arguments. Returns only if that fails,

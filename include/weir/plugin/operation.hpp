@@ -151,12 +151,14 @@ struct Operation {
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
+  const Module* module = nullptr;  ///< `module_global`: whose variable it is
   const LaunchConfig* config = nullptr;
   void* const* arguments = nullptr;               ///< `kernel`: where each lies
   const ArgumentTypes* argument_types = nullptr;  ///< `kernel`: their sizes, and what is known of their types
   std::span<const std::byte> element;             ///< `fill`: what every element of its memory becomes
   std::uint32_t word_size = 0;                    ///< `fill`: the bytes that one memset of the driver's repeats
   ConditionalKind conditional{};                  ///< `conditional`
+  std::size_t bodies = 0;                         ///< the same: how many, which are captured in turn
   const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: what it is made of
   const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
   const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone
@@ -170,7 +172,8 @@ struct Operation {
   std::uint64_t thread = 0;         ///< counts threads
   std::uint64_t host_function = 0;  ///< the operation whose host function makes this call, or 0
   std::string_view tag;             ///< the innermost `Range` of the thread
-  std::string_view label;           ///< `set_name`: the name; `host_function`: that of the function, if it has one
+  /// `set_name`: the name; `host_function`: that of the function, if it has one; `module_global`: that of the variable.
+  std::string_view label;
   bool is_complete = false;         ///< `query`: the answer, in `after`
   bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
 };

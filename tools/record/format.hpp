@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "core/graph_file_format.hpp"
+
+/// The bytes of a recording: segments one behind the other, each written at once and whole in itself, with the header, the
+/// check number and the records of a graph file (docs/graph-format.md). So a program that is killed leaves a file that is
+/// good up to its last segment.
+namespace weir::recording {
+
+using detail::SavedAddress;
+
+inline constexpr std::string_view magic = "\x89WEIRRC\n";
+inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
+inline constexpr std::uint32_t none = UINT32_MAX;  ///< the number of no object
+
+/// Kinds of records. Devices, streams, events, modules and kernels are numbered from 0 each, operations from 1.
+namespace record {
+inline constexpr std::string_view device = "devi";     ///< name: "cuda:0 sm_90"
+inline constexpr std::string_view stream = "strm";     ///< data: SavedStream
+inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it keeps the time
+inline constexpr std::string_view module = "modu";     ///< data: its device, then a bundle
+inline constexpr std::string_view function = "kern";   ///< name: a kernel's; data: its module
+inline constexpr std::string_view operation =
+    "oper";  ///< name: of the call; data: SavedOperation, its ranges, then the rest
+inline constexpr std::string_view failed = "fail";     ///< data: the operation that was refused
+inline constexpr std::string_view piece = "piec";      ///< data: up to `piece_bytes` bytes of memory
+inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the numbers of the pieces that it reads
+inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the check numbers of its results' pieces
+inline constexpr std::string_view note = "note";       ///< name: what is missing
+inline constexpr std::string_view stop = "stop";       ///< name: why there is no more
+}  // namespace record
+
+/// What an operation is. Those of work have the numbers of `SavedKind`, and the same content.
+enum class Kind : std::uint8_t {
+  kernel = 1,  ///< behind its arguments their accesses: 4 bytes, how many; SavedAccess
+  copy,
+  fill,
+  memory_operations,
+  host_function,    ///< name: the function's
+  allocate,         ///< SavedMemory; object: the device. Memory is numbered from 0, over all these kinds:
+  global,           ///< SavedMemory; object: the module; name: the variable's
+  free,             ///< object: the memory
+  child_graph,      ///< object: the graph
+  record,           ///< object: the event; other: 1 if each launch of the graph does
+  wait_event,       ///< as `record`
+  wait_stream,      ///< object: the stream
+  synchronize,      ///< of `stream`; else object: the event; else other: the device
+  host_access,      ///< one range of results
+  host_copy,        ///< other: the device. As `copy`
+  begin_capture,    ///< object: the graph that it continues
+  end_capture,      ///< other: 1 if there is a graph. Graphs are numbered from 0
+  dependencies,     ///< 4 bytes for each: the operation whose node it is
+  clone,            ///< object: the graph. Makes the next graph
+  instantiate,      ///< object: the graph. Executables are numbered from 0
+  update,           ///< object: the executable; other: the graph
+  launch_graph,     ///< object: the executable
+  peer_access,      ///< object: the device; other: whose memory it may address
+  ran,              ///< a host function has run; object: its operation
+  conditional,      ///< SavedConditional
+  body,             ///< what `stream` captures from here on is a body; object: the conditional node's operation
+  end_conditional,  ///< object: as before
+};
+
+struct SavedStream {
+  std::uint32_t device;
+  std::int32_t priority;
+  std::uint8_t is_default, is_blocking, reserved[6];
+};
+
+struct SavedOperation {
+  std::uint8_t kind, is_captured, reserved[2];
+  std::uint32_t stream, object, other;
+  std::uint32_t reads, results;  ///< ranges, which follow
+};
+
+/// Memory that the host can read.
+struct SavedRange {
+  SavedAddress first;
+  std::uint64_t bytes;
+};
+
+/// What tools were told that a kernel does.
+struct SavedAccess {
+  SavedAddress first;
+  std::uint64_t bytes, pitch, rows, kind;
+};
+
+struct SavedConditional {
+  std::uint32_t kind, bodies;
+  SavedAddress condition;
+};
+
+/// The number of memory that Weir does not know. The offset is its address then.
+inline constexpr std::uint32_t of_host = SavedAddress::allocated;
+
+/// Contents are compared and kept by pieces, which begin at multiples of this.
+inline constexpr std::size_t piece_bytes = 4096;
+
+/// Calls `function(at, size)` for each piece of a range.
+template <class F>
+void for_each_piece(const SavedRange& range, F&& function) {
+  for (std::uint64_t at = 0; at < range.bytes;) {
+    const std::size_t size =
+        std::min<std::uint64_t>(piece_bytes - (range.first.offset + at) % piece_bytes, range.bytes - at);
+    function(static_cast<std::size_t>(at), size);
+    at += size;
+  }
+}
+
+inline std::uint64_t check_of(std::span<const std::byte> piece) noexcept {
+  std::byte tail[16] = {};
+  const std::size_t whole = piece.size() / 16 * 16;
+  if (whole != piece.size()) std::memcpy(tail, piece.data() + whole, piece.size() - whole);
+  return std::rotl(detail::check_number(piece.first(whole)), 1) ^ detail::check_number(tail);
+}
+
+}  // namespace weir::recording

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/record/recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "core/saved_work.hpp"
+#include "tools/model/options.hpp"
+#include "tools/model/process_memory.hpp"
+#include "tools/model/step.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/event.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/stream.hpp"
+#include "weir/version.hpp"
+
+namespace weir::recording {
+namespace {
+
+using detail::NumberWriter;
+using model::number_of;
+
+constexpr std::size_t most_notes = 20;
+// Behind a plain pointer one element is told, which says nothing of how much a kernel reads. Ranges of more are spans.
+constexpr std::size_t largest_element = 256;
+
+std::string what_of(const Operation& operation) { return model::what_of(operation); }
+
+}  // namespace
+
+// --- What is told ------------------------------------------------------------------------------------------------------
+
+void Recorder::before(const Operation& operation) noexcept try {
+  std::optional<Written> written;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return;
+    if (operation.capture != 0) note_body(operation);
+    written = write(operation);
+    if (!written || stopped_) return;
+    begun_[operation.id] = *written;
+    file_.flush();
+    if (file_.is_full()) stop(operation.name, file_.flaw());
+  }
+  if (!written->reads.empty()) save(operation, *written);
+} catch (const std::exception& error) {
+  const std::lock_guard lock(mutex_);
+  stop(operation.name, error.what());
+}
+
+void Recorder::after(const Operation& operation) noexcept try {
+  Written written;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto begun = begun_.extract(operation.id)) written = begun.mapped();
+    if (operation.capture != 0 && operation.node && !operation.has_failed)
+      graphs_.capture_of(operation).operations[operation.node->index] = written.number;
+    if (!stopped_ && written.number != 0 && operation.has_failed) {
+      NumberWriter data;
+      data.put(written.number);
+      file_.add(record::failed, "", data.bytes);
+    }
+    if (!stopped_ && written.number == 0) write_result(operation);
+    if (operation.kind == OperationKind::conditional && written.number != 0) end_conditional(operation);
+    graphs_.note(operation, [](const auto&) {});
+    file_.flush();
+  }
+  if (!operation.has_failed && !written.results.empty()) check(operation, written);
+} catch (const std::exception& error) {
+  const std::lock_guard lock(mutex_);
+  stop(operation.name, error.what());
+}
+
+/// The program may have waited for it, by means of its own.
+void Recorder::end_host_function(std::uint64_t operation) noexcept try {
+  const std::lock_guard lock(mutex_);
+  const auto found = host_functions_.find(operation);
+  if (found == host_functions_.end()) return;
+  SavedOperation saved{};
+  saved.kind = static_cast<std::uint8_t>(Kind::ran);
+  saved.stream = saved.other = none;
+  saved.object = found->second;
+  NumberWriter data;
+  data.put(saved);
+  if (!captured_functions_.contains(operation)) host_functions_.erase(found);
+  if (stopped_) return;
+  file_.add(record::operation, "", data.bytes);
+  if (!file_.is_full()) ++operations_;
+  file_.flush();
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::error, "record: ", error.what());
+}
+
+/// What is written before it is made, so that it is there if the program dies of it.
+std::optional<Written> Recorder::write(const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::kernel: return add_work(Kind::kernel, operation);
+    case OperationKind::copy: return add_work(Kind::copy, operation);
+    case OperationKind::fill: return add_work(Kind::fill, operation);
+    case OperationKind::memory_operations: return add_work(Kind::memory_operations, operation);
+    case OperationKind::host_copy: return add_work(Kind::host_copy, operation);
+    case OperationKind::host_function:
+    case OperationKind::callback:
+    {
+      Written written = add(Kind::host_function, operation, operation.label);
+      host_functions_[operation.id] = written.number;
+      if (operation.capture != 0) {
+        graphs_.capture_of(operation).nodes.push_back({false, true, nullptr, 0});
+        captured_functions_.insert(operation.id);
+      }
+      return written;
+    }
+    case OperationKind::free: {
+      const auto block =
+          operation.accesses.empty() ? std::nullopt : blocks_.remove(number_of(operation.accesses[0].address));
+      return block ? std::optional(add(Kind::free, operation, operation.name, block->number)) : std::nullopt;
+    }
+    case OperationKind::unregister_host:
+      if (const auto block = blocks_.remove(number_of(operation.accesses[0].address)))
+        return add(Kind::free, operation, operation.name, block->number);
+      return std::nullopt;
+    case OperationKind::record:
+    case OperationKind::wait_event: {
+      const Kind kind = operation.kind == OperationKind::record ? Kind::record : Kind::wait_event;
+      if (!operation.event->is_recorded()) events_.erase(operation.event);  // another one may have had the address
+      return add(kind, operation, operation.name, event_of(*operation.event), operation.in_graph ? 1 : 0);
+    }
+    case OperationKind::wait_stream: {
+      const auto awaited = streams_.find(operation.awaited);
+      if (awaited == streams_.end()) return std::nullopt;  // it has no work
+      return add(Kind::wait_stream, operation, operation.name, awaited->second);
+    }
+    case OperationKind::host_access: {
+      const MemoryAccess& access = operation.accesses.front();
+      const auto first = find(number_of(access.address), access.bytes);
+      if (!first || operation.host_function != 0) return std::nullopt;  // in a host function, which a replay does not run
+      NumberWriter content;
+      content.put(SavedRange{*first, access.bytes});
+      return add(Kind::host_access, operation, operation.name, none, none, content);
+    }
+    case OperationKind::begin_capture: {
+      // Some backends capture a body by a capture of its own.
+      if (!conditionals_[operation.thread].empty()) return std::nullopt;
+      const auto graph = graphs_made_of_.find(operation.graph);
+      return add(Kind::begin_capture, operation, operation.name, graph != graphs_made_of_.end() ? graph->second : none);
+    }
+    case OperationKind::capture_dependencies: {
+      NumberWriter content;
+      for (const GraphNode node : operation.dependencies) {
+        const auto& known = graphs_.capture_of(operation).operations;
+        const auto found = known.find(node.index);
+        if (found == known.end()) {
+          stop(operation.name, "a node that an earlier capture, or other code, has added to the graph");
+          return std::nullopt;
+        }
+        content.put(found->second);
+      }
+      return add(Kind::dependencies, operation, operation.name, none, none, content);
+    }
+    case OperationKind::child_graph:
+    case OperationKind::launch_graph: {
+      const bool is_child = operation.kind == OperationKind::child_graph;
+      const auto graph = graphs_made_of_.find(operation.graph);
+      const auto exec = execs_.find(operation.exec);
+      if (is_child ? graph == graphs_made_of_.end() : exec == execs_.end()) {
+        stop(operation.name, "a graph that was not captured by calls of Weir");
+        return std::nullopt;
+      }
+      Written memory;
+      note_nodes(operation, memory);
+      return is_child ? add(Kind::child_graph, operation, operation.name, graph->second)
+                      : add(Kind::launch_graph, operation, operation.name, exec->second, none, {}, std::move(memory));
+    }
+    case OperationKind::conditional: return begin_conditional(operation);
+    case OperationKind::change_nodes:
+      stop(operation.name, "changes to nodes cannot be recorded; capture the work again, or use GraphExec::update");
+      return std::nullopt;
+    case OperationKind::external: {
+      const bool writes = std::any_of(operation.accesses.begin(), operation.accesses.end(),
+                                      [](const MemoryAccess& access) { return access.kind != AccessKind::read; });
+      if (writes) {
+        stop(operation.name,
+             "work of other code, as of a library or of NCCL, which Weir does not see; replace it by kernels "
+             "and copies of Weir's");
+      } else {
+        note(fmt::format("the work of other code, '{}', which reads memory", operation.name));
+      }
+      return std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Written> Recorder::begin_conditional(const Operation& operation) {
+  NumberWriter content;
+  const MemoryAccess& condition = operation.accesses.front();
+  content.put(SavedConditional{static_cast<Number>(operation.conditional), static_cast<Number>(operation.bodies),
+                               place_of(operation, condition.address, condition.bytes, false)});
+  const Written written = add(Kind::conditional, operation, operation.name, none, none, content);
+  graphs_.begin_conditional(operation);
+  conditionals_[operation.thread].push_back({written.number});
+  return written;
+}
+
+/// A body begins with the first operation of its capture.
+void Recorder::note_body(const Operation& operation) {
+  const auto open = conditionals_.find(operation.thread);
+  if (open == conditionals_.end() || open->second.empty()) return;
+  auto& capture = graphs_.capture_of(operation);
+  if (capture.conditional == 0 || std::exchange(capture.is_known_body, true)) return;
+  ++open->second.back().bodies;
+  (void)add(Kind::body, operation, "", open->second.back().number);
+}
+
+void Recorder::end_conditional(const Operation& operation) {
+  const Conditional node = conditionals_[operation.thread].back();
+  conditionals_[operation.thread].pop_back();
+  const std::vector<Node> nodes = graphs_.end_conditional(operation, [](const auto&) {});
+  if (stopped_) return;
+  std::vector<Node>& outer = graphs_.capture_of(operation).nodes;
+  outer.insert(outer.end(), nodes.begin(), nodes.end());
+  const bool is_empty = operation.bodies == 1 && node.bodies == 0;
+  if (!operation.has_failed && node.bodies != operation.bodies && !is_empty) {
+    return stop(operation.name,
+                "a conditional node with several bodies, one of which is empty, or has a capture within it; give "
+                "it work, and capture the other graph before");
+  }
+  (void)add(Kind::end_conditional, operation, "", node.number);
+}
+
+/// What is written once it is made: before, it has no address. Host-side waits, too: another thread may submit what they
+/// wait for.
+void Recorder::write_result(const Operation& operation) {
+  const auto known = [](const auto& map, const auto* key) {
+    const auto found = map.find(key);
+    return found != map.end() ? found->second : none;
+  };
+  const auto lost = [&] {
+    if (!stopped_) stop(operation.name, "a graph that was not captured by calls of Weir");
+  };
+  if (operation.kind == OperationKind::synchronize || (operation.kind == OperationKind::query && operation.is_complete)) {
+    const Number event = operation.event != nullptr ? event_of(*operation.event) : none;
+    (void)add(Kind::synchronize, operation, operation.name, event, device_of(*operation.device));
+    return;
+  }
+  if (operation.kind == OperationKind::end_capture) {
+    const auto* const capture = graphs_.find(model::capture_id(operation));
+    if (capture != nullptr && capture->conditional != 0) return;  // a body's
+    const bool has_graph = !operation.has_failed && operation.new_graph != nullptr;
+    (void)add(Kind::end_capture, operation, operation.name, none, has_graph ? 1 : 0);
+    if (has_graph) graphs_made_of_[operation.new_graph] = graphs_made_++;
+    return;
+  }
+  if (operation.has_failed) return;
+  switch (operation.kind) {
+    case OperationKind::create_stream:
+      streams_.erase(operation.stream_key);
+      (void)stream_of(operation);
+      break;
+    case OperationKind::allocate:
+    case OperationKind::register_host: {
+      const MemoryAccess& memory = operation.accesses.front();
+      if (operation.kind == OperationKind::register_host && blocks_.find(number_of(memory.address)) != nullptr) break;
+      add_memory(Kind::allocate, operation, memory, device_of(*operation.device));
+      break;
+    }
+    case OperationKind::module_global:
+      if (operation.module->bundle().empty()) break;
+      if (const Block* const block = blocks_.find(number_of(operation.accesses[0].address)); block == nullptr)
+        add_memory(Kind::global, operation, operation.accesses[0], module_of(*operation.module));
+      break;
+    case OperationKind::clone_graph: {
+      const Number graph = known(graphs_made_of_, operation.graph);
+      if (graph == none) return lost();
+      (void)add(Kind::clone, operation, operation.name, graph);
+      graphs_made_of_[operation.new_graph] = graphs_made_++;
+      break;
+    }
+    case OperationKind::instantiate: {
+      const Number graph = known(graphs_made_of_, operation.graph);
+      if (graph == none) return lost();
+      (void)add(Kind::instantiate, operation, operation.name, graph);
+      execs_[operation.exec] = execs_made_++;
+      break;
+    }
+    case OperationKind::update_graph: {
+      const Number graph = known(graphs_made_of_, operation.graph), exec = known(execs_, operation.exec);
+      if (graph == none || exec == none) return lost();
+      (void)add(Kind::update, operation, operation.name, exec, graph);
+      break;
+    }
+    case OperationKind::enable_peer_access:
+      (void)add(Kind::peer_access, operation, operation.name, device_of(*operation.device), device_of(*operation.peer));
+      break;
+    default: break;
+  }
+}
+
+int Recorder::finish() noexcept try {
+  const std::lock_guard lock(mutex_);
+  file_.flush();
+  std::string text = fmt::format("weir record: {} operations in '{}', {} bytes\n", operations_, file_.name(), file_.bytes());
+  for (const std::string& each : notes_) text += "weir record: missing: " + each + "\n";
+  if (!end_.empty()) text += "weir record: " + end_ + "\n";
+  std::fputs(text.c_str(), stderr);
+  return 0;
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::error, "record: ", error.what());
+  return 0;
+}
+
+void Recorder::note(std::string text) {
+  if (notes_.size() >= most_notes || !notes_.insert(text).second) return;
+  file_.add(record::note, text, {});
+}
+
+void Recorder::stop(std::string_view name, const std::string& cause) {
+  if (std::exchange(stopped_, true)) return;
+  end_ = fmt::format("the recording ends behind operation {}, before {}: {}", operations_, name, cause);
+  file_.force(record::stop, fmt::format("{}: {}", name, cause));
+}
+
+// --- Operations --------------------------------------------------------------------------------------------------------
+
+Written Recorder::add(Kind kind, const Operation& operation, std::string_view name, Number object, Number other,
+                                const NumberWriter& content, Written memory) {
+  merge(memory.reads);
+  merge(memory.results);
+  SavedOperation saved{};
+  saved.kind = static_cast<std::uint8_t>(kind);
+  saved.is_captured = operation.capture != 0;
+  saved.stream = operation.stream != nullptr ? stream_of(operation) : none;
+  saved.object = object;
+  saved.other = other;
+  saved.reads = static_cast<Number>(memory.reads.size());
+  saved.results = static_cast<Number>(memory.results.size());
+  NumberWriter data;
+  data.put(saved);
+  for (const HostRange& range : memory.reads) data.put(range.saved);
+  for (const HostRange& range : memory.results) data.put(range.saved);
+  data.append(content.bytes);
+  if (stopped_) return {};
+  file_.add(record::operation, name, data.bytes);
+  if (file_.is_full()) return {};
+  memory.number = ++operations_;
+  return memory;
+}
+
+Written Recorder::add_work(Kind kind, const Operation& operation) {
+  NumberWriter content;
+  Written memory;
+  const auto place = [&](const void* address, std::size_t bytes, const char* what) {
+    return place_of(operation, address, bytes, std::strcmp(what, "the source") != 0);
+  };
+  switch (kind) {
+    case Kind::kernel: add_launch(operation, content, memory); break;
+    case Kind::fill:
+      detail::put_fill(content, operation.accesses, operation.word_size, operation.element, place);
+      break;
+    case Kind::memory_operations:
+      detail::put_memory_operations(content, operation.memory_operations, place);
+      break;
+    default:
+      detail::put_copies(content, operation.accesses, place);
+      note_accesses(operation, memory);
+      break;
+  }
+  if (stopped_) return {};
+  return add(kind, operation, operation.name, none, device_of(*operation.device), content, std::move(memory));
+}
+
+void Recorder::add_launch(const Operation& operation, NumberWriter& content, Written& memory) {
+  const ArgumentTypes& types = *operation.argument_types;
+  if (operation.kernel->module()->bundle().empty()) {
+    return stop(
+        what_of(operation),
+        "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
+        "include directories, whose files stay here (CompileOptions::headers travel)");
+  }
+  content.put(detail::saved_launch(*operation.config, kernel_of(*operation.kernel), types.sizes.size()));
+  for (std::size_t i = 0; i < types.sizes.size(); ++i) {
+    const auto has = [&](std::uint64_t kinds) { return i < 64 && (kinds >> i & 1U) != 0; };
+    const bool is_pointer = has(types.kinds.pointers), is_opaque = i >= 64 || has(types.kinds.opaque);
+    const auto* const first = static_cast<const std::byte*>(operation.arguments[i]);
+    std::vector<std::byte> value(first, first + types.sizes[i]);
+    NumberWriter addresses;
+    std::uint32_t count = 0;
+    for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= value.size(); at += sizeof(std::uintptr_t)) {
+      std::uintptr_t word = 0;
+      std::memcpy(&word, value.data() + at, sizeof(word));
+      std::optional<SavedAddress> there = find(word, 1);
+      if (is_pointer && word == 0) there = SavedAddress{SavedAddress::null, 0, 0};
+      if (is_pointer && !there) {  // the end of a range
+        there = find(word - 1, 1);
+        if (there) ++there->offset;
+      }
+      if (!there) {
+        const std::string what = fmt::format("argument {} of {}", i + 1, what_of(operation));
+        if (is_pointer) {
+          return stop(what_of(operation),
+                      fmt::format("argument {} is an address of memory that Weir does not know; allocate it "
+                                  "by Weir, or register it by Device::register_host",
+                                  i + 1));
+        }
+        // None is in the first 64 KiB, which systems leave unmapped, or beyond the 57 bits that processors have.
+        if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
+          note(what + " may be an address of memory that Weir does not know; it is taken for a number");
+        continue;
+      }
+      ++count;
+      std::memset(value.data() + at, 0, sizeof(word));
+      if (value.size() != sizeof(word)) addresses.put(static_cast<std::uint32_t>(at));
+      addresses.put(*there);
+      const Block* const block = word != 0 ? blocks_.find(word) : nullptr;
+      if (block == nullptr || !block->is_readable) continue;
+      const auto access = std::find_if(operation.accesses.begin(), operation.accesses.end(),
+                                       [&](const MemoryAccess& each) { return number_of(each.address) == word; });
+      const bool is_told = access != operation.accesses.end();
+      if (is_told && access->kind == AccessKind::write) continue;
+      if (is_told && access->bytes > largest_element && access->rows == 1) {
+        note_range(operation, access->address, access->bytes, false, memory);
+      } else {
+        note_range(operation, reinterpret_cast<const void*>(block->begin), block->end - block->begin, false, memory);
+      }
+    }
+    content.put(static_cast<std::uint32_t>(value.size()));
+    content.put(count);
+    if (count != 1 || value.size() != sizeof(std::uintptr_t)) content.append(value);
+    content.append(addresses.bytes);
+  }
+  NumberWriter accesses;
+  std::uint32_t count = 0;
+  for (const MemoryAccess& access : operation.accesses) {
+    const auto first =
+        find(number_of(access.address), access.bytes == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes);
+    if (!first || access.bytes == 0) continue;
+    accesses.put(SavedAccess{*first, access.bytes, access.pitch, access.rows, static_cast<std::uint64_t>(access.kind)});
+    ++count;
+  }
+  content.put(count);
+  content.append(accesses.bytes);
+}
+
+void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAccess& memory, Number object) {
+  if (memory.address == nullptr || memory.bytes == 0) return;
+  const Allocation* const allocation = operation.allocation;
+  const MemoryKind memory_kind = operation.kind == OperationKind::register_host ? MemoryKind::pinned
+                                 : allocation != nullptr                        ? allocation->kind()
+                                                                                : MemoryKind::device;
+  const std::string_view name = operation.name;
+  if (name == "Device::open_allocation")
+    note(fmt::format("{}: what another process writes", operation.name));
+  if (name == "Device::adopt_memory" && memory_kind == MemoryKind::device)
+    note(fmt::format("{}: what other code writes to device memory", operation.name));
+  NumberWriter content;
+  content.put(detail::SavedMemory{memory.bytes, 0, static_cast<std::uint8_t>(memory_kind), 0, 0});
+  (void)add(kind, operation, kind == Kind::global ? operation.label : std::string_view(operation.name), object, none,
+            content);
+  const std::uintptr_t begin = number_of(memory.address);
+  const bool is_managed = memory_kind == MemoryKind::managed;
+  if (is_managed && !operation.device->supports(Feature::concurrent_managed_access))
+    note("managed memory: what the host writes, which this device does not let it read while work runs");
+  blocks_.add({begin, begin + memory.bytes, blocks_made_++,
+               memory_kind == MemoryKind::pinned ||
+                   (is_managed && operation.device->supports(Feature::concurrent_managed_access))});
+}
+
+namespace {
+
+Tool* create() {
+  const auto file = support::environment("WEIR_RECORD_FILE"), limit = support::environment("WEIR_RECORD_LIMIT");
+  std::uint64_t bytes = std::uint64_t{1} << 30U;
+  if (limit) {
+    const char* const end = limit->data() + limit->size();
+    const auto [rest, error] = std::from_chars(limit->data(), end, bytes);
+    if (error != std::errc() || rest != end || bytes == 0 || bytes > most_bytes) {
+      throw Error(Errc::invalid_environment, fmt::format("reading WEIR_RECORD_LIMIT='{}'", *limit), "",
+                  fmt::format("it is no number of bytes from 1 to {}", most_bytes));
+    }
+  }
+  return new Recorder(model::with_process(file.value_or("weir.recording")), bytes);
+}
+
+}  // namespace
+}  // namespace weir::recording
+
+WEIR_TOOL("record", WEIR_VERSION_STRING, weir::recording::create)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/model/graphs.hpp"
+#include "tools/model/memory_map.hpp"
+#include "tools/record/recording_file.hpp"
+#include "weir/module.hpp"
+#include "weir/plugin/tool.hpp"
+
+namespace weir::recording {
+
+/// Memory that the host can read.
+struct HostRange {
+  SavedRange saved;
+  std::byte* begin;
+};
+using HostRanges = std::vector<HostRange>;
+/// An operation that is written down.
+struct Written {
+  std::uint32_t number = 0;
+  HostRanges reads, results;
+};
+
+/// The tool `record`: writes down each operation before it is made, where memory has numbers in the place of addresses. Host
+/// functions of the tool's, before an operation and behind it, save what it reads of the host's memory and check what it
+/// writes there. docs/record.md
+class Recorder final : public Tool {
+ public:
+  Recorder(const std::string& file, std::uint64_t limit) : file_(file, limit) {}
+
+  void before(const Operation& operation) noexcept override;
+  void after(const Operation& operation) noexcept override;
+  void end_host_function(std::uint64_t operation) noexcept override;
+  int finish() noexcept override;
+
+ private:
+  /// Memory that Weir knows.
+  struct Block {
+    std::uintptr_t begin = 0, end = 0;
+    std::uint32_t number = 0;
+    bool is_readable = false;  ///< by the host, at any time
+  };
+  /// What a node of a graph does with the host's memory.
+  struct Node {
+    bool writes, is_host_function;
+    std::byte* begin;
+    std::size_t bytes;
+  };
+  struct Open {
+    std::map<std::uint32_t, std::uint32_t> operations;  ///< by nodes
+    bool is_known_body = false;
+  };
+  struct KnownEvent {
+    std::uint32_t number;
+    bool timing;
+  };
+  using Number = std::uint32_t;
+  /// A conditional node whose bodies are captured.
+  struct Conditional {
+    Number number;
+    std::size_t bodies = 0;  ///< that had an operation
+  };
+
+  std::optional<Written> write(const Operation& operation);
+  std::optional<Written> begin_conditional(const Operation& operation);
+  void end_conditional(const Operation& operation);
+  void note_body(const Operation& operation);
+  void write_result(const Operation& operation);
+  Written add(Kind kind, const Operation& operation, std::string_view name, Number object = none, Number other = none,
+              const detail::NumberWriter& content = {}, Written memory = {});
+  Written add_work(Kind kind, const Operation& operation);
+  void add_launch(const Operation& operation, detail::NumberWriter& content, Written& memory);
+  void add_memory(Kind kind, const Operation& operation, const MemoryAccess& memory, Number object);
+  void note_accesses(const Operation& operation, Written& memory);
+  void note_nodes(const Operation& operation, Written& memory);
+  void note_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory);
+
+  static void merge(HostRanges& ranges);
+  void save(const Operation& operation, const Written& written);
+  void save_now(Number operation, const HostRanges& ranges) noexcept;
+  void check(const Operation& operation, const Written& written);
+  void check_now(Number operation, const HostRanges& ranges) noexcept;
+
+  Number device_of(const Device& device);
+  Number stream_of(const Operation& operation);
+  Number event_of(const Event& event);
+  Number module_of(const Module& module);
+  Number kernel_of(const Kernel& kernel);
+  std::optional<SavedAddress> find(std::uintptr_t address, std::size_t bytes) const;
+  SavedAddress place_of(const Operation& operation, const void* address, std::size_t bytes, bool writes);
+
+  void note(std::string text);
+  void stop(std::string_view name, const std::string& cause);
+
+  std::mutex mutex_;
+  RecordingFile file_;
+  bool stopped_ = false;
+  std::string end_;  // why
+  Number operations_ = 0, blocks_made_ = 0, graphs_made_ = 0, execs_made_ = 0;
+  std::set<std::string> notes_;
+  std::map<const Device*, Number> devices_;
+  std::map<StreamKey, Number> streams_;
+  Number streams_made_ = 0, events_made_ = 0;
+  std::map<const Event*, KnownEvent> events_;
+  std::map<const Module*, Number> modules_;
+  std::map<const Kernel*, Number> kernels_;
+  std::vector<ModulePtr> kept_modules_;  // so that no other one gets the address
+  std::vector<KernelPtr> kept_kernels_;
+  std::map<const Graph*, Number> graphs_made_of_;
+  std::map<const GraphExec*, Number> execs_;
+  model::MemoryMap<Block> blocks_;
+  model::Graphs<Node, Open> graphs_;
+  std::map<std::uint64_t, Written> begun_;          // by operations of the process
+  std::map<std::uint64_t, Number> host_functions_;  // by the same: that may run
+  std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by threads
+  std::set<std::uint64_t> captured_functions_;      // those that may run again
+};
+
+}  // namespace weir::recording

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/record/recording_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/file_descriptor.hpp"
+#include "tools/model/own_file.hpp"
+#include "weir/error.hpp"
+
+namespace weir::recording {
+namespace {
+
+// A segment is written when it has so many bytes, or with the operation that it belongs to.
+constexpr std::size_t segment_bytes = std::size_t{1} << 20U;
+
+}  // namespace
+
+RecordingFile::RecordingFile(std::string name, std::uint64_t limit) : name_(std::move(name)), limit_(limit) {
+  file_ = model::open_own("weir record", name_);
+  if (file_ < 0 || ::fchmod(file_, 0600) != 0) {
+    throw Error(Errc::invalid_environment, "making the recording '" + name_ + "'", "",
+                std::generic_category().message(errno) + "; give a file in a folder that can be written (WEIR_RECORD_FILE)");
+  }
+}
+
+void RecordingFile::add(std::string_view kind, std::string_view name, std::span<const std::byte> data) {
+  if (full_) return;
+  if (written_ + segment_.records().size() + data.size() > limit_) {
+    full_ = true;
+    flaw_ = fmt::format("the recording has reached its limit of {} bytes; give more by weir record --limit", limit_);
+    return;
+  }
+  segment_.add(kind, name, data);
+  if (segment_.records().size() >= segment_bytes) write();
+}
+
+void RecordingFile::add_pieces(const SavedRange& range, const std::byte* bytes, detail::NumberWriter& numbers) {
+  for_each_piece(range, [&](std::size_t at, std::size_t size) {
+    const std::span piece(bytes + at, size);
+    const auto [there, is_new] =
+        pieces_.try_emplace({check_of(piece), size}, static_cast<std::uint32_t>(pieces_.size()));
+    if (is_new) add(record::piece, "", piece);
+    numbers.put(there->second);
+  });
+}
+
+void RecordingFile::flush() {
+  if (!segment_.records().empty()) write();
+}
+
+void RecordingFile::force(std::string_view kind, std::string_view name) {
+  if (file_ < 0) return;
+  segment_.add(kind, name, "");
+  write();
+}
+
+void RecordingFile::write() {
+  const std::vector<std::byte> bytes =
+      segment_.with_header(magic, version, detail::check_number(segment_.records()));
+  segment_ = {};
+  detail::FileDescriptor file(file_);
+  const bool done = file.write(bytes.data(), bytes.size());
+  (void)file.release();
+  written_ += bytes.size();
+  if (done || full_) return;
+  full_ = true;
+  flaw_ = fmt::format("'{}' cannot be written: {}; make room", name_, std::generic_category().message(errno));
+}
+
+void RecordingFile::close() noexcept {
+  if (file_ < 0) return;
+  model::release(file_);
+  ::close(file_);
+  file_ = -1;
+}
+
+}  // namespace weir::recording

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph_file_format.hpp"
+#include "tools/record/format.hpp"
+
+namespace weir::recording {
+
+/// The file, for one thread at a time. What was flushed survives the end of the process, however it ends.
+class RecordingFile {
+ public:
+  /// Makes the file, for this user alone. Throws `invalid_environment` if that fails.
+  RecordingFile(std::string name, std::uint64_t limit);
+
+  void add(std::string_view kind, std::string_view name, std::span<const std::byte> data);
+  /// Adds these bytes of a range, in pieces; the numbers of the pieces are appended to `numbers`. Bytes that are in the file
+  /// already are not written again.
+  void add_pieces(const SavedRange& range, const std::byte* bytes, detail::NumberWriter& numbers);
+  void flush();
+  /// Whether it has reached its limit, or cannot be written. Only what is forced is added then.
+  bool is_full() const noexcept { return full_; }
+  const std::string& flaw() const noexcept { return flaw_; }
+  void force(std::string_view kind, std::string_view name);
+  void close() noexcept;
+
+  const std::string& name() const noexcept { return name_; }
+  std::uint64_t bytes() const noexcept { return written_; }
+
+ private:
+  void write();
+
+  std::string name_;
+  std::uint64_t limit_, written_ = 0;
+  int file_ = -1;
+  bool full_ = false;
+  std::string flaw_;  // why it is full
+  detail::BundleWriter segment_;
+  std::map<std::pair<std::uint64_t, std::size_t>, std::uint32_t> pieces_;  // by check number and size
+};
+
+}  // namespace weir::recording

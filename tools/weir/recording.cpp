@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recording.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "core/kernel_bundle_format.hpp"
+#include "weir/error.hpp"
+#include "weir/span.hpp"
+
+namespace weir::tool {
+
+using detail::BundleHeader;
+using detail::BundleReader;
+using detail::NumberReader;
+using detail::SavedAddress;
+using detail::SavedKind;
+using recording::Kind;
+using recording::SavedRange;
+namespace record = recording::record;
+
+namespace {
+
+void refuse_file(std::span<const std::byte> bytes, const std::string& flaw) {
+  throw Error(Errc::invalid_image, "weir replay", fmt::format("recording of {} bytes", bytes.size()), flaw);
+}
+
+constexpr const char* no_recording = "it is no recording: it does not begin as weir record begins one";
+
+std::uint64_t pieces_in(const std::vector<SavedRange>& ranges) {
+  std::uint64_t pieces = 0;
+  for (const SavedRange& range : ranges) {
+    const std::uint64_t begin = range.first.offset % recording::piece_bytes;
+    pieces += (begin + range.bytes + recording::piece_bytes - 1) / recording::piece_bytes;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+class Recording::Reader {
+ public:
+  Reader(Recording& to, std::span<const std::byte> file) : to_(to), file_(file) {}
+
+  void read() {
+    if (file_.size() < sizeof(BundleHeader)) refuse_file(file_, no_recording);
+    for (std::span<const std::byte> rest = file_; !rest.empty();) {
+      BundleHeader header{};
+      if (rest.size() >= sizeof(header)) std::memcpy(&header, rest.data(), sizeof(header));
+      const bool begins = std::memcmp(header.magic, recording::magic.data(), sizeof(header.magic)) == 0;
+      if (begins ? header.size > rest.size() : rest.size() < sizeof(header)) {
+        to_.end = fmt::format("the file ends within a record, {} bytes of which are there", rest.size());
+        break;
+      }
+      if (begins && header.size < sizeof(header)) refuse_file(file_, "it is damaged: a segment is too short");
+      const auto segment = begins ? rest.first(header.size) : rest;
+      BundleReader reader(segment, recording::magic, recording::version,
+                          rest.size() == file_.size() ? no_recording : "it is damaged: no segment begins where one ends",
+                          refuse_file);
+      if (detail::check_number(segment.subspan(sizeof(header))) != header.check)
+        refuse_file(file_, "it is damaged: a check number is another one");
+      while (!reader.at_end()) {
+        reader.next();
+        take(reader);
+      }
+      rest = rest.subspan(segment.size());
+    }
+    finish();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& flaw) const {
+    refuse_file(file_, "it is damaged: " + flaw);
+    __builtin_unreachable();
+  }
+
+  void take(const BundleReader& reader) {
+    NumberReader data(file_, reader.data, refuse_file);
+    if (reader.kind == record::operation) {
+      take_operation(data, reader.name);
+    } else if (reader.kind == record::piece) {
+      if (reader.data.empty() || reader.data.size() > recording::piece_bytes) refuse("a piece of memory has another size");
+      to_.pieces.push_back(data.take_all());
+    } else if (reader.kind == record::contents) {
+      RecordedStep& step = take_step(data);
+      while (!data.at_end()) step.contents.push_back(data.take<std::uint32_t>());
+      check_contents(step);
+    } else if (reader.kind == record::result) {
+      RecordedStep& step = take_step(data);
+      while (!data.at_end()) step.checks.push_back(data.take<std::uint64_t>());
+      if (step.checks.size() != pieces_in(step.results)) refuse("a result has too few or too many check numbers");
+    } else if (reader.kind == record::failed) {
+      take_step(data).has_failed = true;
+    } else if (reader.kind == record::device) {
+      to_.devices.emplace_back(reader.name);
+    } else if (reader.kind == record::stream) {
+      const auto stream = data.take<recording::SavedStream>();
+      check_number("device", stream.device, to_.devices.size());
+      to_.streams.emplace_back(stream, reader.name);
+    } else if (reader.kind == record::event) {
+      const auto device = data.take<std::uint32_t>();
+      check_number("device", device, to_.devices.size());
+      to_.events.push_back({device, data.take<std::uint32_t>() != 0});
+    } else if (reader.kind == record::module) {
+      const auto device = data.take<std::uint32_t>();
+      check_number("device", device, to_.devices.size());
+      to_.modules.push_back({device, data.take_all()});
+    } else if (reader.kind == record::function) {
+      const auto module = data.take<std::uint32_t>();
+      check_number("module", module, to_.modules.size());
+      to_.kernels.push_back({module, std::string(reader.name)});
+    } else if (reader.kind == record::note) {
+      to_.notes.emplace_back(reader.name);
+    } else if (reader.kind == record::stop) {
+      to_.end = reader.name;
+    }
+  }
+
+  RecordedStep& take_step(NumberReader& data) {
+    const auto number = data.take<std::uint32_t>();
+    if (number == 0 || number > to_.steps.size()) refuse(fmt::format("there is no operation {}", number));
+    return to_.steps[number - 1];
+  }
+
+  void check_number(const char* what, std::uint32_t number, std::size_t count) const {
+    if (number >= count) refuse(fmt::format("there is no {} {}", what, number));
+  }
+
+  void check_contents(const RecordedStep& step) const {
+    std::size_t next = 0;
+    for (const SavedRange& range : step.reads) {
+      recording::for_each_piece(range, [&](std::size_t, std::size_t size) {
+        if (next == step.contents.size()) refuse("contents are too short");
+        check_number("piece", step.contents[next], to_.pieces.size());
+        if (to_.pieces[step.contents[next++]].size() != size) refuse("a piece of memory has another size");
+      });
+    }
+    if (next != step.contents.size()) refuse("contents are too long");
+  }
+
+  /// Refuses what does not lie in a memory of the file, and notes what the host must have.
+  void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
+    if (may_be_null && address.memory == SavedAddress::null) return;
+    if (address.memory == recording::of_host) {
+      const std::uint64_t begin = address.offset;
+      if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U) refuse("an address of the host is impossible");
+      std::uintptr_t& end = to_.host[begin];
+      end = std::max(end, begin + bytes);
+      return;
+    }
+    check_number("memory", address.memory, to_.memory.size());
+    const std::uint64_t size = to_.memory[address.memory].bytes;
+    if (address.offset > size || bytes > size - address.offset)
+      refuse(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+  }
+
+  std::vector<SavedRange> take_ranges(NumberReader& data, std::uint32_t count) {
+    std::vector<SavedRange> ranges;
+    for (; count > 0; --count) {
+      ranges.push_back(data.take<SavedRange>());
+      if (ranges.back().bytes == 0) refuse("a range is empty");
+      check(ranges.back().first, ranges.back().bytes, false);
+    }
+    return ranges;
+  }
+
+  void take_operation(NumberReader& data, std::string_view name) {
+    const auto saved = data.take<recording::SavedOperation>();
+    RecordedStep step;
+    step.what = data.take_enumerator(saved.kind, Kind::end_conditional, Kind::kernel);
+    step.name = name;
+    step.is_captured = saved.is_captured != 0;
+    step.stream = saved.stream;
+    step.object = saved.object;
+    step.other = saved.other;
+    if (step.stream != recording::none) check_number("stream", step.stream, to_.streams.size());
+    step.reads = take_ranges(data, saved.reads);
+    step.results = take_ranges(data, saved.results);
+    take_content(step, data);
+    data.end();
+    to_.steps.push_back(std::move(step));
+  }
+
+  void take_content(RecordedStep& step, NumberReader& data) {
+    const auto needs_stream = [&] {
+      if (step.stream == recording::none) refuse("an operation has no stream");
+    };
+    const auto object = [&](const char* what, std::size_t count) { check_number(what, step.object, count); };
+    switch (step.what) {
+      case Kind::kernel:
+      case Kind::copy:
+      case Kind::fill:
+      case Kind::memory_operations:
+        needs_stream();
+        step.kind = static_cast<SavedKind>(step.what);
+        return take_work(step, data);
+      case Kind::host_copy:
+        check_number("device", step.other, to_.devices.size());
+        step.kind = SavedKind::copy;
+        return take_work(step, data);
+      case Kind::allocate:
+      case Kind::global: {
+        const bool is_global = step.what == Kind::global;
+        object(is_global ? "module" : "device", is_global ? to_.modules.size() : to_.devices.size());
+        const auto memory = data.take<detail::SavedMemory>();
+        if (memory.bytes == 0 || memory.bytes > detail::most_bytes) refuse("memory has an impossible size");
+        step.made = static_cast<std::uint32_t>(to_.memory.size());
+        to_.memory.push_back({memory.bytes, data.take_enumerator(memory.kind, MemoryKind::managed)});
+        return;
+      }
+      case Kind::free: return object("memory", to_.memory.size());
+      case Kind::host_access: {
+        step.results = take_ranges(data, 1);
+        if (step.results[0].first.memory == recording::of_host) refuse("the host's memory is nobody's");
+        return;
+      }
+      case Kind::host_function: return needs_stream();
+      case Kind::record:
+      case Kind::wait_event: needs_stream(); return object("event", to_.events.size());
+      case Kind::wait_stream: needs_stream(); return object("stream", to_.streams.size());
+      case Kind::synchronize:
+        if (step.stream != recording::none) return;
+        if (step.object != recording::none) return object("event", to_.events.size());
+        return check_number("device", step.other, to_.devices.size());
+      case Kind::begin_capture:
+        needs_stream();
+        if (step.object != recording::none) object("graph", graphs_);
+        return;
+      case Kind::end_capture:
+        needs_stream();
+        if (step.other == 1) step.made = graphs_++;
+        return;
+      case Kind::dependencies:
+        needs_stream();
+        while (!data.at_end()) {
+          const auto node = data.take<std::uint32_t>();
+          if (node == 0 || node > to_.steps.size()) refuse(fmt::format("there is no operation {}", node));
+          step.nodes.push_back(node);
+          to_.wanted_nodes.insert(node);
+        }
+        return;
+      case Kind::child_graph: needs_stream(); return object("graph", graphs_);
+      case Kind::clone:
+        object("graph", graphs_);
+        step.made = graphs_++;
+        return;
+      case Kind::instantiate:
+        object("graph", graphs_);
+        step.made = execs_++;
+        return;
+      case Kind::update:
+        object("executable graph", execs_);
+        return check_number("graph", step.other, graphs_);
+      case Kind::launch_graph: needs_stream(); return object("executable graph", execs_);
+      case Kind::peer_access:
+        object("device", to_.devices.size());
+        return check_number("device", step.other, to_.devices.size());
+      case Kind::ran:
+        if (step.object == 0 || step.object > to_.steps.size() || to_.steps[step.object - 1].what != Kind::host_function)
+          refuse("what has run is no host function");
+        return;
+      case Kind::conditional:
+        needs_stream();
+        step.conditional = data.take<recording::SavedConditional>();
+        (void)data.take_enumerator(step.conditional.kind, ConditionalKind::switch_case);
+        if (step.conditional.bodies == 0) refuse("a conditional node has no body");
+        check(step.conditional.condition, 4, false);
+        conditionals_.push_back(to_.steps.size());
+        if (conditionals_.size() > detail::most_graph_nesting) refuse("conditional nodes are nested too deep");
+        return;
+      case Kind::body:
+      case Kind::end_conditional: {
+        if (conditionals_.empty() || step.object != conditionals_.back() + 1)
+          refuse("a body belongs to no conditional node");
+        RecordedStep& node = to_.steps[conditionals_.back()];
+        if (step.what == Kind::body) {
+          needs_stream();
+          return node.bodies.push_back(to_.steps.size());
+        }
+        node.end = to_.steps.size();
+        if (node.bodies.size() != node.conditional.bodies && node.conditional.bodies != 1 && !node.has_failed)
+          refuse("a conditional node has too few or too many bodies");
+        return conditionals_.pop_back();
+      }
+    }
+  }
+
+  void take_work(RecordedStep& step, NumberReader& data) {
+    const auto check_memory = [this](const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
+      check(address, bytes, may_be_null);
+    };
+    detail::WorkReader(to_.work, check_memory).take(step, data, to_.kernels.size());
+    if (step.what == Kind::kernel) {
+      for (std::uint32_t left = data.take_count(sizeof(recording::SavedAccess)); left > 0; --left) {
+        const auto& access = step.accesses.emplace_back(data.take<recording::SavedAccess>());
+        std::uint64_t rows = 0;
+        (void)data.take_enumerator(static_cast<std::uint32_t>(access.kind), AccessKind::atomic);
+        if (access.bytes == 0 || access.bytes > detail::most_bytes || access.rows == 0 ||
+            __builtin_mul_overflow(access.rows - 1, access.pitch, &rows) || rows > detail::most_bytes)
+          refuse("an access is impossible");
+        check(access.first, rows + access.bytes, false);
+      }
+    }
+    if (step.what != Kind::memory_operations) return;
+    for (const detail::SavedMemoryOperation& one : part_of(to_.work.memory_operations, step.items)) {
+      const auto kind = static_cast<MemoryOperation::Kind>(one.kind);
+      if (kind == MemoryOperation::Kind::write_32 || kind == MemoryOperation::Kind::write_64)
+        to_.written_values.emplace(one.address.memory, one.address.offset);
+    }
+  }
+
+  void finish() {
+    // The host's memory that overlaps becomes one.
+    std::map<std::uintptr_t, std::uintptr_t> merged;
+    for (const auto& [begin, end] : to_.host) {
+      if (!merged.empty() && merged.rbegin()->second >= begin) {
+        merged.rbegin()->second = std::max(merged.rbegin()->second, end);
+      } else {
+        merged[begin] = end;
+      }
+    }
+    to_.host = std::move(merged);
+    if (!conditionals_.empty()) {
+      to_.steps.resize(conditionals_.front());
+      if (to_.end.empty()) to_.end = "the program ended while it captured a conditional node";
+    }
+    // What an operation read is saved when it runs.
+    for (std::size_t i = 0; i < to_.steps.size(); ++i) {
+      const RecordedStep& step = to_.steps[i];
+      if (step.reads.empty() || !step.contents.empty() || step.has_failed) continue;
+      const std::string why = to_.end.empty() ? "the program ended before it ran" : to_.end;
+      to_.end = fmt::format("what {} reads was not saved: {}", step.name, why);
+      to_.steps.resize(i);
+    }
+  }
+
+  Recording& to_;
+  std::span<const std::byte> file_;
+  std::uint32_t graphs_ = 0, execs_ = 0;
+  std::vector<std::size_t> conditionals_;  // those whose bodies are captured
+};
+
+Recording::Recording(std::span<const std::byte> file) { Reader(*this, file).read(); }
+
+}  // namespace weir::tool

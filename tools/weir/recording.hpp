@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/saved_work.hpp"
+#include "tools/record/format.hpp"
+#include "weir/memory.hpp"
+
+/// What a file of the tool `record` says. tools/record/format.hpp
+namespace weir::tool {
+
+/// One operation; its number is its place in the list, from 1.
+struct RecordedStep : detail::WorkStep {
+  recording::Kind what{};
+  std::string name;
+  bool is_captured = false, has_failed = false;
+  std::uint32_t stream = recording::none, object = recording::none, other = recording::none;
+  std::uint32_t made = 0;                           ///< the number of what it makes: memory, graph or executable
+  std::vector<recording::SavedRange> reads, results;  ///< what it reads and writes of the host's memory
+  std::vector<std::uint32_t> nodes;                 ///< `dependencies`: operations
+  std::vector<recording::SavedAccess> accesses;     ///< of a kernel
+  recording::SavedConditional conditional{};
+  std::vector<std::size_t> bodies;                  ///< of a conditional node: places of `body` in the list
+  std::size_t end = 0;                              ///< the same: that of `end_conditional`
+  std::vector<std::uint32_t> contents;              ///< pieces of what it reads
+  std::vector<std::uint64_t> checks;                ///< of the pieces of its results; none if they are not known
+};
+
+struct Recording {
+  struct Module {
+    std::uint32_t device;
+    std::span<const std::byte> bundle;
+  };
+  struct Kernel {
+    std::uint32_t module;
+    std::string name;
+  };
+  struct Memory {
+    std::uint64_t bytes;
+    MemoryKind kind;
+  };
+  struct Event {
+    std::uint32_t device;
+    bool timing;
+  };
+
+  /// Takes the file's bytes, which must live as long, apart. Throws `invalid_image` for what is wrong with them.
+  explicit Recording(std::span<const std::byte> file);
+
+  std::vector<std::string> devices;  ///< "cuda:0 sm_90"
+  std::vector<std::pair<recording::SavedStream, std::string>> streams;
+  std::vector<Event> events;
+  std::vector<Module> modules;
+  std::vector<Kernel> kernels;
+  std::vector<Memory> memory;
+  std::vector<RecordedStep> steps;
+  detail::SavedWork work;
+  std::vector<std::span<const std::byte>> pieces;
+  std::map<std::uintptr_t, std::uintptr_t> host;           ///< memory of the host that is used: begins and ends
+  std::set<std::pair<std::uint32_t, std::uint64_t>> written_values;  ///< where streams write values
+  std::set<std::uint32_t> wanted_nodes;                    ///< operations whose nodes others name
+  std::vector<std::string> notes;                          ///< what is missing
+  std::string end;                                         ///< why there is no more; empty: the program had no more
+
+ private:
+  class Reader;
+};
+
+}  // namespace weir::tool

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/private_file.hpp"
+#include "core/saved_work.hpp"
+#include "recording.hpp"
+#include "weir/annotation.hpp"
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/event.hpp"
+#include "weir/graph.hpp"
+#include "weir/kernel_bundle.hpp"
+#include "weir/plugin/caller.hpp"
+#include "weir/plugin/tool.hpp"
+#include "weir/registry.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::tool {
+namespace {
+
+using detail::SavedAddress;
+using detail::SavedMemoryOperation;
+using recording::Kind;
+using recording::none;
+using recording::SavedRange;
+
+constexpr int all_equal = 0, differs = 1, unusable = 2;
+constexpr std::size_t most_told = 10;
+
+class Replay {
+ public:
+  Replay(Recording& recording, std::string file) : recording_(recording), file_(std::move(file)) {
+    const Backend& backend = default_device().backend();
+    for (const std::string& name : recording.devices) {
+      const auto number = static_cast<int>(devices_.size());
+      if (number >= backend.device_count()) {
+        throw Error(Errc::wrong_device, "weir replay", name,
+                    fmt::format("the recording has {} devices, and {} has {}; with --backend=host set WEIR_HOST_DEVICES",
+                                recording.devices.size(), backend.name(), backend.device_count()));
+      }
+      devices_.push_back(&backend.device(number));
+    }
+    for (const auto& [begin, end] : recording.host) {
+      host_[begin] = {end, Bytes(static_cast<std::byte*>(std::calloc(1, std::max<std::size_t>(end - begin, 1))))};
+      if (host_[begin].bytes == nullptr) throw std::bad_alloc();
+    }
+    for (const Recording::Module& module : recording.modules)
+      modules_.push_back(devices_[module.device]->load(KernelBundle(module.bundle)));
+    for (const Recording::Kernel& kernel : recording.kernels)
+      kernels_.push_back(modules_[kernel.module]->untyped_kernel(kernel.name));
+    memory_.resize(recording.memory.size());
+    streams_.resize(recording.streams.size());
+    events_.resize(recording.events.size());
+    nodes_.resize(recording.wanted_nodes.empty() ? 0 : recording.steps.size());
+    results_.resize(recording.steps.size());
+  }
+
+  int run() {
+    submitter_.emplace(recording_.work, kernels_, at_);
+    std::string failure;
+    try {
+      make(0, recording_.steps.size());
+    } catch (const Error& error) {
+      failure =
+          fmt::format("operation {} ({}) cannot be made: {}", made_ + 1, what_of(recording_.steps[made_]), error.what());
+      is_lack_ = error.errc() == Errc::unsupported || error.errc() == Errc::invalid_image;
+    }
+    for (const StreamPtr& stream : streams_) {  // a capture that did not end in the recording
+      if (stream && stream->is_capturing()) (void)stream->try_close();
+    }
+    for (const StreamPtr& stream : streams_) {
+      try {
+        if (stream && !stream->is_closed()) stream->synchronize();
+      } catch (const Error& error) {
+        if (failure.empty()) failure = error.what();
+      }
+    }
+    return tell(made_, failure);
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { std::free(memory); }
+  };
+  using Bytes = std::unique_ptr<std::byte, Free>;
+  struct HostMemory {
+    std::uintptr_t end = 0;
+    Bytes bytes;
+  };
+  struct Memory {
+    AllocationPtr owner;
+    void* data = nullptr;
+  };
+  struct At {
+    const Replay& replay;
+    void* operator()(const SavedAddress& address) const { return replay.at(address); }
+  };
+
+  std::string what_of(const RecordedStep& step) const {
+    if (step.what == Kind::kernel) return fmt::format("kernel '{}'", recording_.kernels[step.kernel].name);
+    if (step.what == Kind::host_function)
+      return step.name.empty() ? "host function" : fmt::format("host function '{}'", step.name);
+    return step.name;
+  }
+
+  /// Tools show it as where the operation is.
+  std::span<const SourceFrame> frame_of(const RecordedStep& step, std::uint32_t number) {
+    if (!Tools::any()) return {};
+    const std::string& name = names_.emplace_back(fmt::format("operation {}: {}", number, what_of(step)));
+    return {&frames_.emplace_back(name, file_, static_cast<int>(number)), 1};
+  }
+
+  // --- Objects --------------------------------------------------------------------------------------------------------
+
+  Stream& stream_of(std::uint32_t number) {
+    if (const auto body = body_streams_.find(number); body != body_streams_.end()) return *body->second;
+    StreamPtr& stream = streams_[number];
+    if (stream) return *stream;
+    const auto& [saved, name] = recording_.streams[number];
+    Device& device = *devices_[saved.device];
+    const PriorityRange range = device.priority_range();
+    const int priority = std::clamp(saved.priority, range.greatest, range.least);
+    stream = saved.is_default != 0 ? device.default_stream()
+                                   : device.create_stream({.blocking = saved.is_blocking != 0, .priority = priority});
+    if (!name.empty() && saved.is_default == 0) stream->set_name(name);
+    return *stream;
+  }
+
+  Event& event_of(std::uint32_t number) {
+    const auto [device, timing] = recording_.events[number];
+    if (!events_[number]) events_[number] = devices_[device]->create_event({.timing = timing});
+    return *events_[number];
+  }
+
+  template <class T>
+  T& there(const std::vector<Ptr<T>>& list, std::uint32_t number, const char* what) const {
+    if (number >= list.size() || !list[number]) refuse(fmt::format("{} {} is not there", what, number));
+    return *list[number];
+  }
+
+  [[noreturn]] void refuse(const std::string& flaw) const {
+    throw Error(Errc::invalid_image, "weir replay", file_, "it is damaged: " + flaw);
+  }
+
+  void* at(const SavedAddress& address) const {
+    if (address.memory == SavedAddress::null) return nullptr;
+    if (address.memory == recording::of_host) {
+      const auto& [begin, memory] = *std::prev(host_.upper_bound(address.offset));
+      return memory.bytes.get() + (address.offset - begin);
+    }
+    void* const data = memory_[address.memory].data;
+    if (data == nullptr) refuse(fmt::format("memory {} is used while it is not there", address.memory));
+    return static_cast<std::byte*>(data) + address.offset;
+  }
+
+  // --- Operations -----------------------------------------------------------------------------------------------------
+
+  void make(std::size_t first, std::size_t end) {
+    for (made_ = first; made_ < end; ++made_) {
+      const RecordedStep& step = recording_.steps[made_];
+      if (step.has_failed) {  // as it was refused then
+        made_ = std::max(made_, step.end);
+        continue;
+      }
+      const auto number = static_cast<std::uint32_t>(made_ + 1);
+      const CallerScope scope(frame_of(step, number));
+      make(step, number);
+    }
+  }
+
+  void make(const RecordedStep& step, std::uint32_t number) {
+    Stream* const stream = step.stream != none ? &stream_of(step.stream) : nullptr;
+    const auto on_stream = [&](auto function) {
+      if (stream != nullptr) return stream->launch_host_function(std::move(function));
+      function();
+    };
+    if (!step.reads.empty()) on_stream([this, &step, to = places_of(step.reads)] { restore(step, to); });
+    submit(step, number, stream);
+    if (recording_.wanted_nodes.contains(number)) nodes_[number - 1] = stream->last_captured_node();
+    if (!step.results.empty() && step.what != Kind::host_access) {
+      results_[number - 1].resize(step.checks.size());
+      if (!step.checks.empty())
+        on_stream([this, &step, number, from = places_of(step.results)] { check(step, from, results_[number - 1]); });
+    }
+  }
+
+  void submit(const RecordedStep& step, std::uint32_t number, Stream* stream) {
+    switch (step.what) {
+      case Kind::kernel: declare(step); return submitter_->submit(step, *stream);
+      case Kind::copy:
+      case Kind::fill: return submitter_->submit(step, *stream);
+      case Kind::memory_operations: free_waits(step, *stream); return submitter_->submit(step, *stream);
+      case Kind::host_copy: return copy(step);
+      case Kind::conditional: return capture_bodies(step, *stream);
+      case Kind::body:
+      case Kind::end_conditional: return;
+      case Kind::host_function: {
+        const auto run = [&runs = runs_[number]] {
+          ++runs;
+          runs.notify_all();
+        };
+        return stream->launch_host_function(run, {.name = step.name});
+      }
+      case Kind::ran: {
+        const std::uint32_t wanted = ++ran_[step.object];
+        std::atomic<std::uint32_t>& runs = runs_[step.object];
+        for (std::uint32_t now = 0; (now = runs.load()) < wanted;) runs.wait(now);
+        return;
+      }
+      case Kind::allocate: return allocate(step, stream);
+      case Kind::global: {
+        const Span<std::byte> variable = modules_[step.object]->global(step.name);
+        if (variable.size() < recording_.memory[step.made].bytes) refuse("variable '" + step.name + "' is smaller here");
+        memory_[step.made].data = variable.data();
+        return;
+      }
+      case Kind::free: memory_[step.object] = {}; return;
+      case Kind::child_graph: return stream->add_child_graph(there(graphs_, step.object, "graph"));
+      case Kind::record:
+        return step.other == 1 ? stream->record_external(event_of(step.object)) : stream->record(event_of(step.object));
+      case Kind::wait_event:
+        return step.other == 1 ? stream->wait_external(event_of(step.object)) : stream->wait(event_of(step.object));
+      case Kind::wait_stream: return stream->wait(stream_of(step.object));
+      case Kind::synchronize:
+        if (stream != nullptr) return stream->synchronize();
+        return step.object != none ? event_of(step.object).synchronize() : devices_[step.other]->synchronize();
+      case Kind::host_access: {
+        const SavedRange& range = step.results.front();
+        if (const Memory& memory = memory_[range.first.memory]; memory.owner)
+          detail::note_host_access(*memory.owner, at(range.first), range.bytes);
+        return;
+      }
+      case Kind::begin_capture:
+        if (step.object != none) return stream->resume_capture(there(graphs_, step.object, "graph"), CaptureMode::relaxed);
+        return stream->begin_capture(CaptureMode::relaxed);
+      case Kind::end_capture:
+        if (step.other == 1) return add(graphs_, step, stream->end_capture());
+        return stream->discard_capture();
+      case Kind::dependencies: {
+        std::vector<GraphNode> nodes;
+        for (const std::uint32_t each : step.nodes) {
+          if (!nodes_[each - 1]) refuse(fmt::format("operation {} is no node", each));
+          nodes.push_back(*nodes_[each - 1]);
+        }
+        return stream->set_capture_dependencies(nodes);
+      }
+      case Kind::clone: return add(graphs_, step, there(graphs_, step.object, "graph").clone());
+      case Kind::instantiate: return add(execs_, step, there(graphs_, step.object, "graph").instantiate());
+      case Kind::update: return there(execs_, step.object, "executable graph").update(there(graphs_, step.other, "graph"));
+      case Kind::launch_graph: return there(execs_, step.object, "executable graph").launch(*stream);
+      case Kind::peer_access:
+        if (Device& device = *devices_[step.object]; device.can_access_peer(*devices_[step.other]))
+          device.enable_peer_access(*devices_[step.other]);
+        return;
+    }
+  }
+
+  /// Tells tools what they were told of the kernel's memory then. What this device knows of the kernel is more.
+  void declare(const RecordedStep& step) {
+    if (!Tools::any()) return;
+    const detail::NumberKinds& kinds = kernels_[step.kernel]->parameter_kinds();
+    const auto arguments = part_of(recording_.work.arguments, step.items);
+    std::vector<MemoryAccess> accesses;
+    for (const recording::SavedAccess& saved : step.accesses) {
+      MemoryAccess& access = accesses.emplace_back(
+          MemoryAccess{at(saved.first), saved.bytes, static_cast<AccessKind>(saved.kind), saved.pitch, saved.rows});
+      for (std::size_t i = 0; i < std::min<std::size_t>(arguments.size(), 64); ++i) {
+        const auto addresses = part_of(recording_.work.addresses, arguments[i].addresses);
+        if (access.kind != AccessKind::read_write || addresses.size() != 1 || at(addresses[0].address) != access.address)
+          continue;
+        if ((kinds.constant >> i & 1U) != 0) access.kind = AccessKind::read;
+        if ((kinds.atomic >> i & 1U) != 0) access.kind = AccessKind::atomic;
+      }
+    }
+    detail::declare_touches(accesses);
+  }
+
+  template <class T>
+  static void add(std::vector<Ptr<T>>& list, const RecordedStep& step, Ptr<T> object) {
+    list.resize(std::max<std::size_t>(list.size(), step.made + 1));
+    list[step.made] = std::move(object);
+  }
+
+  void allocate(const RecordedStep& step, Stream* stream) {
+    const auto [bytes, kind] = recording_.memory[step.made];
+    Memory& memory = memory_[step.made];
+    memory.owner =
+        stream != nullptr ? stream->allocate_bytes_async(bytes) : devices_[step.object]->allocate_bytes(bytes, kind);
+    memory.data = memory.owner->data();
+  }
+
+  void capture_bodies(const RecordedStep& step, Stream& stream) {
+    std::vector<UniqueFunction<void(Stream&)>> bodies;
+    for (std::size_t i = 0; i < step.bodies.size(); ++i) {
+      const std::size_t first = step.bodies[i], end = i + 1 < step.bodies.size() ? step.bodies[i + 1] : step.end;
+      bodies.emplace_back([this, first, end, number = recording_.steps[first].stream](Stream& body) {
+        body_streams_[number] = &body;
+        make(first + 1, end);
+        body_streams_.erase(number);
+      });
+    }
+    if (bodies.empty()) bodies.emplace_back([](Stream&) {});
+    const auto* const condition = static_cast<const std::uint32_t*>(at(step.conditional.condition));
+    // What other threads did meanwhile.
+    make(made_ + 1, step.bodies.empty() ? step.end : step.bodies.front());
+    switch (static_cast<ConditionalKind>(step.conditional.kind)) {
+      case ConditionalKind::switch_case: stream.capture_switch(condition, bodies); break;
+      case ConditionalKind::while_nonzero: stream.capture_while(condition, std::move(bodies.front())); break;
+      case ConditionalKind::if_nonzero:
+        if (bodies.size() == 1) {
+          stream.capture_if(condition, std::move(bodies.front()));
+        } else {
+          stream.capture_if(condition, std::move(bodies[0]), std::move(bodies[1]));
+        }
+        break;
+    }
+    made_ = step.end;
+  }
+
+  void copy(const RecordedStep& step) {
+    const auto boxes = part_of(recording_.work.boxes, step.items);
+    devices_[step.other]->copy_bytes(at(boxes[0].first), at(boxes[1].first), boxes[0].width);
+  }
+
+  /// What the host wrote to end a wait was no operation. So where no stream writes the value, it is written before the wait.
+  void free_waits(const RecordedStep& step, Stream& stream) {
+    for (const SavedMemoryOperation& one : part_of(recording_.work.memory_operations, step.items)) {
+      const auto kind = static_cast<MemoryOperation::Kind>(one.kind);
+      const bool is_32 = kind == MemoryOperation::Kind::wait_32;
+      if ((!is_32 && kind != MemoryOperation::Kind::wait_64) || !is_of_host(one.address)) continue;
+      if (recording_.written_values.contains({one.address.memory, one.address.offset})) continue;
+      const bool is_nor = static_cast<WaitCondition>(one.condition) == WaitCondition::bit_nor;
+      const auto write = [to = at(one.address), is_32, value = is_nor ? ~one.value : one.value] {
+        if (is_32) {
+          std::atomic_ref(*static_cast<std::uint32_t*>(to)).store(static_cast<std::uint32_t>(value));
+        } else {
+          std::atomic_ref(*static_cast<std::uint64_t*>(to)).store(value);
+        }
+      };
+      step.is_captured ? write() : stream.launch_host_function(write);
+    }
+  }
+
+  bool is_of_host(const SavedAddress& address) const {
+    return address.memory == recording::of_host || recording_.memory[address.memory].kind != MemoryKind::device;
+  }
+
+  // --- The host's memory ----------------------------------------------------------------------------------------------
+
+  std::vector<std::byte*> places_of(const std::vector<SavedRange>& ranges) const {
+    std::vector<std::byte*> places;
+    for (const SavedRange& range : ranges) {
+      if (!is_of_host(range.first)) refuse("the host cannot read a device's memory");
+      places.push_back(static_cast<std::byte*>(at(range.first)));
+    }
+    return places;
+  }
+
+  void restore(const RecordedStep& step, const std::vector<std::byte*>& to) const {
+    auto next = step.contents.begin();
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      recording::for_each_piece(step.reads[i], [&](std::size_t at, std::size_t size) {
+        const std::span<const std::byte> piece = recording_.pieces[*next++];
+        // What is there already is left alone: other work may read it.
+        if (std::memcmp(to[i] + at, piece.data(), size) != 0) std::memcpy(to[i] + at, piece.data(), size);
+      });
+    }
+  }
+
+  static void check(const RecordedStep& step, const std::vector<std::byte*>& from, std::vector<std::uint64_t>& checks) {
+    auto next = checks.begin();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      recording::for_each_piece(step.results[i], [&](std::size_t at, std::size_t size) {
+        *next++ = recording::check_of(std::span(from[i] + at, size));
+      });
+    }
+  }
+
+  // --- The answer -----------------------------------------------------------------------------------------------------
+
+  int tell(std::size_t made, const std::string& failure) const {
+    std::size_t known = 0, equal = 0, told = 0;
+    std::string text;
+    for (std::size_t i = 0; i < made; ++i) {
+      const RecordedStep& step = recording_.steps[i];
+      if (step.checks.empty() || results_[i].empty()) continue;
+      ++known;
+      if (step.checks == results_[i]) {
+        ++equal;
+      } else if (told++ < most_told) {
+        text += difference(step, i);
+      }
+    }
+    if (told > most_told) text += fmt::format("  and {} more\n", told - most_told);
+    const auto used = std::count_if(streams_.begin(), streams_.end(), [](const StreamPtr& stream) { return bool(stream); });
+    std::printf("weir replay: %zu operations on %td streams; %zu of %zu results have the bytes of the recording\n", made,
+                used, equal, known);
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+    for (const std::string& note : recording_.notes) std::fprintf(stderr, "weir replay: missing: %s\n", note.c_str());
+    if (!recording_.end.empty()) std::fprintf(stderr, "weir replay: the recording ends: %s\n", recording_.end.c_str());
+    if (!failure.empty()) std::fprintf(stderr, "weir replay: %s\n", failure.c_str());
+    if (is_lack_) return unusable;
+    return equal == known && failure.empty() ? all_equal : differs;
+  }
+
+  std::string difference(const RecordedStep& step, std::size_t i) const {
+    std::size_t next = 0, pieces = 0, first = 0, size = 0;
+    std::uint64_t bytes = 0, before = 0;
+    for (const SavedRange& range : step.results) {
+      recording::for_each_piece(range, [&](std::size_t at, std::size_t length) {
+        if (step.checks[next] != results_[i][next] && pieces++ == 0) {
+          first = before + at;
+          size = length;
+        }
+        ++next;
+      });
+      before = bytes += range.bytes;
+    }
+    return fmt::format("  operation {}, {} on stream {}: {} of {} pieces differ, first bytes {} to {} of {}\n", i + 1,
+                       what_of(step), step.stream == none ? 0 : step.stream + 1, pieces, next, first, first + size - 1,
+                       bytes);
+  }
+
+  Recording& recording_;
+  const std::string file_;
+  std::vector<Device*> devices_;
+  std::map<std::uintptr_t, HostMemory> host_;
+  std::vector<ModulePtr> modules_;
+  std::vector<KernelPtr> kernels_;
+  std::vector<Memory> memory_;
+  std::vector<EventPtr> events_;
+  std::vector<GraphPtr> graphs_;
+  std::vector<GraphExecPtr> execs_;
+  std::vector<std::optional<GraphNode>> nodes_;  // of operations
+  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // of host functions, by operations: here,
+  std::map<std::uint32_t, std::uint32_t> ran_;                // and in the recording so far
+  std::vector<std::vector<std::uint64_t>> results_;
+  std::deque<std::string> names_;
+  std::deque<SourceFrame> frames_;
+  std::vector<StreamPtr> streams_;
+  std::map<std::uint32_t, Stream*> body_streams_;  // of the bodies that are being captured
+  std::size_t made_ = 0;                           // the operation that is being made
+  bool is_lack_ = false;  // of what this device, or the file, does not have
+  const At at_{*this};
+  std::optional<detail::WorkSubmitter<At>> submitter_;
+};
+
+}  // namespace
+
+int replay_recording(const std::string& file) try {
+  const auto fail = [](Errc code, const std::string& cause) { throw Error(code, "weir replay", "", cause); };
+  const std::vector<std::byte> bytes = detail::read_private_file(file, recording::most_bytes, "a recording", fail);
+  Recording recording(bytes);
+  return Replay(recording, file).run();
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "weir replay: %s\n", error.what());
+  return unusable;
+}
+
+}  // namespace weir::tool
