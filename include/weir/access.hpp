@@ -29,6 +29,8 @@ struct MemoryAccess {
   AccessKind kind = AccessKind::read_write;
   std::size_t pitch = 0;
   std::size_t rows = 1;
+  /// It was named by a plain pointer: `bytes` are those of one element, and the work may touch more around it.
+  bool is_open = false;
 };
 
 /// A kernel's argument, and what the kernel does with the memory behind it: see `reads` and `writes`.
@@ -92,7 +94,7 @@ MemoryAccess access_of(const T& argument) noexcept {
     using E = std::remove_pointer_t<T>;
     // By a number, since the pointer may be to what is volatile, or to a function.
     return {reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(argument)),
-            argument != nullptr ? element_bytes<E> : 0, access_kind<E>};
+            argument != nullptr ? element_bytes<E> : 0, access_kind<E>, 0, 1, true};
   } else {
     return {};
   }

@@ -222,7 +222,8 @@ class KernelParameter {
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
     if constexpr (std::is_pointer_v<P>) {
-      if ((memory_.kind & Memory::range) != 0 || value_ != nullptr) access.bytes = memory_.bytes;
+      access.is_open = (memory_.kind & Memory::range) == 0;
+      if (!access.is_open || value_ != nullptr) access.bytes = memory_.bytes;
       const auto kind = static_cast<AccessKind>(memory_.kind & ~Memory::range);
       if (kind != AccessKind::read_write) access.kind = kind;
     }

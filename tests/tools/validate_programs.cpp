@@ -410,6 +410,58 @@ void launches_a_graph_on_unwritten_memory(Device& device) {
   exec->launch(*stream);
   stream->synchronize();
 }
+constexpr const char* indexed = R"(
+struct Pair { unsigned* to; unsigned count; };
+extern "C" __global__ void set_all(unsigned* x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void set_pair(Pair pair) { pair.to[threadIdx.x] = pair.count; }
+extern "C" __global__ void get(const unsigned* x, unsigned* y) { *y = x[5]; })";
+
+/// A kernel that gets a plain pointer may write anywhere behind it, and before it.
+template <bool right>
+void copies_what_a_kernel_writes_through_a_pointer(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(indexed)->untyped_kernel("set_all");
+  auto x = device.allocate<unsigned>(64), y = device.allocate<unsigned>(64), z = device.allocate<unsigned>(64);
+  stream->launch(kernel, {1, 64}, x.data());
+  stream->copy(z, x);
+  unsigned* const behind = y.data() + 32;
+  void* arguments[] = {const_cast<unsigned**>(&behind)};
+  const std::size_t sizes[] = {sizeof(behind)};
+  if (right) stream->launch_raw(kernel, {1, 32}, arguments, sizes);
+  stream->copy(z, y);
+  stream->synchronize();
+}
+
+/// What it reads behind a plain pointer need not be the first element.
+template <bool right>
+void reads_what_is_written_behind_a_pointer(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(indexed)->untyped_kernel("get");
+  auto x = device.allocate<unsigned>(8), y = device.allocate<unsigned>(1);
+  if (right) stream->fill(x.subspan(5, 3), 1U);
+  stream->launch(kernel, {1, 1}, static_cast<const unsigned*>(x.data()), y);
+  stream->synchronize();
+}
+
+/// A struct of a kernel's arguments has a pointer in it.
+template <bool right>
+void copies_what_a_kernel_writes_through_a_struct(Device& device) {
+  struct Pair {
+    unsigned* to;
+    unsigned count;
+  };
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(indexed)->untyped_kernel("set_pair");
+  auto x = device.allocate<unsigned>(64), y = device.allocate<unsigned>(64), z = device.allocate<unsigned>(64);
+  stream->launch(kernel, {1, 64}, Pair{x.data(), 1});
+  stream->copy(z, x);
+  const GraphExecPtr exec =
+      stream->capture([&](Stream& s) { s.launch(kernel, {1, 64}, Pair{right ? y.data() : x.data(), 1}); })->instantiate();
+  exec->launch(*stream);
+  stream->copy(z, y);
+  stream->synchronize();
+}
+
 
 /// The reader is submitted first, and runs last.
 template <bool right>
@@ -500,3 +552,6 @@ std::span<const ValidateProgram> validate_programs() { return all; }
 std::span<const ValidateProgram> unwritten_and_leaking_programs() { return on_request; }
 
 }  // namespace weir::test
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_pointer, "256 of them were never written before"),
+    WEIR_PAIR_WITH("unwritten", reads_what_is_written_behind_a_pointer, "32 of them were never written before"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_struct, "256 of them were never written before"),

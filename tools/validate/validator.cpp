@@ -22,6 +22,7 @@
 #include "tools/model/step.hpp"
 #include "tools/validate/block.hpp"
 #include "tools/validate/options.hpp"
+#include "tools/validate/structs.hpp"
 #include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -171,6 +172,7 @@ class Validator final : public Tool {
     bool reads_all = false;  ///< of a reader: what it reads is no choice of a kernel's
     bool is_disabled = false;
   };
+    bool is_hidden = false;  ///< in a struct of a kernel's: it may be no pointer
   /// A read of memory that nothing had written when it was submitted, though something may have when it ran.
   struct Doubt {
     std::uint64_t block;
@@ -260,7 +262,7 @@ class Validator final : public Tool {
     if (uses == nullptr) return;
     for (const Use& use : *uses) {
       const Block* const now = blocks_.find(use.address);
-      if (use.is_disabled) continue;
+      if (use.is_disabled || use.is_hidden) continue;
       if (now != nullptr && now->id == use.block) continue;
       const auto freed =
           std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
@@ -332,6 +334,7 @@ class Validator final : public Tool {
     if (!traits.reads && !traits.writes) return;
     for (const MemoryOperation& each : operation.memory_operations) follow(operation, access_of(each), true, nullptr);
     for (const bool writes : {false, true}) {  // in place, what is read is read first
+    for_each_hidden(operation, [&](const MemoryAccess& access) { follow(operation, access, false, nullptr); });
       for (const MemoryAccess& access : operation.accesses) {
         if ((access.kind != AccessKind::read) == writes) follow(operation, access, reads_all(operation), nullptr);
       }
@@ -339,15 +342,25 @@ class Validator final : public Tool {
   }
 
   /// Whether it reads all that it is said to.
+  /// The memory that structs among a kernel's arguments have pointers to, as far as their bytes look like pointers.
+  template <class F>
+  void for_each_hidden(const Operation& operation, F&& f) const {
+    for_each_word_in_structs(operation, [&](const void* address) {
+      if (blocks_.find(number_of(address)) != nullptr) f(MemoryAccess{.address = address, .bytes = 1, .is_open = true});
+    });
+  }
+
   static bool reads_all(const Operation& operation) noexcept {
     return operation.kind == OperationKind::copy || operation.kind == OperationKind::host_copy ||
            operation.kind == OperationKind::memory_operations;
   }
 
-  void follow(const Operation& operation, const MemoryAccess& access, bool reads_all, const StepPtr& captured) {
+  void follow(const Operation& operation, MemoryAccess access, bool reads_all, const StepPtr& captured) {
     Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
     if (block == nullptr || !block->is_blank || block->is_of_graph || extent_of(access) == 0) return;
     const model::Region region(access);
+    // Of a plain pointer's elements nothing is known: they may lie anywhere in the block.
+    if (access.is_open) access = {reinterpret_cast<const void*>(block->begin), block->end - block->begin, access.kind};
     if (access.kind != AccessKind::read) return block->written.add(region);
     if (!is_unwritten(*block, access, reads_all)) return;
     // Where streams wait for values, what writes the memory may be submitted later, and run before.
@@ -413,6 +426,13 @@ class Validator final : public Tool {
     for (const MemoryAccess& access : operation.accesses) add_use(access);
     for (const MemoryOperation& each : operation.memory_operations) add_use(access_of(each));
     add_uses(operation, uses);
+    if (options_.unwritten) {
+      for_each_hidden(operation, [&](const MemoryAccess& access) {
+        const std::size_t before = uses.size();
+        add_use(access);
+        if (uses.size() != before) uses.back().is_hidden = true;
+      });
+    }
     if (const std::vector<Use>* const inner = graphs_.nodes_of(operation)) add_uses(operation, *inner);
   }
 
