@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "core/journal.hpp"
 #include "core/no_destructor.hpp"
@@ -28,13 +31,21 @@ struct NamedMemory {
   std::string name;
 };
 
+struct StreamName {
+  const Stream* set_by = nullptr;  // null once that is closed: work of the stream may be left
+  std::string name;
+};
+
 struct Table {
   std::mutex mutex;
-  std::map<StreamKey, std::string> streams;
+  std::map<StreamKey, std::vector<StreamName>> streams;  // the newest last
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
   std::multimap<StreamKey, std::string> running;  // host functions
 };
+
+/// How many names are of closed streams.
+constinit std::atomic<std::size_t> closed_names = 0;
 
 /// Never destroyed: objects with static lifetime may still end.
 Table& table() noexcept {
@@ -63,15 +74,57 @@ std::string find(const Map Table::*names, const typename Map::key_type& key) {
 
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
+/// Takes the name away that the object has set, or that of an object that is closed (null).
+void drop(const StreamKey& stream, const Stream* set_by) noexcept {
+  const auto found = table().streams.find(stream);
+  if (found == table().streams.end()) return;
+  const std::size_t dropped = std::erase_if(found->second, [&](const StreamName& name) { return name.set_by == set_by; });
+  if (set_by == nullptr) closed_names.fetch_sub(dropped, std::memory_order_relaxed);
+  if (found->second.empty()) table().streams.erase(found);
+}
+
 }  // namespace
 
-void set(const StreamKey& stream, std::string_view name) { set(&Table::streams, stream, name, std::string(name)); }
+void set(const Stream& stream, std::string_view name) {
+  const StreamKey key = key_of(stream);
+  const std::lock_guard lock(table().mutex);
+  drop(key, &stream);
+  if (!name.empty()) table().streams[key].push_back({&stream, std::string(name)});
+}
+void close(const Stream& stream, bool ends) noexcept {
+  const StreamKey key = key_of(stream);
+  const std::lock_guard lock(table().mutex);
+  if (!ends) return drop(key, &stream);
+  drop(key, nullptr);
+  const auto found = table().streams.find(key);
+  if (found == table().streams.end()) return;
+  for (StreamName& name : found->second) name.set_by = nullptr;
+  closed_names.fetch_add(found->second.size(), std::memory_order_relaxed);
+}
+void begin(const Stream& stream) noexcept {
+  if (closed_names.load(std::memory_order_relaxed) == 0) return;
+  const std::lock_guard lock(table().mutex);
+  drop(key_of(stream), nullptr);
+}
 void set(const Event& event, std::string_view name) { set(&Table::events, &event, name, std::string(name)); }
 void set(const Allocation& memory, std::string_view name) {
   set(&Table::memory, number_of(memory.data()), name, NamedMemory{memory.size_bytes(), std::string(name)});
 }
 
-std::string of(const StreamKey& stream) { return find(&Table::streams, stream); }
+std::string of(const StreamKey& stream) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().streams.find(stream);
+  return found != table().streams.end() ? found->second.back().name : std::string();
+}
+std::string of(const Stream& stream) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().streams.find(key_of(stream));
+  if (found == table().streams.end()) return "";
+  for (const StreamName& name : found->second) {
+    if (name.set_by == &stream) return name.name;
+  }
+  return "";
+}
 std::string of(const Event& event) { return find(&Table::events, &event); }
 
 std::string of_memory(const void* address) {
@@ -122,18 +175,18 @@ void Stream::set_name(std::string_view name) {
   Watched watched(*this, OperationKind::set_name, call.operation(), {});
   watched->label = name;
   watched.run([&] {
-    names::set(detail::key_of(*this), name);
+    names::set(*this, name);
     flags_.fetch_or(StreamCore::flag_named, std::memory_order_relaxed);
   });
 }
 
 std::string Stream::name() const {
-  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(detail::key_of(*this)) : "";
+  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(*this) : "";
 }
 
-/// The handle may be another stream's soon.
 void StreamCore::forget_name(Stream& stream) noexcept {
-  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0) names::set(key_of(stream), "");
+  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0)
+    names::close(stream, destroys_handle(stream));
 }
 
 void Event::set_name(std::string_view name) {
