@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -36,12 +37,32 @@ struct StreamName {
   std::string name;
 };
 
+/// A host function with its name.
+struct NamedFunction {
+  StreamKey stream;
+  std::string name;
+  HostFunction function;
+};
+
+/// One that runs, and what its thread was at when it began: a function may wait for a stream whose functions its thread runs
+/// meanwhile.
+struct RunningFunction {
+  const NamedFunction& function;
+  const RunningFunction* outer;
+};
+
+/// A thread that runs such functions. It has a mutex of its own, which nobody else takes but who asks what runs.
+struct Runner {
+  std::mutex mutex;
+  const RunningFunction* innermost = nullptr;
+};
+
 struct Table {
   std::mutex mutex;
   std::map<StreamKey, std::vector<StreamName>> streams;  // the newest last
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
-  std::multimap<StreamKey, std::string> running;  // host functions
+  std::set<Runner*> runners;
 };
 
 /// How many names are of closed streams.
@@ -71,6 +92,43 @@ std::string find(const Map Table::*names, const typename Map::key_type& key) {
   const auto found = map.find(key);
   return found != map.end() ? found->second : std::string();
 }
+
+class ThisThread : public Runner {
+ public:
+  ThisThread() {
+    const std::lock_guard lock(table().mutex);
+    table().runners.insert(this);
+  }
+  ~ThisThread() {
+    const std::lock_guard lock(table().mutex);
+    table().runners.erase(this);
+  }
+  ThisThread(const ThisThread&) = delete;
+  ThisThread& operator=(const ThisThread&) = delete;
+};
+
+class Running {
+ public:
+  explicit Running(const NamedFunction& function) : runner_(this_thread()), running_{function, runner_.innermost} {
+    set(&running_);
+  }
+  ~Running() { set(running_.outer); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  static Runner& this_thread() {
+    thread_local ThisThread runner;
+    return runner;
+  }
+  void set(const RunningFunction* innermost) noexcept {
+    const std::lock_guard lock(runner_.mutex);
+    runner_.innermost = innermost;
+  }
+
+  Runner& runner_;
+  const RunningFunction running_;
+};
 
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
@@ -137,28 +195,21 @@ std::string of_memory(const void* address) {
 
 std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + name + "'"; }
 
-std::string running_function(const StreamKey& stream) { return find(&Table::running, stream); }
+std::string running_function(const StreamKey& stream) {
+  const std::lock_guard lock(table().mutex);
+  for (Runner* runner : table().runners) {
+    const std::lock_guard running(runner->mutex);
+    for (const RunningFunction* at = runner->innermost; at != nullptr; at = at->outer) {
+      if (at->function.stream == stream) return at->function.name;
+    }
+  }
+  return "";
+}
 
 HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function) {
-  class Running {
-   public:
-    Running(const StreamKey& stream, const std::string& name) {
-      const std::lock_guard lock(table().mutex);
-      here_ = table().running.emplace(stream, name);
-    }
-    ~Running() {
-      const std::lock_guard lock(table().mutex);
-      table().running.erase(here_);
-    }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-
-   private:
-    std::multimap<StreamKey, std::string>::iterator here_;
-  };
-  return [stream, name = std::string(name), function = std::make_unique<HostFunction>(std::move(function))] {
-    const Running running(stream, name);
-    (*function)();
+  return [named = std::unique_ptr<NamedFunction>(new NamedFunction{stream, std::string(name), std::move(function)})] {
+    const Running running(*named);
+    named->function();
   };
 }
 
