@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "core/journal.hpp"
 #include "core/no_destructor.hpp"
@@ -28,13 +32,41 @@ struct NamedMemory {
   std::string name;
 };
 
+struct StreamName {
+  const Stream* set_by = nullptr;  // null once that is closed: work of the stream may be left
+  std::string name;
+};
+
+/// A host function with its name.
+struct NamedFunction {
+  StreamKey stream;
+  std::string name;
+  HostFunction function;
+};
+
+/// One that runs, and what its thread was at when it began: a function may wait for a stream whose functions its thread runs
+/// meanwhile.
+struct RunningFunction {
+  const NamedFunction& function;
+  const RunningFunction* outer;
+};
+
+/// A thread that runs such functions. It has a mutex of its own, which nobody else takes but who asks what runs.
+struct Runner {
+  std::mutex mutex;
+  const RunningFunction* innermost = nullptr;
+};
+
 struct Table {
   std::mutex mutex;
-  std::map<StreamKey, std::string> streams;
+  std::map<StreamKey, std::vector<StreamName>> streams;  // the newest last
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
-  std::multimap<StreamKey, std::string> running;  // host functions
+  std::set<Runner*> runners;
 };
+
+/// How many names are of closed streams.
+constinit std::atomic<std::size_t> closed_names = 0;
 
 /// Never destroyed: objects with static lifetime may still end.
 Table& table() noexcept {
@@ -61,17 +93,96 @@ std::string find(const Map Table::*names, const typename Map::key_type& key) {
   return found != map.end() ? found->second : std::string();
 }
 
+class ThisThread : public Runner {
+ public:
+  ThisThread() {
+    const std::lock_guard lock(table().mutex);
+    table().runners.insert(this);
+  }
+  ~ThisThread() {
+    const std::lock_guard lock(table().mutex);
+    table().runners.erase(this);
+  }
+  ThisThread(const ThisThread&) = delete;
+  ThisThread& operator=(const ThisThread&) = delete;
+};
+
+class Running {
+ public:
+  explicit Running(const NamedFunction& function) : runner_(this_thread()), running_{function, runner_.innermost} {
+    set(&running_);
+  }
+  ~Running() { set(running_.outer); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  static Runner& this_thread() {
+    thread_local ThisThread runner;
+    return runner;
+  }
+  void set(const RunningFunction* innermost) noexcept {
+    const std::lock_guard lock(runner_.mutex);
+    runner_.innermost = innermost;
+  }
+
+  Runner& runner_;
+  const RunningFunction running_;
+};
+
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+
+/// Takes the name away that the object has set, or that of an object that is closed (null).
+void drop(const StreamKey& stream, const Stream* set_by) noexcept {
+  const auto found = table().streams.find(stream);
+  if (found == table().streams.end()) return;
+  const std::size_t dropped = std::erase_if(found->second, [&](const StreamName& name) { return name.set_by == set_by; });
+  if (set_by == nullptr) closed_names.fetch_sub(dropped, std::memory_order_relaxed);
+  if (found->second.empty()) table().streams.erase(found);
+}
 
 }  // namespace
 
-void set(const StreamKey& stream, std::string_view name) { set(&Table::streams, stream, name, std::string(name)); }
+void set(const Stream& stream, std::string_view name) {
+  const StreamKey key = key_of(stream);
+  const std::lock_guard lock(table().mutex);
+  drop(key, &stream);
+  if (!name.empty()) table().streams[key].push_back({&stream, std::string(name)});
+}
+void close(const Stream& stream, bool ends) noexcept {
+  const StreamKey key = key_of(stream);
+  const std::lock_guard lock(table().mutex);
+  if (!ends) return drop(key, &stream);
+  drop(key, nullptr);
+  const auto found = table().streams.find(key);
+  if (found == table().streams.end()) return;
+  for (StreamName& name : found->second) name.set_by = nullptr;
+  closed_names.fetch_add(found->second.size(), std::memory_order_relaxed);
+}
+void begin(const Stream& stream) noexcept {
+  if (closed_names.load(std::memory_order_relaxed) == 0) return;
+  const std::lock_guard lock(table().mutex);
+  drop(key_of(stream), nullptr);
+}
 void set(const Event& event, std::string_view name) { set(&Table::events, &event, name, std::string(name)); }
 void set(const Allocation& memory, std::string_view name) {
   set(&Table::memory, number_of(memory.data()), name, NamedMemory{memory.size_bytes(), std::string(name)});
 }
 
-std::string of(const StreamKey& stream) { return find(&Table::streams, stream); }
+std::string of(const StreamKey& stream) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().streams.find(stream);
+  return found != table().streams.end() ? found->second.back().name : std::string();
+}
+std::string of(const Stream& stream) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().streams.find(key_of(stream));
+  if (found == table().streams.end()) return "";
+  for (const StreamName& name : found->second) {
+    if (name.set_by == &stream) return name.name;
+  }
+  return "";
+}
 std::string of(const Event& event) { return find(&Table::events, &event); }
 
 std::string of_memory(const void* address) {
@@ -84,28 +195,21 @@ std::string of_memory(const void* address) {
 
 std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + name + "'"; }
 
-std::string running_function(const StreamKey& stream) { return find(&Table::running, stream); }
+std::string running_function(const StreamKey& stream) {
+  const std::lock_guard lock(table().mutex);
+  for (Runner* runner : table().runners) {
+    const std::lock_guard running(runner->mutex);
+    for (const RunningFunction* at = runner->innermost; at != nullptr; at = at->outer) {
+      if (at->function.stream == stream) return at->function.name;
+    }
+  }
+  return "";
+}
 
 HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function) {
-  class Running {
-   public:
-    Running(const StreamKey& stream, const std::string& name) {
-      const std::lock_guard lock(table().mutex);
-      here_ = table().running.emplace(stream, name);
-    }
-    ~Running() {
-      const std::lock_guard lock(table().mutex);
-      table().running.erase(here_);
-    }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-
-   private:
-    std::multimap<StreamKey, std::string>::iterator here_;
-  };
-  return [stream, name = std::string(name), function = std::make_unique<HostFunction>(std::move(function))] {
-    const Running running(stream, name);
-    (*function)();
+  return [named = std::unique_ptr<NamedFunction>(new NamedFunction{stream, std::string(name), std::move(function)})] {
+    const Running running(*named);
+    named->function();
   };
 }
 
@@ -122,18 +226,18 @@ void Stream::set_name(std::string_view name) {
   Watched watched(*this, OperationKind::set_name, call.operation(), {});
   watched->label = name;
   watched.run([&] {
-    names::set(detail::key_of(*this), name);
+    names::set(*this, name);
     flags_.fetch_or(StreamCore::flag_named, std::memory_order_relaxed);
   });
 }
 
 std::string Stream::name() const {
-  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(detail::key_of(*this)) : "";
+  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(*this) : "";
 }
 
-/// The handle may be another stream's soon.
 void StreamCore::forget_name(Stream& stream) noexcept {
-  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0) names::set(key_of(stream), "");
+  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0)
+    names::close(stream, destroys_handle(stream));
 }
 
 void Event::set_name(std::string_view name) {

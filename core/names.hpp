@@ -13,12 +13,17 @@
 namespace weir::detail::names {
 
 // An empty name takes the one that is there away.
-void set(const StreamKey& stream, std::string_view name);
+void set(const Stream& stream, std::string_view name);
+/// The object is closed. If the stream `ends` with it, its names stay for the work that is left, until a stream begins whose
+/// handle is the same.
+void close(const Stream& stream, bool ends) noexcept;
+void begin(const Stream& stream) noexcept;
 void set(const Event& event, std::string_view name);
 void set(const Allocation& memory, std::string_view name);
 
 /// Empty if there is none.
-std::string of(const StreamKey& stream);
+std::string of(const StreamKey& stream);  // the newest
+std::string of(const Stream& stream);     // that was set through this object
 std::string of(const Event& event);
 /// Of the memory that has that byte.
 std::string of_memory(const void* address);

@@ -21,7 +21,8 @@ std::vector<MemoryAccess> raw_accesses(void* const* arguments, const ArgumentTyp
   std::vector<MemoryAccess> accesses(types.sizes.size());
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     if (types.sizes[i] != sizeof(void*)) continue;
-    if (const void* const address = *static_cast<void* const*>(arguments[i])) accesses[i] = {address, 1};
+    if (const void* const address = *static_cast<void* const*>(arguments[i]))
+      accesses[i] = {.address = address, .bytes = 1, .is_open = true};
   }
   return accesses;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/environment.hpp"
@@ -106,6 +108,12 @@ std::unique_ptr<Tool> Stuck::make_if_wanted() {
 Stuck::Stuck(milliseconds limit) : limit_(limit) {
   listener_ = listen_at(stuck_address(::getpid()));
   if (listener_ < 0) support::log(support::LogLevel::warn, "weir stuck cannot ask this process: its socket cannot be made");
+  // A forked child has no thread that would answer, and the address stands for the parent.
+  static int inherited = -1;
+  inherited = listener_;
+  ::pthread_atfork(nullptr, nullptr, [] {
+    if (inherited >= 0) ::close(std::exchange(inherited, -1));
+  });
   const support::SignalsBlocked no_signals;
   std::thread([this] { watch(); }).detach();
 }

@@ -243,7 +243,7 @@ MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAcc
   const NumberKinds& kinds = kernel.parameter_kinds();
   const std::uint64_t bit = parameter < 64 ? std::uint64_t{1} << parameter : 0;
   if ((kinds.constant & bit) != 0) access.kind = AccessKind::read;
-  if ((kinds.atomic & bit) != 0 && access.kind == AccessKind::read_write) access.kind = AccessKind::atomic;
+  if (access.kind == AccessKind::read_write || access.kind == AccessKind::atomic) access.update = kinds.update(parameter);
   return access;
 }
 

@@ -9,6 +9,7 @@
 
 #include "weir/memory.hpp"
 #include "weir/span.hpp"
+#include "weir/update_kind.hpp"
 
 /// What work does with memory, as tools are told (docs/tools.md).
 namespace weir {
@@ -18,7 +19,8 @@ enum class AccessKind : std::uint8_t {
   read,
   write,
   read_write,  ///< also stands for what is not known
-  /// By atomic read-modify-writes alone, as `atomicAdd`: work that does so need not be ordered.
+  /// By atomic read-modify-writes alone, as `atomicAdd`, that commute with all others which are stated so: work that does so
+  /// need not be ordered.
   atomic,
 };
 
@@ -29,6 +31,11 @@ struct MemoryAccess {
   AccessKind kind = AccessKind::read_write;
   std::size_t pitch = 0;
   std::size_t rows = 1;
+  /// It was named by a plain pointer: `bytes` are those of one element, and the work may touch more around it.
+  bool is_open = false;
+  /// Of `read_write` and `atomic`: what is known of the updates, where the work does nothing else with the memory. Work with
+  /// updates of one kind need not be ordered.
+  UpdateKind update = UpdateKind::unknown;
 };
 
 /// A kernel's argument, and what the kernel does with the memory behind it: see `reads` and `writes`.
@@ -62,8 +69,9 @@ auto writes(R&& range) noexcept {
   static_assert(!std::is_const_v<T>, "what is written must not be const");
   return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
 }
-/// An argument that the kernel touches by atomic read-modify-writes alone, as a counter or a histogram: kernels that do so
-/// may run at once.
+/// An argument that the kernel touches by atomic read-modify-writes alone, as a counter or a histogram. They must commute
+/// with those of all kernels of which the same is said for the memory, as additions do with additions, but not with maxima:
+/// such kernels may run at once.
 template <ElementRange R>
 auto atomic(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
@@ -92,7 +100,7 @@ MemoryAccess access_of(const T& argument) noexcept {
     using E = std::remove_pointer_t<T>;
     // By a number, since the pointer may be to what is volatile, or to a function.
     return {reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(argument)),
-            argument != nullptr ? element_bytes<E> : 0, access_kind<E>};
+            argument != nullptr ? element_bytes<E> : 0, access_kind<E>, 0, 1, true};
   } else {
     return {};
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "weir/memory.hpp"
 #include "weir/ptr.hpp"
 #include "weir/span.hpp"
+#include "weir/update_kind.hpp"
 
 /// What a launch can hand to a kernel, and how it becomes what the kernel takes.
 namespace weir {
@@ -136,19 +138,27 @@ constexpr bool is_value_of(V value) {
 
 /// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones. Of a
 /// kernel also, as far as it is known, whose memory it only reads (pointers to `const`), and whose it touches by atomic
-/// read-modify-writes alone. Of a launch also which arguments are pointers, and which are neither pointers nor numbers but
+/// updates of one kind alone. Of a launch also which arguments are pointers, and which are neither pointers nor numbers but
 /// may have pointers in them.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;
   std::uint64_t constant = 0;
   std::uint64_t atomic = 0;
+  std::uint64_t updates = 0;  ///< byte i: the kind of those through the i-th pointer in `atomic`, which has up to 8
   std::uint64_t pointers = 0;
   std::uint64_t opaque = 0;
 
   /// Those of which one is a floating-point number and the other is not, as far as both are known.
   constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {
     return (floating ^ other.floating) & known & other.known;
+  }
+
+  /// The kind of the atomic updates through parameter `i`, if they are all that is done through it.
+  constexpr UpdateKind update(std::size_t i) const noexcept {
+    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
+    if ((atomic & bit) == 0) return UpdateKind::unknown;
+    return static_cast<UpdateKind>(updates >> 8 * std::popcount(atomic & (bit - 1)) & 0xff);
   }
 };
 
@@ -222,7 +232,8 @@ class KernelParameter {
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
     if constexpr (std::is_pointer_v<P>) {
-      if ((memory_.kind & Memory::range) != 0 || value_ != nullptr) access.bytes = memory_.bytes;
+      access.is_open = (memory_.kind & Memory::range) == 0;
+      if (!access.is_open || value_ != nullptr) access.bytes = memory_.bytes;
       const auto kind = static_cast<AccessKind>(memory_.kind & ~Memory::range);
       if (kind != AccessKind::read_write) access.kind = kind;
     }

@@ -2,21 +2,36 @@
 #include "kernels/workgroup/accesses.hpp"
 
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "backends/host/run/kernel_abi.hpp"
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/record.hpp"
+#include "weir/update_kind.hpp"
 
 namespace weir::workgroup {
 namespace {
+
+constexpr const char* noted = "weir.update";
+
+/// Of an instruction of the prelude's, which updates by a loop what the processor has no instruction for.
+UpdateKind noted_update(const llvm::User& user) {
+  const auto* const instruction = dyn_cast<llvm::Instruction>(&user);
+  const llvm::MDNode* const note = instruction != nullptr ? instruction->getMetadata(noted) : nullptr;
+  if (note == nullptr) return UpdateKind::unknown;
+  return static_cast<UpdateKind>(llvm::mdconst::extract<llvm::ConstantInt>(note->getOperand(0))->getZExtValue());
+}
 
 /// What is done through a pointer, and those that are made of it.
 class Accesses {
@@ -25,21 +40,25 @@ class Accesses {
     if (!followed_.insert(&pointer).second) return;
     for (const llvm::Use& use : pointer.uses()) add(use);
   }
-  bool only_read() const { return (reads_ || reads_atomically_) && !updates_ && !other_; }
-  /// Loads in between are those of loops that compare and swap.
-  bool only_atomic() const { return updates_ && !reads_ && !other_; }
+  bool only_read() const { return reads_ && updates_ == UpdateKind::unknown && !other_; }
+  /// The kind of the updates that are all that is done; else unknown.
+  UpdateKind only_updates() const { return reads_ || other_ ? UpdateKind::unknown : updates_; }
 
  private:
   void add(const llvm::Use& use) {
     const llvm::User& user = *use.getUser();
     const bool is_address = use.getOperandNo() == 0;  // of what is told apart here
     if (user.isDroppable() || isa<llvm::ICmpInst>(user)) return;
-    if (const auto* const load = dyn_cast<llvm::LoadInst>(&user)) {
-      (load->isAtomic() ? reads_atomically_ : reads_) = true;
-    } else if (const auto* const update = dyn_cast<llvm::AtomicRMWInst>(&user)) {
-      (!is_address ? other_ : reads(*update) ? reads_ : updates(*update) ? updates_ : other_) = true;
-    } else if (isa<llvm::AtomicCmpXchgInst>(user)) {
-      (is_address ? updates_ : other_) = true;
+    if (const UpdateKind noted = noted_update(user); noted != UpdateKind::unknown && is_address) {
+      add(noted);
+    } else if (isa<llvm::LoadInst>(user)) {
+      reads_ = true;
+    } else if (const auto* const update = dyn_cast<llvm::AtomicRMWInst>(&user); update != nullptr && is_address) {
+      if (reads(*update)) {
+        reads_ = true;
+      } else {
+        add(kind_of(*update));
+      }
     } else if (isa<llvm::PHINode, llvm::SelectInst, llvm::FreezeInst>(user) ||
                (isa<llvm::GEPOperator>(user) && is_address && user.getType()->isPointerTy())) {
       follow(user);
@@ -48,23 +67,49 @@ class Accesses {
     }
   }
 
-  static bool is_by_zero(const llvm::AtomicRMWInst& update) {
-    const auto* const by = dyn_cast<llvm::ConstantInt>(update.getValOperand());
-    return by != nullptr && by->isZero();
+  void add(UpdateKind update) {
+    other_ |= update == UpdateKind::unknown || (updates_ != UpdateKind::unknown && updates_ != update);
+    updates_ = update;
   }
+
   /// As atomicAdd(p, 0), by which programs read.
   static bool reads(const llvm::AtomicRMWInst& update) {
     using Operation = llvm::AtomicRMWInst;
-    return is_by_zero(update) &&
+    const auto* const by = dyn_cast<llvm::ConstantInt>(update.getValOperand());
+    return by != nullptr && by->isZero() &&
            llvm::is_contained({Operation::Add, Operation::Sub, Operation::Or, Operation::Xor}, update.getOperation());
   }
-  /// An exchange, or atomicAnd(p, 0), overwrites what others have written.
-  static bool updates(const llvm::AtomicRMWInst& update) {
-    return update.getOperation() != llvm::AtomicRMWInst::Xchg && !is_by_zero(update);
+  /// Unknown for an exchange, and what else does not commute with itself.
+  static UpdateKind kind_of(const llvm::AtomicRMWInst& update) {
+    const llvm::Type& type = *update.getValOperand()->getType();
+    const bool is_64 = type.isIntegerTy(64);
+    switch (update.getOperation()) {
+      case llvm::AtomicRMWInst::And: return UpdateKind::bit_and;
+      case llvm::AtomicRMWInst::Or: return UpdateKind::bit_or;
+      case llvm::AtomicRMWInst::Xor: return UpdateKind::bit_xor;
+      case llvm::AtomicRMWInst::FAdd:
+      case llvm::AtomicRMWInst::FSub:
+        if (type.isHalfTy()) return UpdateKind::add_half;
+        if (type.isBFloatTy()) return UpdateKind::add_bfloat16;
+        if (type.isFloatTy()) return UpdateKind::add_float;
+        return type.isDoubleTy() ? UpdateKind::add_double : UpdateKind::unknown;
+      default: break;
+    }
+    if (!is_64 && !type.isIntegerTy(32)) return UpdateKind::unknown;
+    switch (update.getOperation()) {
+      case llvm::AtomicRMWInst::Add:
+      case llvm::AtomicRMWInst::Sub: return is_64 ? UpdateKind::add_64 : UpdateKind::add_32;
+      case llvm::AtomicRMWInst::Min: return is_64 ? UpdateKind::min_64 : UpdateKind::min_32;
+      case llvm::AtomicRMWInst::UMin: return is_64 ? UpdateKind::min_unsigned_64 : UpdateKind::min_unsigned_32;
+      case llvm::AtomicRMWInst::Max: return is_64 ? UpdateKind::max_64 : UpdateKind::max_32;
+      case llvm::AtomicRMWInst::UMax: return is_64 ? UpdateKind::max_unsigned_64 : UpdateKind::max_unsigned_32;
+      default: return UpdateKind::unknown;
+    }
   }
 
   llvm::SmallPtrSet<const Value*, 16> followed_;
-  bool reads_ = false, reads_atomically_ = false, updates_ = false, other_ = false;
+  UpdateKind updates_ = UpdateKind::unknown;
+  bool reads_ = false, other_ = false;
 };
 
 class Parameters {
@@ -73,17 +118,21 @@ class Parameters {
     // The second argument has the address of each parameter's value.
     find_addresses(*run.getArg(1), 0);
     if (is_unknown_) return;
+    std::size_t count = 0;
     for (unsigned i = 0; i < most; ++i) {
       Accesses accesses;
       bool is_known = !addresses_[i].empty();
       for (const Value* address : addresses_[i]) is_known &= find_pointers(*address, accesses);
       const std::uint64_t bit = std::uint64_t{1} << i;
       if (is_known && accesses.only_read()) read |= bit;
-      if (is_known && accesses.only_atomic()) atomic |= bit;
+      const UpdateKind kind = accesses.only_updates();
+      if (!is_known || kind == UpdateKind::unknown || count == sizeof(updates)) continue;
+      atomic |= bit;
+      updates |= static_cast<std::uint64_t>(kind) << 8 * count++;
     }
   }
 
-  std::uint64_t read = 0, atomic = 0;
+  std::uint64_t read = 0, atomic = 0, updates = 0;  // as in host::KernelRecord
 
  private:
   static constexpr unsigned most = 64;
@@ -127,12 +176,34 @@ class Parameters {
 
 }  // namespace
 
+void note_updates(llvm::Module& module) {
+  for (const auto& [annotation, kind] : {std::pair{"weir.add.half", UpdateKind::add_half},
+                                         std::pair{"weir.add.bfloat16", UpdateKind::add_bfloat16}}) {
+    const Functions adding = annotated_functions(module, annotation);
+    for (llvm::Function& function : module) {
+      // The loop is an instance of a template for the function that is added in it.
+      if (adding.count(&function) == 0 && llvm::none_of(function.users(), [&](const llvm::User* user) {
+            const auto* const call = dyn_cast<llvm::CallBase>(user);
+            return call != nullptr && adding.count(const_cast<llvm::Function*>(call->getFunction())) != 0;
+          }))
+        continue;
+      llvm::LLVMContext& context = module.getContext();
+      llvm::Constant* const number = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<unsigned>(kind));
+      for (llvm::Instruction& instruction : llvm::instructions(function)) {
+        if (instruction.isAtomic())
+          instruction.setMetadata(noted, llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(number)));
+      }
+    }
+  }
+}
+
 void note_accesses(llvm::Function& run) {
   if (!runs_blocks(run)) return;
   const Parameters parameters(run);
   change_record(run, offsetof(host::KernelRecord, constant_kinds),
                 [&](std::uint64_t of_types) { return of_types | parameters.read; });
   change_record(run, offsetof(host::KernelRecord, atomic_kinds), [&](std::uint64_t) { return parameters.atomic; });
+  change_record(run, offsetof(host::KernelRecord, update_kinds), [&](std::uint64_t) { return parameters.updates; });
 }
 
 }  // namespace weir::workgroup

@@ -60,6 +60,11 @@ bool is_convergent(Builtin builtin) {
 
 namespace {
 
+constexpr const char* runs = "weir.run";
+constexpr const char* global = "weir.kernel";
+
+}  // namespace
+
 Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation) {
   Functions found;
   annotated(module, annotation, [&](llvm::Value* object) {
@@ -68,11 +73,6 @@ Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation) 
   });
   return found;
 }
-
-constexpr const char* runs = "weir.run";
-constexpr const char* global = "weir.kernel";
-
-}  // namespace
 
 Functions kernels(llvm::Module& module) {
   const Functions running = annotated_functions(module, runs);

@@ -35,6 +35,9 @@ bool is_convergent(Builtin builtin);
 using Functions = llvm::SetVector<llvm::Function*>;
 using Variables = llvm::SetVector<llvm::GlobalVariable*>;
 
+/// The functions that the prelude annotates so.
+Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation);
+
 /// The functions to form: where the prelude defines functions that run blocks ("weir.run"), these, which call a kernel each;
 /// else the kernels themselves ("weir.kernel").
 Functions kernels(llvm::Module& module);

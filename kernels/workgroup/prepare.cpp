@@ -12,6 +12,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include "kernels/workgroup/accesses.hpp"
 #include "kernels/workgroup/builtins.hpp"
 
 namespace weir::workgroup {
@@ -206,6 +207,7 @@ llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAn
   replace_empty_assembly(module);
   divide_least_numbers(module);
   note_names(module);
+  note_updates(module);
   const Functions entries = kernels(module);
   const Variables shared = shared_variables(module);
   hide_from_optimizers(shared);

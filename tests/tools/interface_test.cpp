@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -194,25 +195,56 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
 }
 
 TEST_CASE("tools: on the CPU a kernel's code says through which pointers it only reads, or only counts") {
+  using weir::UpdateKind;
   struct Kernel {
     const char* code;
     std::uint64_t reads = 0, atomic = 0;  // parameter i as bit i; what is not proved counts as written
+    std::vector<UpdateKind> updates = {};  // of those in `atomic`
   };
   const Kernel kernels[] = {
-      {"(int* c) { atomicAdd(c, 1); }", 0, 1},
-      {"(float* c, float* x, int n) { if (threadIdx.x < n) atomicAdd(c, x[threadIdx.x]); }", 2, 1},  // compares and swaps
-      {"(unsigned* h, unsigned char* x, int n) { for (int i = threadIdx.x; i < n; ++i) atomicAdd(&h[x[i]], 1u); }", 2, 1},
-      {"(int* c, int v) { atomicMax(c, v); }", 0, 1},
-      {"(unsigned* c) { atomicInc(c, 10u); }", 0, 1},
+      {"(int* c) { atomicAdd(c, 1); }", 0, 1, {UpdateKind::add_32}},
+      {"(float* c, float* x, int n) { if (threadIdx.x < n) atomicAdd(c, x[threadIdx.x]); }", 2, 1, {UpdateKind::add_float}},
+      {"(unsigned* h, unsigned char* x, int n) { for (int i = threadIdx.x; i < n; ++i) atomicAdd(&h[x[i]], 1u); }",
+       2,
+       1,
+       {UpdateKind::add_32}},
+      {"(int* c, int v) { atomicMax(c, v); }", 0, 1, {UpdateKind::max_32}},
+      {"(unsigned long long* lo, unsigned* hi, int* n, double* s, int v)"
+       " { atomicMin(lo, v); atomicMax(hi, v); atomicSub(n, v); atomicAdd(s, v); }",
+       0,
+       15,
+       {UpdateKind::min_unsigned_64, UpdateKind::max_unsigned_32, UpdateKind::add_32, UpdateKind::add_double}},
+      {"(int* a, unsigned* b, unsigned long long* c, int v) { atomicAnd(a, v); atomicOr(b, v); atomicXor(c, v); }",
+       0,
+       7,
+       {UpdateKind::bit_and, UpdateKind::bit_or, UpdateKind::bit_xor}},
       {"(int* c) { __shared__ int s; if (threadIdx.x == 0) s = 0; __syncthreads(); atomicAdd(&s, 1); __syncthreads();"
        " if (threadIdx.x == 0) atomicAdd(c, s); }",
-       0, 1},
-      {"(int* c, int* out) { out[atomicAdd(c, 1)] = 1; }", 0, 1},
+       0,
+       1,
+       {UpdateKind::add_32}},
+      {"(int* c, int* out) { out[atomicAdd(c, 1)] = 1; }", 0, 1, {UpdateKind::add_32}},
+      {"(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int* i) { atomicAdd(a, 1); atomicAdd(b, 1);"
+       " atomicAdd(c, 1); atomicAdd(d, 1); atomicAdd(e, 1); atomicAdd(f, 1); atomicAdd(g, 1); atomicAdd(h, 1);"
+       " atomicAdd(i, 1); }",
+       0,
+       255,  // of eight pointers the kind is kept
+       std::vector<UpdateKind>(8, UpdateKind::add_32)},
       {"(int* x, int* y) { y[threadIdx.x] = x[threadIdx.x]; }", 1, 0},
       // Not these.
       {"(int* c) { atomicExch(c, 0); }"},
       {"(int* c) { atomicAnd(c, 0); }"},
+      {"(int* c) { atomicCAS(c, 0, 1); }"},
+      {"(unsigned* c) { atomicInc(c, 10u); }"},
+      {"(unsigned* c) { atomicDec(c, 10u); }"},
+      {"(int* c) { int old = *c, seen; do { seen = old; old = atomicCAS(c, seen, 7); } while (old != seen); }"},
+      {"(int* c) { int old = 0, seen; do { seen = old; old = atomicCAS(c, seen, seen + 1); } while (old != seen); }"},
+      {"(int* c) { atomicAdd(c, 1); atomicMax(c + 1, 1); }"},
+      {"(int* c) { atomicAdd(c, 1); atomicAdd((unsigned long long*)c, 1ull); }"},
+      {"(int* c) { atomicMax(c, 1); atomicMax((unsigned*)c, 1u); }"},
       {"(int* c, int* out) { *out = atomicAdd(c, 0); }", 1, 0},
+      {"(int* c, int* out) { *out = __atomic_load_n(c, __ATOMIC_RELAXED); }", 1, 0},
+      {"(int* c, int* out) { *out = __atomic_load_n(c, __ATOMIC_RELAXED); atomicAdd(c + 1, 1); }"},
       {"(int* c, int* out) { atomicAdd(c, 1); *out = *c; }"},
       {"(int* c) { if (threadIdx.x == 0) *c = 0; __syncthreads(); atomicAdd(c, 1); }"},
       {"(int* a, int* b, int k) { int* p = k ? a : b; atomicAdd(p, 1); *p = 2; }"},
@@ -226,7 +258,38 @@ TEST_CASE("tools: on the CPU a kernel's code says through which pointers it only
     if (made->properties().tier != "workgroup") continue;  // there is no work-group pass
     CHECK(made->parameter_kinds().constant == kernel.reads);
     CHECK(made->parameter_kinds().atomic == kernel.atomic);
+    std::vector<UpdateKind> updates;
+    for (std::size_t i = 0; i < 64; ++i) {
+      if ((kernel.atomic >> i & 1) != 0) updates.push_back(made->parameter_kinds().update(i));
+    }
+    CHECK(updates == kernel.updates);
   }
+}
+
+TEST_CASE("tools: the prelude's own loops add") {
+  constexpr const char* source = R"(
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+extern "C" __global__ void k(half* a, half2* b, __nv_bfloat16* c, __nv_bfloat162* d, half* e, half x, half2 xx,
+                             __nv_bfloat16 y, __nv_bfloat162 yy) {
+  atomicAdd(a, x);
+  atomicAdd(b, xx);
+  atomicAdd(c, y);
+  atomicAdd(d, yy);
+  unsigned short old = 0, seen;
+  do {
+    seen = old;
+    __atomic_compare_exchange_n((unsigned short*)e, &old, seen + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  } while (old != seen);
+})";
+  const auto kernel = device().compile(source)->untyped_kernel("k");
+  if (kernel->properties().tier != "workgroup") return;  // there is no work-group pass
+  const auto& kinds = kernel->parameter_kinds();
+  CHECK(kinds.update(0) == weir::UpdateKind::add_half);
+  CHECK(kinds.update(1) == weir::UpdateKind::add_half);
+  CHECK(kinds.update(2) == weir::UpdateKind::add_bfloat16);
+  CHECK(kinds.update(3) == weir::UpdateKind::add_bfloat16);
+  CHECK(kinds.update(4) == weir::UpdateKind::unknown);
 }
 
 TEST_CASE("tools: what a tool throws is the caller's, and the operation is not made") {

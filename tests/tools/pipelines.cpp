@@ -163,7 +163,45 @@ void counters(Device& device) {
   if (right) b->wait(a);
   add_to(*a, count, counter);
   add_to(*b, count, counter);
-  add_to(*a, count, counter);
+  a->launch(count, {4, 64}, access::atomic(counter));  // also where the kernel's code says so
+  device.synchronize();
+}
+
+/// Maxima need no order among themselves. Of additions and maxima the result depends on it.
+template <bool right>
+void updates_of_two_kinds(Device& device) {
+  if (!device.supports(Feature::runtime_compilation)) return;
+  const auto module = device.compile(R"(
+extern "C" __global__ void raise(int* x) { atomicMax(x, 100); }
+extern "C" __global__ void count(int* x) { atomicAdd(x, 1); })");
+  const KernelPtr raise = module->untyped_kernel("raise"), other = right ? raise : module->untyped_kernel("count");
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<int>(1);
+  a->zero(x);
+  b->wait(a);
+  add_to(*a, raise, x);
+  if (right) {
+    add_to(*b, other, x);
+  } else {
+    b->launch(other, {1, 1}, x);
+  }
+  device.synchronize();
+}
+
+/// Of two that compare and swap the first one wins.
+template <bool right>
+void claims(Device& device) {
+  if (!device.supports(Feature::runtime_compilation)) return;
+  const KernelPtr claim =
+      device.compile(R"(extern "C" __global__ void claim(int* owner, int by) { atomicCAS(owner, 0, by); })")
+          ->untyped_kernel("claim");
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto owner = device.allocate<int>(1);
+  a->zero(owner);
+  b->wait(a);
+  a->launch(claim, {1, 1}, owner, 1);
+  if (right) b->wait(a);
+  b->launch(claim, {1, 1}, owner, 2);
   device.synchronize();
 }
 
@@ -195,6 +233,8 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(a_pool_of_three_streams, 1),
     WEIR_TEST_PAIR(two_threads_and_an_event, 1),
     WEIR_TEST_PAIR(counters, 1),
+    WEIR_TEST_PAIR(updates_of_two_kinds, 1),
+    WEIR_TEST_PAIR(claims, 1),
     WEIR_TEST_PAIR(counters_in_a_graph, 1),
 };
 

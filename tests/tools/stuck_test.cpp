@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <future>
@@ -204,6 +206,20 @@ TEST_CASE("stuck: weir stuck asks a process that was started with WEIR_STUCK, an
   CHECK(none.complains("process 99999999 does not exist"));
   const Outcome usual = weir::test::run(WEIR_STUCK_COMMAND, {"run", "--stuck", "--", "/usr/bin/env"});
   CHECK(usual.says("WEIR_STUCK=30s\n"));
+}
+
+TEST_CASE("stuck: a child that a process has forked does not stand for it when it is gone") {
+  const Outcome parent = weir::test::run(WEIR_STUCK_PROGRAMS, {"forks", "20"},
+                                         {{"WEIR_BACKEND", "host"}, {"WEIR_STUCK", "1min"}});
+  CAPTURE(parent.errors);
+  REQUIRE(parent.status == 0);
+  std::istringstream numbers(parent.output);
+  int process = 0, child = 0;
+  numbers >> process >> child;
+  const Outcome asked = weir::test::run(WEIR_STUCK_COMMAND, {"stuck", std::to_string(process)});
+  CAPTURE(asked.errors);
+  CHECK(asked.complains("process " + std::to_string(process) + " does not exist"));
+  CHECK(::kill(child, SIGKILL) == 0);  // it is there still
 }
 
 TEST_CASE("stuck: weir shake tells the seeds that deadlock, and a time that is none is refused") {

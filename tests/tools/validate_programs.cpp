@@ -133,6 +133,19 @@ void begins_before_the_allocation(Device& device) {
   stream->synchronize();
 }
 
+/// What is around memory that another library lends may be the library's, too.
+template <bool right>
+void copies_around_adopted_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  std::vector<unsigned> base(64);
+  const AllocationPtr view =
+      device.adopt_memory(base.data() + 4, 16 * sizeof(unsigned), MemoryKind::pinned, [](void*) {});
+  auto x = device.allocate<unsigned>(64);
+  stream->fill(x, 1U);
+  stream->copy_bytes(base.data() + 4, x.data(), (right ? 16 : 60) * sizeof(unsigned));
+  stream->synchronize();
+}
+
 template <class T>
 void copies_within(Stream& stream, T* to, const T* from, std::size_t count) {
   stream.copy_bytes(to, from, count * sizeof(T));
@@ -397,6 +410,58 @@ void copies_what_a_kernel_writes(Device& device) {
   stream->synchronize();
 }
 
+constexpr const char* indexed = R"(
+struct Pair { unsigned* to; unsigned count; };
+extern "C" __global__ void set_all(unsigned* x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void set_pair(Pair pair) { pair.to[threadIdx.x] = pair.count; }
+extern "C" __global__ void get(const unsigned* x, unsigned* y) { *y = x[5]; })";
+
+/// A kernel that gets a plain pointer may write anywhere behind it, and before it.
+template <bool right>
+void copies_what_a_kernel_writes_through_a_pointer(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(indexed)->untyped_kernel("set_all");
+  auto x = device.allocate<unsigned>(64), y = device.allocate<unsigned>(64), z = device.allocate<unsigned>(64);
+  stream->launch(kernel, {1, 64}, x.data());
+  stream->copy(z, x);
+  unsigned* const behind = y.data() + 32;
+  void* arguments[] = {const_cast<unsigned**>(&behind)};
+  const std::size_t sizes[] = {sizeof(behind)};
+  if (right) stream->launch_raw(kernel, {1, 32}, arguments, sizes);
+  stream->copy(z, y);
+  stream->synchronize();
+}
+
+/// What it reads behind a plain pointer need not be the first element.
+template <bool right>
+void reads_what_is_written_behind_a_pointer(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(indexed)->untyped_kernel("get");
+  auto x = device.allocate<unsigned>(8), y = device.allocate<unsigned>(1);
+  if (right) stream->fill(x.subspan(5, 3), 1U);
+  stream->launch(kernel, {1, 1}, static_cast<const unsigned*>(x.data()), y);
+  stream->synchronize();
+}
+
+/// A struct of a kernel's arguments has a pointer in it.
+template <bool right>
+void copies_what_a_kernel_writes_through_a_struct(Device& device) {
+  struct Pair {
+    unsigned* to;
+    unsigned count;
+  };
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(indexed)->untyped_kernel("set_pair");
+  auto x = device.allocate<unsigned>(64), y = device.allocate<unsigned>(64), z = device.allocate<unsigned>(64);
+  stream->launch(kernel, {1, 64}, Pair{x.data(), 1});
+  stream->copy(z, x);
+  const GraphExecPtr exec =
+      stream->capture([&](Stream& s) { s.launch(kernel, {1, 64}, Pair{right ? y.data() : x.data(), 1}); })->instantiate();
+  exec->launch(*stream);
+  stream->copy(z, y);
+  stream->synchronize();
+}
+
 template <bool right>
 void launches_a_graph_on_unwritten_memory(Device& device) {
   const StreamPtr stream = device.create_stream();
@@ -462,6 +527,7 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes behind the allocation"),
     WEIR_PAIR(launches_with_a_span_that_is_too_long, "4 bytes behind the allocation"),
     WEIR_PAIR(begins_before_the_allocation, "the range begins 16 bytes before an allocation of 4096 bytes"),
+    WEIR_PAIR(copies_around_adopted_memory, "of which it begins at byte 0 of 64"),
     WEIR_PAIR(copies_onto_the_source, "it overlaps the source, 2048 bytes at 0x"),
     WEIR_PAIR(copies_columns, "it overlaps the source, "),
     WEIR_PAIR(launches_with_a_null_span, "16 bytes at 0x0: a null address with a size"),
@@ -488,6 +554,9 @@ constexpr ValidateProgram on_request[] = {
     WEIR_PAIR_WITH("unwritten,leaks", copies_unwritten_memory, "32 of them were never written before this reads them"),
     WEIR_PAIR_WITH("unwritten", launches_on_unwritten_memory, "4 of them were never written before this reads them"),
     WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes, "4 of them were never written before this reads them"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_pointer, "256 of them were never written before"),
+    WEIR_PAIR_WITH("unwritten", reads_what_is_written_behind_a_pointer, "32 of them were never written before"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_struct, "256 of them were never written before"),
     WEIR_PAIR_WITH("unwritten", launches_a_graph_on_unwritten_memory, "captured as: Stream::copy"),
     WEIR_PAIR_WITH("unwritten", submits_the_reader_first, "4096 of them were never written before this reads them"),
     WEIR_PAIR_WITH("leaks", forgets_memory, "3 blocks, 12288 bytes in all, when the program ends: it was never freed"),

@@ -105,6 +105,14 @@ TEST_CASE("validate: what would touch memory that is nobody's is not made, whate
   CHECK(refused >= 10);
 }
 
+TEST_CASE("validate: what goes beyond memory that another library lends is told, and made") {
+  const Outcome outcome = run_validated("wrong_copies_around_adopted_memory", "status=3");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.complains("the range ends 176 bytes behind the allocation"));
+  CHECK_FALSE(outcome.complains("refused: "));
+  CHECK(outcome.status == 3);
+}
+
 TEST_CASE("validate: without throw an operation that harms nothing here is made, and each place is told once") {
   const Outcome outcome = run_validated("wrong_waits_for_a_plain_variable", "status=3");
   CAPTURE(outcome.errors);

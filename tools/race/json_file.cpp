@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -30,7 +31,7 @@ JsonFile::JsonFile(std::string name) : name_(std::move(name)) {
     return;
   }
   is_regular_ = model::is_regular(file_);
-  put("{\"reports\": [", "");
+  put("{\"reports\": [", is_regular_ ? "]}\n" : "");
 }
 
 void JsonFile::write(const Json& report, const Json& rest) {
@@ -45,17 +46,28 @@ void JsonFile::finish(const Json& rest) {
 
 /// `rest` is written over by what comes next, which is no shorter.
 void JsonFile::put(const std::string& entry, const std::string& rest) {
-  const std::string text = entry + rest;
-  for (std::size_t done = 0; file_ >= 0 && done < text.size();) {
+  if (file_ < 0) return;
+  if (const int error = store(entry + rest); error != 0) {
+    // What was whole before has its place on the disk still.
+    if (is_regular_ && store(rest_) == 0) (void)!::ftruncate(file_, static_cast<off_t>(end_ + rest_.size()));
+    return fail(error);
+  }
+  end_ += entry.size();
+  rest_ = rest;
+}
+
+/// Writes the text behind what stays. Returns 0, or what is wrong.
+int JsonFile::store(std::string_view text) noexcept {
+  for (std::size_t done = 0; done < text.size();) {
     const char* const from = text.data() + done;
     const std::size_t bytes = text.size() - done;
     const ssize_t count =
         is_regular_ ? ::pwrite(file_, from, bytes, static_cast<off_t>(end_ + done)) : ::write(file_, from, bytes);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail(count < 0 ? errno : EIO);
+    if (count <= 0) return count < 0 ? errno : EIO;
     done += static_cast<std::size_t>(count);
   }
-  end_ += entry.size();
+  return 0;
 }
 
 void JsonFile::fail(int error) noexcept {

@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace weir::race {
 
 /// The reports as one JSON object, which is whole behind each `write`: a process that ends by a signal or by `_exit` leaves
-/// what it has found. Of a pipe only the end makes it whole.
+/// what it has found, and one whose disk is full what it could write. Of a pipe only the end makes it whole.
 class JsonFile {
  public:
   /// `name`: empty for no file. If it cannot be opened, says so on standard error.
@@ -22,12 +23,14 @@ class JsonFile {
 
  private:
   void put(const std::string& entry, const std::string& rest);
+  int store(std::string_view text) noexcept;
   void fail(int error) noexcept;
 
   std::string name_;
   int file_ = -1;
   bool is_regular_ = false, has_reports_ = false;
   std::size_t end_ = 0;  // of what stays
+  std::string rest_;     // behind it
 };
 
 }  // namespace weir::race

@@ -27,7 +27,7 @@ std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock
 /// Whether whatever races with `before` from now on also races with `access`.
 bool stands_for(const Access& access, const Access& before, const Clock& clock) {
   bool open = false;
-  if (access.is_atomic() && !before.is_atomic()) return false;  // it races with fewer
+  if (!before.commutes_like(access)) return false;  // it races with fewer
   return access.region.contains(before.region) && (access.writes() || !before.writes()) &&
          (access.by == Toucher::work || access.by == before.by) &&
          (before.point == access.point ? access.writes() == before.writes() : clock.covers(before.point, open));

@@ -13,6 +13,7 @@
 #include "tools/model/step.hpp"
 #include "tools/race/clock.hpp"
 #include "weir/access.hpp"
+#include "weir/update_kind.hpp"
 
 /// Blocks of memory, and the accesses to them.
 namespace weir::race {
@@ -39,22 +40,33 @@ struct Access {
   /// The clock of a later access that stands for this one once `until`, a wait that opened between the two, is over.
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
+  UpdateKind update = UpdateKind::unknown;  ///< of what is all that is done with the memory
 
   bool writes() const noexcept { return kind != AccessKind::read; }
-  bool is_atomic() const noexcept { return kind == AccessKind::atomic; }
+  /// Whether the two only update, and their order does not matter: both are known to do the same, or are said to commute.
+  bool commutes_with(const Access& other) const noexcept {
+    return (kind == AccessKind::atomic && other.kind == AccessKind::atomic) ||
+           (update != UpdateKind::unknown && update == other.update);
+  }
+  /// Whether it commutes with each access that `other` commutes with, and maybe with more.
+  bool commutes_like(const Access& other) const noexcept {
+    return (kind == AccessKind::atomic || other.kind != AccessKind::atomic) &&
+           (update == other.update || other.update == UpdateKind::unknown);
+  }
   const std::string& where() const noexcept { return launch ? launch->where : step->where; }
   bool is_of(std::uint64_t operation) const noexcept {
     return step->operation == operation || (launch && launch->operation == operation);
   }
   bool conflicts_with(const Access& other) const noexcept {
     if (by == Toucher::value ? other.by != Toucher::work : other.by == Toucher::value && by != Toucher::work) return false;
-    if (is_atomic() && other.is_atomic()) return false;
+    if (commutes_with(other)) return false;
     return (writes() || other.writes()) && !(point == other.point) && region.overlaps(other.region);
   }
 };
 
 inline Access make_access(const MemoryAccess& memory, const Point& point, StepPtr step, Toucher by = Toucher::work) {
-  return {Region(memory), memory.kind, point, std::move(step), by};
+  return {.region = Region(memory), .kind = memory.kind, .point = point, .step = std::move(step), .by = by,
+          .update = memory.update};
 }
 
 /// An allocation, host memory that was registered, or a variable of a module.

@@ -40,6 +40,26 @@ std::vector<std::string> read_suppressions(const std::string& file) {
 }
 
 const char* kind_of(const Access& access) {
+  switch (access.update) {
+    case UpdateKind::unknown: break;
+    case UpdateKind::add_32:
+    case UpdateKind::add_64:
+    case UpdateKind::add_half:
+    case UpdateKind::add_bfloat16:
+    case UpdateKind::add_float:
+    case UpdateKind::add_double: return "updates by atomic operations (add)";
+    case UpdateKind::min_32:
+    case UpdateKind::min_64:
+    case UpdateKind::min_unsigned_32:
+    case UpdateKind::min_unsigned_64: return "updates by atomic operations (min)";
+    case UpdateKind::max_32:
+    case UpdateKind::max_64:
+    case UpdateKind::max_unsigned_32:
+    case UpdateKind::max_unsigned_64: return "updates by atomic operations (max)";
+    case UpdateKind::bit_and: return "updates by atomic operations (and)";
+    case UpdateKind::bit_or: return "updates by atomic operations (or)";
+    case UpdateKind::bit_xor: return "updates by atomic operations (xor)";
+  }
   switch (access.kind) {
     case AccessKind::read: return "reads";
     case AccessKind::write: return "writes";

@@ -21,6 +21,7 @@ struct Block {
   std::uintptr_t begin = 0, end = 0;
   const Device* device = nullptr;
   bool is_of_device = false;   ///< only that device and its peers can address it
+  bool is_allocated = false;   ///< by Weir: around it is nobody's memory, or somebody else's
   bool is_of_graph = false;    ///< made in a capture: it is there at each launch
   bool is_registered = false;  ///< the program's own memory: what ends is its registration
   bool is_variable = false;    ///< of a module, with which it goes

@@ -22,6 +22,7 @@
 #include "tools/model/step.hpp"
 #include "tools/validate/block.hpp"
 #include "tools/validate/options.hpp"
+#include "tools/validate/structs.hpp"
 #include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -108,7 +109,8 @@ class Validator final : public Tool {
           const bool is_of_device = allocation == nullptr || allocation->kind() == MemoryKind::device;
           if (Block* const block = add(operation, memory, is_of_device)) {
             const std::string_view name = operation.name;
-            block->is_blank = is_of_device && name != "Device::adopt_memory" && name != "Device::open_allocation";
+            block->is_allocated = name != "Device::adopt_memory" && name != "Device::open_allocation";
+            block->is_blank = is_of_device && block->is_allocated;
           }
         }
         break;
@@ -170,6 +172,7 @@ class Validator final : public Tool {
     MemoryAccess access = {};
     bool reads_all = false;  ///< of a reader: what it reads is no choice of a kernel's
     bool is_disabled = false;
+    bool is_hidden = false;  ///< in a struct of a kernel's: it may be no pointer
   };
   /// A read of memory that nothing had written when it was submitted, though something may have when it ran.
   struct Doubt {
@@ -219,7 +222,7 @@ class Validator final : public Tool {
     if (next != nullptr && next->begin < end && (is_device_work || !next->is_of_graph)) {
       return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->begin - begin,
                                  next->end - next->begin),
-                     "give an address within the allocation", next, !next->is_registered};
+                     "give an address within the allocation", next, next->is_allocated};
     }
     // The end of a range may be given, as to an algorithm that takes iterators.
     if (const Block* const last = blocks_.last_before(begin); last != nullptr && last->end == begin) return {};
@@ -239,7 +242,7 @@ class Validator final : public Tool {
     if (end > block.end) {
       return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
                                  end - block.end, begin - block.begin, block.end - block.begin),
-                     "make the range shorter, or the allocation larger", &block, !block.is_registered};
+                     "make the range shorter, or the allocation larger", &block, block.is_allocated};
     }
     if (!is_device_work || !block.is_of_device || block.device == operation.device) return {};
     if (&block.device->backend() != &operation.device->backend()) {
@@ -260,7 +263,7 @@ class Validator final : public Tool {
     if (uses == nullptr) return;
     for (const Use& use : *uses) {
       const Block* const now = blocks_.find(use.address);
-      if (use.is_disabled) continue;
+      if (use.is_disabled || use.is_hidden) continue;
       if (now != nullptr && now->id == use.block) continue;
       const auto freed =
           std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
@@ -274,7 +277,7 @@ class Validator final : public Tool {
              {std::move(cause),
               fmt::format("keep {} as long as the graph is launched",
                           is_registered ? "the HostRegistration" : "an owner of it, a Buffer or an AllocationPtr,"),
-              block, !is_registered},
+              block, block == nullptr || block->is_allocated},
              use.captured);
     }
   }
@@ -285,7 +288,7 @@ class Validator final : public Tool {
               "keep the HostRegistration until the work that uses it is done", &block};
     }
     return {"the memory was freed", "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued",
-            &block, true};
+            &block, block.is_allocated};
   }
 
   void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
@@ -331,11 +334,20 @@ class Validator final : public Tool {
     const OperationTraits traits = traits_of(operation.kind);
     if (!traits.reads && !traits.writes) return;
     for (const MemoryOperation& each : operation.memory_operations) follow(operation, access_of(each), true, nullptr);
+    for_each_hidden(operation, [&](const MemoryAccess& access) { follow(operation, access, false, nullptr); });
     for (const bool writes : {false, true}) {  // in place, what is read is read first
       for (const MemoryAccess& access : operation.accesses) {
         if ((access.kind != AccessKind::read) == writes) follow(operation, access, reads_all(operation), nullptr);
       }
     }
+  }
+
+  /// The memory that structs among a kernel's arguments have pointers to, as far as their bytes look like pointers.
+  template <class F>
+  void for_each_hidden(const Operation& operation, F&& f) const {
+    for_each_word_in_structs(operation, [&](const void* address) {
+      if (blocks_.find(number_of(address)) != nullptr) f(MemoryAccess{.address = address, .bytes = 1, .is_open = true});
+    });
   }
 
   /// Whether it reads all that it is said to.
@@ -344,9 +356,11 @@ class Validator final : public Tool {
            operation.kind == OperationKind::memory_operations;
   }
 
-  void follow(const Operation& operation, const MemoryAccess& access, bool reads_all, const StepPtr& captured) {
+  void follow(const Operation& operation, MemoryAccess access, bool reads_all, const StepPtr& captured) {
     Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
     if (block == nullptr || !block->is_blank || block->is_of_graph || extent_of(access) == 0) return;
+    // Of a plain pointer's elements nothing is known: they may lie anywhere in the block.
+    if (access.is_open) access = {reinterpret_cast<const void*>(block->begin), block->end - block->begin, access.kind};
     const model::Region region(access);
     if (access.kind != AccessKind::read) return block->written.add(region);
     if (!is_unwritten(*block, access, reads_all)) return;
@@ -412,6 +426,13 @@ class Validator final : public Tool {
     };
     for (const MemoryAccess& access : operation.accesses) add_use(access);
     for (const MemoryOperation& each : operation.memory_operations) add_use(access_of(each));
+    if (options_.unwritten) {
+      for_each_hidden(operation, [&](const MemoryAccess& access) {
+        const std::size_t before = uses.size();
+        add_use(access);
+        if (uses.size() != before) uses.back().is_hidden = true;
+      });
+    }
     add_uses(operation, uses);
     if (const std::vector<Use>* const inner = graphs_.nodes_of(operation)) add_uses(operation, *inner);
   }

@@ -247,6 +247,7 @@ struct kernel_record {
   uint64_t floating_kinds;
   uint64_t constant_kinds;
   uint64_t atomic_kinds;
+  uint64_t update_kinds;
   kernel_tier tier;
 };
 
@@ -417,7 +418,7 @@ struct recorder<void (*)(P...), kernel, true> {
   WEIR_DEVICE static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
     return {name, &fiber_launcher<void (*)(P...), kernel>::run, sizes, sizeof...(P), max_threads,
-            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, tier_fibers};
+            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, 0, tier_fibers};
   }
 };
 template <class... P, void (*WEIR_POINTER kernel)(P...)>
@@ -434,10 +435,10 @@ extern "C" {
 // The section that the records' addresses are put in; absent where the source has no kernel.
 extern WEIR_DEVICE const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern WEIR_DEVICE const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
-extern WEIR_DEVICE const module_record weir_host_module_8 __attribute__((visibility("default")));
+extern WEIR_DEVICE const module_record weir_host_module_9 __attribute__((visibility("default")));
 extern WEIR_DEVICE const char weir_host_cpu_features[] __attribute__((visibility("default")));
-WEIR_DEVICE const module_record weir_host_module_8 = {
-    8, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels, &services};
+WEIR_DEVICE const module_record weir_host_module_9 = {
+    9, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels, &services};
 // In place of the C library's, which ends the process.
 WEIR_DEVICE __attribute__((noreturn, noinline, cold)) void __assert_fail(const char* condition, const char* file,
                                                                          unsigned int line, const char*) noexcept {

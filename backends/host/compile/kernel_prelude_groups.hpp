@@ -94,7 +94,7 @@ struct recorder<void (*)(P...), kernel, true> {
   WEIR_DEVICE static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
     return {name, &group_launcher<void (*)(P...), kernel>::run, sizes, sizeof...(P), max_threads,
-            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, tier_workgroup};
+            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, 0, tier_workgroup};
   }
 };
 template <class... P, void (*const* kernel)(P...)>

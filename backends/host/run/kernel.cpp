@@ -17,7 +17,7 @@ namespace weir::host {
 HostKernel::HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record)
     : KernelImpl(ModulePtr(module.get()), std::move(name), reinterpret_cast<void*>(record.run),
              std::vector<std::size_t>(record.parameter_sizes, record.parameter_sizes + record.parameter_count),
-             {record.known_kinds, record.floating_kinds, record.constant_kinds, record.atomic_kinds}),
+             {record.known_kinds, record.floating_kinds, record.constant_kinds, record.atomic_kinds, record.update_kinds}),
       run_(record.run),
       code_(module->code()),
       max_threads_per_block_(static_cast<std::uint32_t>(device().properties().max_threads_per_block)),

@@ -110,7 +110,8 @@ struct KernelRecord {
   std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators: as detail::NumberKinds
   std::uint64_t floating_kinds;         ///< those of them that are floating-point numbers
   std::uint64_t constant_kinds;         ///< those of them that are pointers through which it only reads
-  std::uint64_t atomic_kinds;           ///< and those through which it makes atomic read-modify-writes alone
+  std::uint64_t atomic_kinds;           ///< and those through which it makes atomic updates of one kind alone
+  std::uint64_t update_kinds;           ///< byte i: the kind, a weir::UpdateKind, of the i-th of these; there are up to 8
   KernelTier tier;
 };
 
@@ -122,9 +123,9 @@ struct ModuleRecord {
   const LaunchServices** services;  ///< what calls the worker outside of a launch's own code: set when it is loaded
 };
 
-inline constexpr std::uint32_t module_revision = 8;
+inline constexpr std::uint32_t module_revision = 9;
 /// The symbol of the module's record, with the revision in it, so that it can be checked before anything is loaded.
-inline constexpr const char* module_symbol = "weir_host_module_8";
+inline constexpr const char* module_symbol = "weir_host_module_9";
 inline constexpr const char* module_symbol_stem = "weir_host_module_";
 /// The symbol of a string: the processor features that the code uses, in the words of /proc/cpuinfo, with spaces between.
 inline constexpr const char* features_symbol = "weir_host_cpu_features";
