@@ -49,8 +49,8 @@ class Accesses {
     const llvm::User& user = *use.getUser();
     const bool is_address = use.getOperandNo() == 0;  // of what is told apart here
     if (user.isDroppable() || isa<llvm::ICmpInst>(user)) return;
-    if (const UpdateKind noted = noted_update(user); noted != UpdateKind::unknown && is_address) {
-      add(noted);
+    if (const UpdateKind kind = noted_update(user); kind != UpdateKind::unknown && is_address) {
+      add(kind);
     } else if (isa<llvm::LoadInst>(user)) {
       reads_ = true;
     } else if (const auto* const update = dyn_cast<llvm::AtomicRMWInst>(&user); update != nullptr && is_address) {
