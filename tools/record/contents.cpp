@@ -111,8 +111,8 @@ void Recorder::check(const Operation& operation, const Written& written) {
   if (operation.stream == nullptr) return check_now(written.number, written.results);
   auto* const stream = const_cast<Stream*>(operation.stream);
   if ((is_pageable && !is_host_backend(operation)) || !operation.device->supports(Feature::host_functions)) {
-    // As the driver has waited, since the program may free the memory. By an event: `synchronize` would take the exceptions of
-    // the program's host functions.
+    // As the driver has waited, since the program may free the memory. By an event: `synchronize` would take the exceptions
+    // of the program's host functions.
     stream->record()->synchronize();
     return check_now(written.number, written.results);
   }
