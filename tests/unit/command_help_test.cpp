@@ -42,7 +42,8 @@ std::set<std::string> options_of(const std::string& command) {
 }
 
 const std::vector<std::string> commands = {"",    "info",     "doctor", "kernels", "cache", "new",   "run",
-                                           "timeline", "race", "shake", "stuck", "bench", "conformance"};
+                                           "timeline", "record", "replay", "race", "shake", "stuck", "bench",
+                                           "conformance"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -124,7 +125,8 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
     MESSAGE("there is no /bin/bash: skipped");
     return;
   }
-  CHECK(offers("''") == "--help --version info doctor kernels cache new run timeline race shake stuck bench conformance\n");
+  CHECK(offers("''") == "--help --version info doctor kernels cache new run timeline record replay race shake stuck bench "
+                         "conformance\n");
   CHECK(offers("bench --backend = c") == "cuda\n");
   CHECK(offers("conformance --require h") == "hip host\n");
   CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);

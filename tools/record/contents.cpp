@@ -8,6 +8,7 @@
 #include "tools/model/process_memory.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
+#include "weir/event.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
@@ -110,7 +111,9 @@ void Recorder::check(const Operation& operation, const Written& written) {
   if (operation.stream == nullptr) return check_now(written.number, written.results);
   auto* const stream = const_cast<Stream*>(operation.stream);
   if ((is_pageable && !is_host_backend(operation)) || !operation.device->supports(Feature::host_functions)) {
-    stream->synchronize();  // as the driver has done: the program may free the memory
+    // As the driver has waited, since the program may free the memory. By an event: `synchronize` would take the exceptions
+    // of the program's host functions.
+    stream->record()->synchronize();
     return check_now(written.number, written.results);
   }
   stream->launch_host_function(

@@ -309,6 +309,7 @@ int Recorder::finish() noexcept try {
   for (const std::string& each : notes_) text += "weir record: missing: " + each + "\n";
   if (!end_.empty()) text += "weir record: " + end_ + "\n";
   std::fputs(text.c_str(), stderr);
+  file_.release();
   return 0;
 } catch (const std::exception& error) {
   support::log(support::LogLevel::error, "record: ", error.what());

@@ -54,7 +54,6 @@ void RecordingFile::flush() {
 }
 
 void RecordingFile::force(std::string_view kind, std::string_view name) {
-  if (file_ < 0) return;
   segment_.add(kind, name, "");
   write();
 }
@@ -72,11 +71,6 @@ void RecordingFile::write() {
   flaw_ = fmt::format("'{}' cannot be written: {}; make room", name_, std::generic_category().message(errno));
 }
 
-void RecordingFile::close() noexcept {
-  if (file_ < 0) return;
-  model::release(file_);
-  ::close(file_);
-  file_ = -1;
-}
+void RecordingFile::release() noexcept { model::release(file_); }
 
 }  // namespace weir::recording

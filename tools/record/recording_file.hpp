@@ -30,7 +30,8 @@ class RecordingFile {
   bool is_full() const noexcept { return full_; }
   const std::string& flaw() const noexcept { return flaw_; }
   void force(std::string_view kind, std::string_view name);
-  void close() noexcept;
+  /// Lets another process have the file.
+  void release() noexcept;
 
   const std::string& name() const noexcept { return name_; }
   std::uint64_t bytes() const noexcept { return written_; }
