@@ -27,6 +27,8 @@ struct GraphObject {
   GraphObject& operator=(GraphObject&&) = delete;
 };
 
+/// The graph of now.
+GraphPtr graph_of(const GraphObject& graph);
 /// Made by the first call.
 GraphExecPtr executable_of(GraphObject& graph);
 

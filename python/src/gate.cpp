@@ -94,8 +94,9 @@ class HostCall final : public Task {
 /// What a graph's host function does at each launch.
 class GraphNote {
  public:
-  GraphNote(Device& device, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown)
-      : device_(&device), call_(std::move(call)), thrown_(std::move(thrown)), word_(borrow_word(device, true)) {}
+  /// `word`: borrowed; null if the driver's thread is to wait for the function.
+  GraphNote(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown, std::uint32_t* word)
+      : device_(device), call_(std::move(call)), thrown_(std::move(thrown)), word_(word) {}
   GraphNote(GraphNote&& other) noexcept
       : device_(other.device_),
         call_(std::move(other.call_)),
@@ -106,7 +107,6 @@ class GraphNote {
     if (word_ != nullptr) give_back_word(*device_, true, word_);
   }
 
-  std::uint32_t* word() const noexcept { return word_; }
   void operator()() const {
     const auto call = std::make_shared<HostCall>(call_, thrown_, word_, 1, nullptr);
     post(call);
@@ -489,12 +489,16 @@ void Gate::watch(const std::shared_ptr<Thrown>& thrown) {
 // --- Graphs -------------------------------------------------------------------------------------------------------------
 
 void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown) {
-  GraphNote note(stream.device(), std::move(call), std::move(thrown));
-  std::uint32_t* const word = note.word();
+  std::uint32_t* const word = borrow_word(stream.device(), true);
+  GraphNote note(&stream.device(), std::move(call), std::move(thrown), word);
   stream.launch_host_function(std::move(note));
   if (word == nullptr) return;
   stream.wait_value(word, 1, WaitCondition::eq);
   stream.write_value(word, 0);  // for the next launch
+}
+
+HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown) {
+  return GraphNote(nullptr, std::move(call), std::move(thrown), nullptr);
 }
 
 }  // namespace weir::python

@@ -115,4 +115,7 @@ void abandon_requests() noexcept;
 /// raises is kept.
 void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
 
+/// For a graph that is loaded: a host function that posts the call, and waits until it has returned.
+HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
+
 }  // namespace weir::python

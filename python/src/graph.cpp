@@ -34,9 +34,9 @@ CaptureMode mode_of(const std::string& name) {
   throw nb::value_error(("mode: '" + name + "'; it is 'relaxed', 'thread_local' or 'global'").c_str());
 }
 
-void begin_capture(StreamObject& self, const std::string& mode) {
+void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   const CaptureMode wanted = mode_of(mode);
-  without_gil([&] { self.stream->begin_capture(wanted); });
+  without_gil([&] { self.stream->begin_capture({.mode = wanted, .portable = portable}); });
 }
 
 GraphObject end_capture(StreamObject& self) {
@@ -54,17 +54,17 @@ void discard_capture(StreamObject& self) {
   });
 }
 
-GraphPtr graph_of(const GraphObject& self) {
-  const std::lock_guard lock(*self.mutex);
-  return self.graph;
-}
-
 std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
   const std::lock_guard lock(*self.mutex);
   return self.thrown;
 }
 
 }  // namespace
+
+GraphPtr graph_of(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.graph;
+}
 
 GraphExecPtr executable_of(GraphObject& self) {
   GraphPtr graph;
@@ -182,10 +182,11 @@ void bind_graph(nb::module_& module) {
   const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
     nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
   };
-  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed",
+  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
          "Begins a capture: work of this stream becomes part of a graph and does not run, and so does work of streams that "
          "wait for\n"
-         "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. See ``weir.capture``.");
+         "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``:\n"
+         "writes down what is captured, so that ``Graph.save`` can save the graph. See ``weir.capture``.");
   method("end_capture", &end_capture, "Ends the capture and returns its graph.");
   method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
 }
