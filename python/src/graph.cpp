@@ -20,7 +20,7 @@ namespace {
 
 struct Captures {
   std::mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<Thrown>> open;
+  std::map<CaptureKey, std::shared_ptr<Thrown>> open;
 };
 Captures& captures() {
   static Captures* const all = new Captures;  // never destroyed, as the streams of other threads may go on
@@ -36,20 +36,22 @@ CaptureMode mode_of(const std::string& name) {
 
 void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   const CaptureMode wanted = mode_of(mode);
-  without_gil([&] { self.stream->begin_capture({.mode = wanted, .portable = portable}); });
+  without_gil([&] {
+    self.stream->begin_capture({.mode = wanted, .portable = portable});
+    if (portable) note_portable(*self.stream);
+  });
 }
 
 GraphObject end_capture(StreamObject& self) {
   return without_gil([&] {
-    const std::uint64_t id = self.stream->capture_info().id;
-    auto thrown = take_thrown(id);
+    auto thrown = take_thrown(capture_of(*self.stream));
     return GraphObject(self.stream->end_capture(), std::move(thrown));
   });
 }
 
 void discard_capture(StreamObject& self) {
   without_gil([&] {
-    take_thrown(self.stream->capture_info().id);
+    take_thrown(capture_of(*self.stream));
     self.stream->discard_capture();
   });
 }
@@ -129,16 +131,19 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
 
 }  // namespace
 
+CaptureKey capture_of(const Stream& stream) { return {&stream.device().backend(), stream.capture_info().id}; }
+
 std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
-  const std::uint64_t id = stream.capture_info().id;
+  const CaptureKey capture = capture_of(stream);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
-  std::shared_ptr<Thrown>& thrown = all.open[id];
+  std::shared_ptr<Thrown>& thrown = all.open[capture];
   if (!thrown) thrown = std::make_shared<Thrown>();
   return thrown;
 }
 
-std::shared_ptr<Thrown> take_thrown(std::uint64_t capture) {
+std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture) {
+  forget_portable(capture);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   const auto node = all.open.extract(capture);

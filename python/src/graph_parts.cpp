@@ -35,7 +35,7 @@ UniqueFunction<void(Stream&)> function_of(nb::callable body) {
 
 class BuilderObject {
  public:
-  BuilderObject(nb::handle device, bool portable) {
+  BuilderObject(nb::handle device, bool portable) : portable_(portable) {
     Device& on = device_of(device);
     without_gil([&] { builder_.emplace(on, CaptureOptions{.portable = portable}); });
   }
@@ -52,7 +52,8 @@ class BuilderObject {
     return builder()
         .add(nodes,
              [&](Stream& stream) {
-               capture_ = stream.capture_info().id;
+               capture_ = capture_of(stream);
+               if (portable_) note_portable(stream);
                call(function, stream);
              })
         .index;
@@ -70,7 +71,8 @@ class BuilderObject {
   }
 
   std::optional<GraphBuilder> builder_;
-  std::uint64_t capture_ = 0;
+  CaptureKey capture_{};
+  const bool portable_;
 };
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
