@@ -116,8 +116,8 @@ class Gate : public std::enable_shared_from_this<Gate> {
 void abandon_requests() noexcept;
 
 /// Adds a function to the graph that `stream` captures, without the lock; each launch calls it. `thrown`: where what it
-/// raises is kept. `portable`: in a graph that is to be saved the driver's thread waits for the function, as there is no word
-/// where it is loaded.
+/// raises is kept. `portable`: in a graph that is to be saved the driver's thread waits for the function, as there is no
+/// word where it is loaded.
 void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name, std::shared_ptr<Thrown> thrown,
                   bool portable);
 

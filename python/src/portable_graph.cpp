@@ -29,7 +29,8 @@ void add(std::vector<NamedMemory>& all, nb::handle buffers, MemoryRole role) {
   for (const nb::handle item : nb::object(nb::borrow(buffers).attr("items")())) {
     const BufferObject* buffer = nullptr;
     if (!nb::try_cast(nb::object(item[1]), buffer, false) || buffer == nullptr)
-      throw nb::type_error("a name of memory stands for a weir.Buffer; weir.from_dlpack makes one of another library's array");
+      throw nb::type_error(
+          "a name of memory stands for a weir.Buffer; weir.from_dlpack makes one of another library's array");
     all.emplace_back(nb::cast<std::string>(nb::object(item[0])), buffer->data, buffer->size_bytes(), buffer->memory->kind(),
                      role);
   }
@@ -53,7 +54,7 @@ void save(const GraphObject& self, nb::handle file, nb::handle memory, nb::handl
 nb::bytes to_bytes(const GraphObject& self, nb::handle memory, nb::handle scratch, nb::handle contents) {
   const std::vector<NamedMemory> names = named(memory, scratch, contents);
   const std::vector<std::byte> bytes = without_gil([&] { return graph_of(self)->saved(names); });
-  return {bytes.data(), bytes.size()};
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 // --- Loading ------------------------------------------------------------------------------------------------------------
@@ -196,10 +197,10 @@ void bind_portable_graph(nb::module_& module) {
                ">";
       });
 
-  nb::class_<PortableObject>(
-      module, "PortableGraph", nb::is_weak_referenceable(),
-      "A graph that was loaded from a file, with its kernels on a device. Made by ``Device.load_graph``. ``bind`` says what\n"
-      "its names stand for, ``build`` makes a ``Graph``.")
+  nb::class_<PortableObject>(module, "PortableGraph", nb::is_weak_referenceable(),
+                             "A graph that was loaded from a file, with its kernels on a device. Made by "
+                             "``Device.load_graph``. ``bind`` says what\n"
+                             "its names stand for, ``build`` makes a ``Graph``.")
       .def_prop_ro(
           "device", [](const PortableObject& g) -> Device& { return g.graph->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
@@ -218,7 +219,8 @@ void bind_portable_graph(nb::module_& module) {
            "alignment\n"
            "than was saved.")
       .def("build", &build,
-           "A ``Graph`` of what is bound now. Memory of the roles scratch and contents lives as long as this object and such\n"
+           "A ``Graph`` of what is bound now. Memory of the roles scratch and contents lives as long as this object and "
+           "such\n"
            "graphs. Raises ``InvalidArgumentError``, which names what is not bound; ``UnsupportedError`` where this device "
            "lacks\n"
            "a feature.")

@@ -179,9 +179,10 @@ void PortableGraph::bind_memory(std::string_view name, void* data, std::size_t b
   need(weir_portable_graph_bind_memory(handle_of(this), std::string(name).c_str(), data, bytes));
 }
 void PortableGraph::bind_function(std::string_view name, HostFunction&& function) {
+  const bool is_empty = !function;
   need(weir_portable_graph_bind_host_function(
       handle_of(this), std::string(name).c_str(),
-      function ? +[](void* data) { (*static_cast<HostFunction*>(data))(); } : nullptr,
+      is_empty ? nullptr : +[](void* data) { (*static_cast<HostFunction*>(data))(); },
       [](void* data) { delete static_cast<HostFunction*>(data); }, new HostFunction(std::move(function))));
 }
 GraphPtr PortableGraph::build() {
