@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "python/src/gil.hpp"
@@ -90,8 +91,14 @@ bool set_bytes(Slot& slot, PyObject* object) {
 
 /// A weir.float32(2), which tells its type.
 std::optional<DType> type_of_scalar(PyObject* object) {
-  static const nb::handle metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass.ptr()) return {};
+  // Not made by a static initializer: threads without the interpreter's lock would wait there, and stop its collector.
+  static std::atomic<PyObject*> known{nullptr};
+  PyObject* metaclass = known.load(std::memory_order_acquire);
+  if (metaclass == nullptr) {
+    metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release().ptr();  // lives as long
+    known.store(metaclass, std::memory_order_release);
+  }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass) return {};
   return dtype_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))));
 }
 
