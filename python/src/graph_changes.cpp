@@ -77,17 +77,17 @@ void bind_graph_changes(nb::module_& module) {
           "enable", [](ChangesObject& c, std::uint32_t node) { c.changes.enable({node}); }, nb::lock_self(), nb::arg("node"),
           "The node runs again.")
       .def(
-          "disable", [](ChangesObject& c, std::uint32_t node) { c.changes.disable({node}); }, nb::lock_self(), nb::arg("node"),
-          "The node does nothing; what comes behind it waits for no less.")
+          "disable", [](ChangesObject& c, std::uint32_t node) { c.changes.disable({node}); }, nb::lock_self(),
+          nb::arg("node"), "The node does nothing; what comes behind it waits for no less.")
       .def(
           "clear",
           [](ChangesObject& c) {
             c.changes.clear();
             c.kernels.clear();
           },
-          nb::lock_self(),
-          "Removes all changes.")
-      .def("__len__", [](const ChangesObject& c) { return c.changes.size(); }, nb::lock_self());
+          nb::lock_self(), "Removes all changes.")
+      .def(
+          "__len__", [](const ChangesObject& c) { return c.changes.size(); }, nb::lock_self());
 
   nb::borrow<nb::class_<GraphObject>>(module.attr("Graph"))
       .def("apply", &apply, nb::arg("changes").lock(),

@@ -109,8 +109,8 @@ void raise_thrown(const Stream& stream) {
 void bind_host_functions(nb::module_& module) {
   const nb::object stream = module.attr("Stream");
   nb::cpp_function_def(
-      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(), nb::arg("function"),
-      nb::arg("args"), nb::arg("name") = nb::none(),
+      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(),
+      nb::arg("function"), nb::arg("args"), nb::arg("name") = nb::none(),
       nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any, name: str | None = None) -> None"),
       "Calls ``function(*args)`` in the order of the stream; later work waits until it has returned. A thread of the "
       "package\n"

@@ -1,16 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-import sys
-import sysconfig
-
 import numpy as np
 import pytest
 
 import weir
-
-
-@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="the interpreter has the lock")
-def test_the_lock_stays_off():
-    assert not sys._is_gil_enabled()
 
 
 def test_a_copy_there_and_back():
