@@ -82,6 +82,7 @@ WEIR_C_HANDLE(weir_module, Module)
 WEIR_C_HANDLE(weir_kernel, Kernel)
 WEIR_C_HANDLE(weir_graph, Graph)
 WEIR_C_HANDLE(weir_graph_exec, GraphExec)
+WEIR_C_HANDLE(weir_portable_graph, PortableGraph)
 WEIR_C_HANDLE(weir_stream_pool, SharedPool)
 WEIR_C_HANDLE(weir_stream_lease, LentStream)
 #undef WEIR_C_HANDLE

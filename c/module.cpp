@@ -236,3 +236,43 @@ weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const w
     target.launch_raw(launched, shape, {arguments, count}, checked);
   });
 }
+
+namespace {
+
+weir::detail::NumberKinds kinds_of(const weir_argument_kind* kinds, const size_t* sizes, size_t count) {
+  weir::detail::NumberKinds all;
+  for (size_t i = 0; i < count; ++i) {
+    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
+    switch (kinds[i]) {
+      case WEIR_ARGUMENT_OPAQUE: all.opaque |= bit; continue;
+      case WEIR_ARGUMENT_ADDRESS:
+        if (sizes[i] != sizeof(void*))
+          refuse("argument " + std::to_string(i + 1) + " is an address, and has " + std::to_string(sizes[i]) + " bytes");
+        all.pointers |= bit;
+        all.known |= bit;
+        continue;
+      case WEIR_ARGUMENT_FLOATING: all.floating |= bit; [[fallthrough]];
+      case WEIR_ARGUMENT_INTEGER: all.known |= bit; continue;
+      case WEIR_ARGUMENT_VALUE: continue;
+    }
+    refuse_enumerator("an element of kinds", static_cast<unsigned>(kinds[i]));
+  }
+  return all;
+}
+
+}  // namespace
+
+weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
+                                     void* const* arguments, const size_t* sizes, const weir_argument_kind* kinds,
+                                     size_t count) {
+  return call(__func__, [&] {
+    weir::Stream& target = required(stream, "stream");
+    const weir::Kernel& launched = required(kernel, "kernel");
+    const weir::LaunchConfig shape = launch_config(config);
+    elements(arguments, count, "arguments");
+    elements(kinds, count, "kinds");
+    const auto checked = sizes != nullptr ? std::span(sizes, count) : parameter_sizes(launched, count);
+    const weir::ArgumentTypes types{checked, kinds_of(kinds, checked.data(), checked.size())};
+    target.launch_raw(launched, shape, {arguments, count}, types);
+  });
+}

@@ -43,6 +43,7 @@
 #include "weir/c/graph.h"
 #include "weir/c/memory.h"
 #include "weir/c/module.h"
+#include "weir/c/portable_graph.h"
 #include "weir/c/stream.h"
 #include "weir/c/stream_memory.h"
 #include "weir/c/stream_pool.h"

@@ -464,6 +464,16 @@ class WEIR_API Stream : public RefCounted {
   /// `invalid_argument` for a null address, and if the number of sizes is not that of addresses.
   void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes);
+  /// The same with what is known of the arguments' types, as `launch` knows it: for interfaces to other languages. Without
+  /// it the graph of a portable capture cannot be saved if an argument may be an address.
+  void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                  const ArgumentTypes& types) {
+    bool is_complete = kernel != nullptr && arguments.size() == types.sizes.size();
+    for (const void* const argument : arguments) is_complete &= argument != nullptr;
+    if (!is_complete) [[unlikely]]
+      return launch_raw(kernel, config, arguments, types.sizes);  // which says what is missing
+    launch_packed(*kernel, config, arguments.data(), types);
+  }
 
   // --- Without exceptions -----------------------------------------------------------------------------------------
 

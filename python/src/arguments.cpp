@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "python/src/gil.hpp"
@@ -17,11 +18,15 @@ namespace {
 
 using Kind = Parameter::Kind;
 
+/// What a graph that is saved makes of an argument: a name for an address, and nothing for what may have one in it.
+enum class Content : std::uint8_t { value, address, unknown };
+
 /// The bytes of one argument. The largest number is complex128; structures that are larger have memory of their own.
 struct Slot {
   alignas(16) std::array<std::byte, 16> bytes{};
   std::vector<std::byte> large{};
   std::size_t size = 0;
+  Content content = Content::value;
   MemoryAccess access{};  // the memory that it names
 
   void* address() noexcept { return large.empty() ? bytes.data() : large.data(); }
@@ -29,6 +34,10 @@ struct Slot {
   void set(const T& value) {
     std::memcpy(bytes.data(), &value, sizeof(T));
     size = sizeof(T);
+  }
+  void set_address(const void* address) {
+    set(address);
+    content = Content::address;
   }
 };
 
@@ -64,7 +73,7 @@ void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const Buf
            std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
                name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
   }
-  slot.set(buffer.data);
+  slot.set_address(buffer.data);
   slot.access = {buffer.data, buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
 }
 
@@ -76,13 +85,20 @@ bool set_bytes(Slot& slot, PyObject* object) {
   slot.size = memory.size_bytes();
   if (slot.size > slot.bytes.size()) slot.large.resize(slot.size);
   std::memcpy(slot.address(), memory.data(), slot.size);
+  slot.content = Content::unknown;
   return true;
 }
 
 /// A weir.float32(2), which tells its type.
 std::optional<DType> type_of_scalar(PyObject* object) {
-  static const nb::handle metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass.ptr()) return {};
+  // Not made by a static initializer: threads without the interpreter's lock would wait there, and stop its collector.
+  static std::atomic<PyObject*> known{nullptr};
+  PyObject* metaclass = known.load(std::memory_order_acquire);
+  if (metaclass == nullptr) {
+    metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release().ptr();  // lives as long
+    known.store(metaclass, std::memory_order_release);
+  }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass) return {};
   return dtype_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))));
 }
 
@@ -97,9 +113,10 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     if (!set_number(slot, value, *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
     return;
   }
-  if (object == Py_None) return slot.set<void*>(nullptr);
+  if (object == Py_None) return slot.set_address(nullptr);
   if (PyLong_CheckExact(object)) {
     if (parameter.kind == Kind::floating) refuse(kernel, i, "it is an int, and the parameter a floating-point number");
+    slot.content = parameter.kind == Kind::pointer ? Content::address : Content::unknown;
     if (parameter.kind == Kind::pointer) {
       if (!set_integer(slot, object, 8)) refuse_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
@@ -124,11 +141,14 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   if (PyBool_Check(object)) return slot.set(static_cast<std::uint8_t>(object == Py_True));
   void* address = nullptr;
   if (foreign_address_of(object, address)) {
-    slot.set(address);
+    slot.set_address(address);
     slot.access = {address, 1, AccessKind::read_write};
     return;
   }
-  if (set_bytes(slot, object)) return;
+  if (set_bytes(slot, object)) {
+    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.content = Content::address;  // c_void_p
+    return;
+  }
   refuse(kernel, i,
          "no kernel takes this: give a weir.Buffer, a number, an address, or an array of a GPU library; memory of "
          "the host must be copied to a Buffer");
@@ -153,6 +173,9 @@ class Arguments {
       pack(slots_[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
       addresses_[i] = slots_[i].address();
       sizes_[i] = slots_[i].size;
+      const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
+      if (slots_[i].content == Content::address) kinds_.pointers |= bit;
+      if (slots_[i].content == Content::unknown) kinds_.opaque |= bit;
     }
   }
   Arguments(const Arguments&) = delete;
@@ -160,6 +183,7 @@ class Arguments {
 
   std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
   std::span<const std::size_t> sizes() const noexcept { return {sizes_, count_}; }
+  ArgumentTypes types() const noexcept { return {sizes(), kinds_}; }
   /// The memory that each names, or nothing.
   std::vector<MemoryAccess> accesses() const {
     std::vector<MemoryAccess> all;
@@ -175,6 +199,7 @@ class Arguments {
   };
 
   std::size_t count_;
+  detail::NumberKinds kinds_{};
   Near near_;
   std::vector<Slot> far_slots_{};
   std::vector<void*> far_addresses_{};
@@ -195,7 +220,8 @@ void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kern
     std::erase_if(accesses, [](const MemoryAccess& access) { return access.bytes == 0; });
     detail::declare_touches(accesses);
   }
-  stream.launch_raw(kernel.kernel, config, packed.addresses(), packed.sizes());
+  const ArgumentTypes types = packed.types();
+  stream.launch_raw(kernel.kernel, config, packed.addresses(), types);
 }
 
 void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,

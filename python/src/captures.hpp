@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "python/src/gate.hpp"
 #include "weir/device.hpp"
@@ -9,10 +11,27 @@
 /// Captures, and where their functions in Python keep what they raise.
 namespace weir::python {
 
+/// Numbers of captures are a backend's own.
+using CaptureKey = std::pair<const Backend*, std::uint64_t>;
+/// The capture that `stream` is in.
+CaptureKey capture_of(const Stream& stream);
+
 /// That of the capture that `stream` is in: the graph's, when the capture has ended.
 std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream);
 /// The same for the graph; null if it has no functions in Python.
-std::shared_ptr<Thrown> take_thrown(std::uint64_t capture);
+std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture);
+
+/// The capture that `stream` is in is portable.
+void note_portable(const Stream& stream);
+/// Whether there has been one. Costs a load.
+bool is_portable_ever() noexcept;
+/// Whether `stream` is in a portable capture.
+bool is_portable(const Stream& stream);
+/// A function of such a capture travels by its name. Throws ValueError if that stands for another call already. With the
+/// lock.
+void note_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call);
+/// The capture has ended.
+void forget_portable(const CaptureKey& capture);
 
 struct GraphObject {
   GraphPtr graph;
@@ -27,6 +46,8 @@ struct GraphObject {
   GraphObject& operator=(GraphObject&&) = delete;
 };
 
+/// The graph of now.
+GraphPtr graph_of(const GraphObject& graph);
 /// Made by the first call.
 GraphExecPtr executable_of(GraphObject& graph);
 

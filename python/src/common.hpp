@@ -35,6 +35,7 @@ void bind_kernel(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_graph_parts(nb::module_& module);
 void bind_graph_changes(nb::module_& module);
+void bind_portable_graph(nb::module_& module);
 void bind_host_functions(nb::module_& module);
 void bind_dlpack(nb::module_& module);
 void bind_foreign_streams(nb::module_& module);

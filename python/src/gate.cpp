@@ -45,9 +45,14 @@ std::atomic<bool> any_gates{false};
 /// One call of a function, and what waits for it: a word, or the driver's thread.
 class HostCall final : public Task {
  public:
-  HostCall(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown, std::uint32_t* word, std::uint32_t ticket,
-           std::shared_ptr<Gate> gate)
-      : call_(std::move(call)), thrown_(std::move(thrown)), gate_(std::move(gate)), word_(word), ticket_(ticket) {}
+  HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<Thrown> thrown, std::uint32_t* word,
+           std::uint32_t ticket, std::shared_ptr<Gate> gate)
+      : call_(std::move(call)),
+        name_(std::move(name)),
+        thrown_(std::move(thrown)),
+        gate_(std::move(gate)),
+        word_(word),
+        ticket_(ticket) {}
 
   void run() override {
     if (ended_.load(std::memory_order_acquire) != 0) return;
@@ -68,6 +73,9 @@ class HostCall final : public Task {
     }
     end();
   }
+  const std::string* name_of(const std::uint32_t* word, std::uint32_t ticket) const noexcept override {
+    return gate_ && word == word_ && ticket == ticket_ ? &name_ : nullptr;
+  }
   /// Blocks the calling thread until the function has returned.
   void wait() const noexcept { ended_.wait(0); }
 
@@ -84,6 +92,7 @@ class HostCall final : public Task {
   }
 
   const std::shared_ptr<PythonCall> call_;
+  const std::string name_;
   const std::shared_ptr<Thrown> thrown_;
   const std::shared_ptr<Gate> gate_;  // null in a graph
   std::uint32_t* const word_;
@@ -94,8 +103,9 @@ class HostCall final : public Task {
 /// What a graph's host function does at each launch.
 class GraphNote {
  public:
-  GraphNote(Device& device, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown)
-      : device_(&device), call_(std::move(call)), thrown_(std::move(thrown)), word_(borrow_word(device, true)) {}
+  /// `word`: borrowed; null if the driver's thread is to wait for the function.
+  GraphNote(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown, std::uint32_t* word)
+      : device_(device), call_(std::move(call)), thrown_(std::move(thrown)), word_(word) {}
   GraphNote(GraphNote&& other) noexcept
       : device_(other.device_),
         call_(std::move(other.call_)),
@@ -106,9 +116,8 @@ class GraphNote {
     if (word_ != nullptr) give_back_word(*device_, true, word_);
   }
 
-  std::uint32_t* word() const noexcept { return word_; }
   void operator()() const {
-    const auto call = std::make_shared<HostCall>(call_, thrown_, word_, 1, nullptr);
+    const auto call = std::make_shared<HostCall>(call_, "", thrown_, word_, 1, nullptr);
     post(call);
     if (word_ == nullptr) call->wait();
   }
@@ -348,7 +357,7 @@ Gate::~Gate() {
   if (entry != known.all.end() && entry->second.expired()) known.all.erase(entry);
 }
 
-void Gate::enqueue(std::shared_ptr<PythonCall> call) {
+void Gate::enqueue(std::shared_ptr<PythonCall> call, const std::string& name) {
   // A driver whose queue is full waits for room, and holds locks meanwhile that all other calls need. A thread that makes
   // one of these with the interpreter's lock would keep the functions from running that make room. So the queue never fills
   // with them.
@@ -358,7 +367,7 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call) {
   }
   const std::lock_guard lock(mutex_);  // the note and the wait belong together
   const std::uint32_t ticket = issued_ + 1;
-  auto task = std::make_shared<HostCall>(std::move(call), thrown_, word_, ticket, shared_from_this());
+  auto task = std::make_shared<HostCall>(std::move(call), name, thrown_, word_, ticket, shared_from_this());
   // Tools show a host function as one, and not two operations on memory.
   const bool requests_it = request_ != nullptr && !detail::tools_look();
   ++begun_;
@@ -366,12 +375,14 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call) {
     if (requests_it) {
       request(ticket, task);
     } else if (word_ != nullptr) {
-      stream_->launch_host_function([task = task]() mutable { post(std::move(task)); });
+      stream_->launch_host_function([task = task]() mutable { post(std::move(task)); }, {.name = name});
     } else {
-      stream_->launch_host_function([task] {
-        post(task);
-        task->wait();
-      });
+      stream_->launch_host_function(
+          [task] {
+            post(task);
+            task->wait();
+          },
+          {.name = name});
     }
   } catch (...) {
     --begun_;
@@ -380,6 +391,16 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call) {
   if (word_ == nullptr) return;
   issued_ = ticket;
   if (!requests_it) stream_->wait_value(word_, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
+}
+
+void Gate::explain(PendingWork& work) const {
+  if (work.kind != PendingWork::Kind::value || work.wait.address != word_) return;
+  auto name = name_of_task(word_, static_cast<std::uint32_t>(work.wait.value));
+  if (!name) return;
+  work.kind = PendingWork::Kind::host_function;
+  work.name = *std::move(name);
+  work.subject.clear();
+  work.chain.clear();
 }
 
 void Gate::request(std::uint32_t ticket, std::shared_ptr<Task> task) {
@@ -488,13 +509,18 @@ void Gate::watch(const std::shared_ptr<Thrown>& thrown) {
 
 // --- Graphs -------------------------------------------------------------------------------------------------------------
 
-void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown) {
-  GraphNote note(stream.device(), std::move(call), std::move(thrown));
-  std::uint32_t* const word = note.word();
-  stream.launch_host_function(std::move(note));
+void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name, std::shared_ptr<Thrown> thrown,
+                  bool portable) {
+  std::uint32_t* const word = portable ? nullptr : borrow_word(stream.device(), true);
+  GraphNote note(&stream.device(), std::move(call), std::move(thrown), word);
+  stream.launch_host_function(std::move(note), {.name = name});
   if (word == nullptr) return;
   stream.wait_value(word, 1, WaitCondition::eq);
   stream.write_value(word, 0);  // for the next launch
+}
+
+HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown) {
+  return GraphNote(nullptr, std::move(call), std::move(thrown), nullptr);
 }
 
 }  // namespace weir::python

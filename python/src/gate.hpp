@@ -5,10 +5,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "python/src/host_thread.hpp"
 #include "weir/device.hpp"
+#include "weir/health.hpp"
 
 /// How streams and graphs wait for functions in Python, and learn what these raised.
 namespace weir::python {
@@ -54,7 +56,9 @@ class Gate : public std::enable_shared_from_this<Gate> {
   ~Gate();
 
   /// Enqueues a function, without the lock.
-  void enqueue(std::shared_ptr<PythonCall> call);
+  void enqueue(std::shared_ptr<PythonCall> call, const std::string& name);
+  /// A wait for the word of the gate is one for a function: says so, and for which.
+  void explain(PendingWork& work) const;
   /// Raises what functions of the stream, and of graphs that it launched, raised.
   void raise();
   /// Keeps it alive until `raise`, or until nobody can call that any more: see `is_orphan`.
@@ -112,7 +116,12 @@ class Gate : public std::enable_shared_from_this<Gate> {
 void abandon_requests() noexcept;
 
 /// Adds a function to the graph that `stream` captures, without the lock; each launch calls it. `thrown`: where what it
-/// raises is kept.
-void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
+/// raises is kept. `portable`: in a graph that is to be saved the driver's thread waits for the function, as there is no
+/// word where it is loaded.
+void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name, std::shared_ptr<Thrown> thrown,
+                  bool portable);
+
+/// For a graph that is loaded: a host function that posts the call, and waits until it has returned.
+HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
 
 }  // namespace weir::python

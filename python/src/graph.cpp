@@ -20,7 +20,7 @@ namespace {
 
 struct Captures {
   std::mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<Thrown>> open;
+  std::map<CaptureKey, std::shared_ptr<Thrown>> open;
 };
 Captures& captures() {
   static Captures* const all = new Captures;  // never destroyed, as the streams of other threads may go on
@@ -34,29 +34,26 @@ CaptureMode mode_of(const std::string& name) {
   throw nb::value_error(("mode: '" + name + "'; it is 'relaxed', 'thread_local' or 'global'").c_str());
 }
 
-void begin_capture(StreamObject& self, const std::string& mode) {
+void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   const CaptureMode wanted = mode_of(mode);
-  without_gil([&] { self.stream->begin_capture(wanted); });
+  without_gil([&] {
+    self.stream->begin_capture({.mode = wanted, .portable = portable});
+    if (portable) note_portable(*self.stream);
+  });
 }
 
 GraphObject end_capture(StreamObject& self) {
   return without_gil([&] {
-    const std::uint64_t id = self.stream->capture_info().id;
-    auto thrown = take_thrown(id);
+    auto thrown = take_thrown(capture_of(*self.stream));
     return GraphObject(self.stream->end_capture(), std::move(thrown));
   });
 }
 
 void discard_capture(StreamObject& self) {
   without_gil([&] {
-    take_thrown(self.stream->capture_info().id);
+    take_thrown(capture_of(*self.stream));
     self.stream->discard_capture();
   });
-}
-
-GraphPtr graph_of(const GraphObject& self) {
-  const std::lock_guard lock(*self.mutex);
-  return self.graph;
 }
 
 std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
@@ -65,6 +62,11 @@ std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
 }
 
 }  // namespace
+
+GraphPtr graph_of(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.graph;
+}
 
 GraphExecPtr executable_of(GraphObject& self) {
   GraphPtr graph;
@@ -129,16 +131,19 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
 
 }  // namespace
 
+CaptureKey capture_of(const Stream& stream) { return {&stream.device().backend(), stream.capture_info().id}; }
+
 std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
-  const std::uint64_t id = stream.capture_info().id;
+  const CaptureKey capture = capture_of(stream);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
-  std::shared_ptr<Thrown>& thrown = all.open[id];
+  std::shared_ptr<Thrown>& thrown = all.open[capture];
   if (!thrown) thrown = std::make_shared<Thrown>();
   return thrown;
 }
 
-std::shared_ptr<Thrown> take_thrown(std::uint64_t capture) {
+std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture) {
+  forget_portable(capture);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   const auto node = all.open.extract(capture);
@@ -182,10 +187,11 @@ void bind_graph(nb::module_& module) {
   const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
     nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
   };
-  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed",
+  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
          "Begins a capture: work of this stream becomes part of a graph and does not run, and so does work of streams that "
          "wait for\n"
-         "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. See ``weir.capture``.");
+         "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``:\n"
+         "writes down what is captured, so that ``Graph.save`` can save the graph. See ``weir.capture``.");
   method("end_capture", &end_capture, "Ends the capture and returns its graph.");
   method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
 }

@@ -65,31 +65,32 @@ void bind_graph_changes(nb::module_& module) {
       "``Stream.last_captured_node`` names them, and ``GraphBuilder.add``. Keep the buffers, as for a capture.")
       .def(nb::new_([](nb::handle device) { return ChangesObject{&device_of(device)}; }), nb::arg("device") = nb::none(),
            "No changes. ``device``: that of the graph.")
-      .def("launch", &change_launch, nb::arg("node"), nb::arg("config"), nb::arg("kernel"), nb::arg("args"),
+      .def("launch", &change_launch, nb::lock_self(), nb::arg("node"), nb::arg("config"), nb::arg("kernel"), nb::arg("args"),
            nb::sig("def launch(self, node: int, config: LaunchConfig, kernel: Kernel | KernelFunction, *args: Any) -> None"),
            "The node launches ``kernel`` as ``weir.launch`` would.")
-      .def("copy", &change_copy, nb::arg("node"), nb::arg("dst"), nb::arg("src"),
+      .def("copy", &change_copy, nb::lock_self(), nb::arg("node"), nb::arg("dst"), nb::arg("src"),
            "The node copies ``src`` to ``dst``, of as many bytes as before or fewer. Raises ``LengthMismatchError``.")
-      .def("fill", &change_fill, nb::arg("node"), nb::arg("buffer"), nb::arg("value"),
+      .def("fill", &change_fill, nb::lock_self(), nb::arg("node"), nb::arg("buffer"), nb::arg("value"),
            nb::sig("def fill(self, node: int, buffer: Buffer, value: complex) -> None"),
            "The node sets every element of ``buffer``, of 1, 2 or 4 bytes each, to ``value``.")
       .def(
-          "enable", [](ChangesObject& c, std::uint32_t node) { c.changes.enable({node}); }, nb::arg("node"),
+          "enable", [](ChangesObject& c, std::uint32_t node) { c.changes.enable({node}); }, nb::lock_self(), nb::arg("node"),
           "The node runs again.")
       .def(
-          "disable", [](ChangesObject& c, std::uint32_t node) { c.changes.disable({node}); }, nb::arg("node"),
-          "The node does nothing; what comes behind it waits for no less.")
+          "disable", [](ChangesObject& c, std::uint32_t node) { c.changes.disable({node}); }, nb::lock_self(),
+          nb::arg("node"), "The node does nothing; what comes behind it waits for no less.")
       .def(
           "clear",
           [](ChangesObject& c) {
             c.changes.clear();
             c.kernels.clear();
           },
-          "Removes all changes.")
-      .def("__len__", [](const ChangesObject& c) { return c.changes.size(); });
+          nb::lock_self(), "Removes all changes.")
+      .def(
+          "__len__", [](const ChangesObject& c) { return c.changes.size(); }, nb::lock_self());
 
   nb::borrow<nb::class_<GraphObject>>(module.attr("Graph"))
-      .def("apply", &apply, nb::arg("changes"),
+      .def("apply", &apply, nb::arg("changes").lock(),
            "Makes the changes to nodes of the graph. Launches from then on use them; those that run do not. Raises\n"
            "``GraphUpdateFailedError`` for a node that is not there or is of another kind, and ``InvalidArgumentError`` as "
            "a\n"

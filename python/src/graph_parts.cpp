@@ -35,9 +35,9 @@ UniqueFunction<void(Stream&)> function_of(nb::callable body) {
 
 class BuilderObject {
  public:
-  explicit BuilderObject(nb::handle device) {
+  BuilderObject(nb::handle device, bool portable) : portable_(portable) {
     Device& on = device_of(device);
-    without_gil([&] { builder_.emplace(on); });
+    without_gil([&] { builder_.emplace(on, CaptureOptions{.portable = portable}); });
   }
   BuilderObject(BuilderObject&&) = delete;
   BuilderObject& operator=(BuilderObject&&) = delete;
@@ -52,7 +52,8 @@ class BuilderObject {
     return builder()
         .add(nodes,
              [&](Stream& stream) {
-               capture_ = stream.capture_info().id;
+               capture_ = capture_of(stream);
+               if (portable_) note_portable(stream);
                call(function, stream);
              })
         .index;
@@ -70,7 +71,8 @@ class BuilderObject {
   }
 
   std::optional<GraphBuilder> builder_;
-  std::uint64_t capture_ = 0;
+  CaptureKey capture_{};
+  const bool portable_;
 };
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
@@ -105,7 +107,8 @@ void bind_graph_parts(nb::module_& module) {
   nb::class_<BuilderObject>(
       module, "GraphBuilder",
       "Builds a graph from nodes and edges, where no order of streams has its shape. For use by one thread at a time.")
-      .def(nb::init<nb::handle>(), nb::arg("device") = nb::none(), "Feature ``graph_capture``.")
+      .def(nb::init<nb::handle, bool>(), nb::arg("device") = nb::none(), nb::kw_only(), nb::arg("portable") = false,
+           "``portable``: ``Graph.save`` can save the graph. Feature ``graph_capture``.")
       .def("add", &BuilderObject::add, nb::arg("after"), nb::arg("function"),
            nb::sig("def add(self, after: Sequence[int], function: Callable[[Stream], object]) -> int"),
            "Adds what ``function(stream)`` submits, now, behind the nodes ``after``, and returns its last node. ``stream``\n"

@@ -15,14 +15,25 @@
 namespace weir::python {
 namespace {
 
-void launch_host_func(StreamObject& self, nb::callable function, nb::args args) {
+/// As it was given, or else the function's `__qualname__`, or that of its type.
+std::string name_of(nb::handle function, nb::handle given) {
+  if (!given.is_none()) return nb::cast<std::string>(given);
+  const nb::object own = nb::getattr(function, "__qualname__", nb::none());
+  return nb::cast<std::string>(nb::isinstance<nb::str>(own) ? own : nb::getattr(function.type(), "__qualname__"));
+}
+
+void launch_host_func(StreamObject& self, nb::callable function, nb::args args, nb::handle name) {
   start_host_thread();
+  const std::string label = name_of(function, name);
   const auto call = std::make_shared<PythonCall>(function, args);
   auto gate = self.gate;
+  const bool portable = is_portable_ever() && without_gil([&] { return is_portable(*self.stream); });
+  if (portable) note_name(*self.stream, label, call);
   without_gil([&] {
-    if (self.stream->is_capturing()) return capture_call(*self.stream, call, thrown_of_capture(*self.stream));
+    if (self.stream->is_capturing())
+      return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable);
     if (!gate) gate = Gate::of(self.stream);
-    gate->enqueue(call);
+    gate->enqueue(call, label);
   });
   if (!self.gate) self.gate = std::move(gate);
 }
@@ -98,14 +109,18 @@ void raise_thrown(const Stream& stream) {
 void bind_host_functions(nb::module_& module) {
   const nb::object stream = module.attr("Stream");
   nb::cpp_function_def(
-      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::arg("function"),
-      nb::arg("args"), nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any) -> None"),
+      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(),
+      nb::arg("function"), nb::arg("args"), nb::arg("name") = nb::none(),
+      nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any, name: str | None = None) -> None"),
       "Calls ``function(*args)`` in the order of the stream; later work waits until it has returned. A thread of the "
       "package\n"
       "calls it, never the driver's. It may enqueue work, and may not wait for work. While 32 functions of the stream\n"
       "wait to be called, this waits. What it raises, the stream's next "
       "``sync``\n"
       "raises; later work still runs. Captured, it belongs to the graph and runs at every launch.\n\n"
+      "``name``, or else the function's ``__qualname__``, is what tools and ``pending`` call it, and what stands for it in\n"
+      "the file of a graph. In a capture with ``portable=True`` one name stands for one function; its ``args`` do not "
+      "travel.\n\n"
       "If no thread can get the interpreter's lock for 30 seconds (WEIR_PYTHON_GIL_TIMEOUT), because one holds it in a call "
       "that\n"
       "waits for this stream, the stream goes on without the function, and ``sync`` raises ``HostFunctionTimeoutError``.\n"

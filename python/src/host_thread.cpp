@@ -62,6 +62,15 @@ class HostThread {
     if (sleeps_) wake_.notify_one();
   }
 
+  std::optional<std::string> name_of(const std::uint32_t* word, std::uint32_t ticket) {
+    const std::lock_guard lock(mutex_);
+    const auto ask = [&](const std::shared_ptr<Task>& task) { return task ? task->name_of(word, ticket) : nullptr; };
+    if (const std::string* const name = ask(running_)) return *name;
+    for (const auto& task : tasks_)
+      if (const std::string* const name = ask(task)) return *name;
+    return std::nullopt;
+  }
+
   void stop() {
     if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
     PyThreadState* const state = PyEval_SaveThread();
@@ -220,6 +229,9 @@ void start_host_thread() {
 }
 bool has_host_thread() noexcept { return host_thread().is_started(); }
 void post(std::shared_ptr<Task> task) noexcept { host_thread().post(std::move(task)); }
+std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket) {
+  return host_thread().name_of(word, ticket);
+}
 void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
 bool is_host_thread() noexcept { return on_host_thread; }
 void stop_host_thread() {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "python/src/common.hpp"
 
@@ -29,6 +31,11 @@ class Task {
   /// Lets go on what waits for this task, which does not run, or is not done: because the interpreter ends, or because its
   /// lock is `stuck`. Called on any thread, without the lock, also while `run` is under way.
   virtual void abandon(bool stuck) noexcept = 0;
+  /// The name of the function whose end writes `ticket` to `word`; null if this is another task.
+  virtual const std::string* name_of(const std::uint32_t* word, std::uint32_t ticket) const noexcept {
+    (void)word, (void)ticket;
+    return nullptr;
+  }
 };
 
 /// Starts the thread unless it runs. Throws `forked_process` in the child of a process.
@@ -37,6 +44,8 @@ void start_host_thread();
 bool has_host_thread() noexcept;
 /// Hands over a task, from any thread. Does not take the interpreter's lock.
 void post(std::shared_ptr<Task> task) noexcept;
+/// The name of the function that was handed over, and will write `ticket` to `word`. Nothing if there is none.
+std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket);
 /// Has the thread drop a reference, from any thread.
 void drop_later(PyObject* object) noexcept;
 /// Whether the calling thread is that one.
@@ -69,6 +78,13 @@ class PythonCall : CallOwner {
   /// With the lock: the result, a new reference, or null with an exception.
   PyObject* operator()() const { return PyObject_CallObject(callable_, arguments_); }
   PyObject* callable() const noexcept { return callable_; }
+  /// With the lock: whether both are calls of one function without arguments.
+  bool is_same(const PythonCall& other) const noexcept {
+    if (PyTuple_Size(arguments_) != 0 || PyTuple_Size(other.arguments_) != 0) return false;
+    const int equal = PyObject_RichCompareBool(callable_, other.callable_, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    return equal == 1;
+  }
   /// With the lock: drops both, when no other call comes.
   void clear() noexcept {
     Py_CLEAR(callable_);

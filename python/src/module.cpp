@@ -26,6 +26,7 @@ NB_MODULE(_core, module) {
   bind_graph_parts(module);
   bind_graph_changes(module);
   bind_host_functions(module);
+  bind_portable_graph(module);
   bind_dlpack(module);
   bind_foreign_streams(module);
 }

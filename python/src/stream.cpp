@@ -36,6 +36,12 @@ void wait(StreamObject& self, nb::handle other) {
   without_gil([&] { self.stream->wait(stream); });
 }
 
+std::string pending_of(const Stream& stream) {
+  PendingWork work = stream.pending();
+  if (const auto gate = Gate::find(stream)) gate->explain(work);
+  return work.describe();
+}
+
 }  // namespace
 
 StreamObject::~StreamObject() {
@@ -80,7 +86,7 @@ void bind_stream(nb::module_& module) {
           "is_capturing", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_capturing(); }); },
           "Whether work of the stream becomes part of a graph, and does not run. Asking never breaks the capture.")
       .def_prop_ro(
-          "pending", [](const StreamObject& s) { return without_gil([&] { return s.stream->pending().describe(); }); },
+          "pending", [](const StreamObject& s) { return without_gil([&] { return pending_of(*s.stream); }); },
           "What the stream waits for, in words.")
       .def(
           "close", [](StreamObject& s) { without_gil([&] { s.stream->close(); }); },
@@ -89,7 +95,7 @@ void bind_stream(nb::module_& module) {
           "sync",
           [](StreamObject& s, std::optional<double> timeout) {
             wait_for(*s.stream, timeout,
-                     [&] { return s.stream->describe() + " is not done: " + s.stream->pending().describe(); });
+                     [&] { return s.stream->describe() + " is not done: " + pending_of(*s.stream); });
             raise_thrown(*s.stream);
           },
           nb::arg("timeout") = nb::none(),

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
@@ -27,9 +28,10 @@ struct LeaseObject {
   LeaseObject& operator=(LeaseObject&&) = delete;
   ~LeaseObject() { close(); }
   void close() {
-    if (!lease) return;
-    const WithoutGil released;
-    lease.reset();
+    if (std::optional<StreamLease> given = std::exchange(lease, std::nullopt)) {
+      const WithoutGil released;
+      given.reset();
+    }
   }
 };
 
@@ -56,7 +58,7 @@ void bind_stream_pool(nb::module_& module) {
   nb::class_<LeaseObject>(module, "StreamLease",
                           "A stream that a ``StreamPool`` lends until the end of this object, or of its ``with``.")
       .def_ro("stream", &LeaseObject::stream, nb::sig("def stream(self) -> Stream"))
-      .def("close", &LeaseObject::close, "Gives the stream back. Does not wait for its work.")
+      .def("close", &LeaseObject::close, nb::lock_self(), "Gives the stream back. Does not wait for its work.")
       .def(
           "__enter__", [](LeaseObject& l) { return l.stream.attr("__enter__")(); }, nb::sig("def __enter__(self) -> Stream"),
           "Makes the stream the current one of its device.")

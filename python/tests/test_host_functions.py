@@ -162,6 +162,47 @@ def test_a_function_is_called_late_and_not_early(stream):
     assert seen == list(range(10))
 
 
+class Blocked:
+    """A callable without a name, which waits."""
+
+    def __init__(self):
+        self.gate = threading.Event()
+
+    def __call__(self):
+        self.gate.wait()
+
+    def wait_for_gate(self):
+        self.gate.wait()
+
+
+@pytest.mark.parametrize(
+    "method, given, expected",
+    [
+        ("__call__", None, "Blocked"),
+        ("wait_for_gate", None, "Blocked.wait_for_gate"),
+        ("wait_for_gate", "load images", "load images"),
+    ],
+)
+def test_pending_has_the_name_of_a_function(stream, method, given, expected):
+    blocked = Blocked()
+    stream.launch_host_func(blocked if method == "__call__" else getattr(blocked, method), name=given)
+    try:
+        deadline = time.monotonic() + 10
+        while f"host function '{expected}'" not in stream.pending and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if stream.device.backend == "host":
+            assert f"host function '{expected}'" in stream.pending
+            with pytest.raises(TimeoutError, match=expected):
+                stream.sync(timeout=0.01)
+    finally:
+        blocked.gate.set()
+    stream.sync(timeout=10)
+    with pytest.raises(TypeError):
+        stream.launch_host_func(print, name=1)
+    with pytest.raises(TypeError):
+        stream.launch_host_func(print, nosuch=1)
+
+
 def test_callbacks(stream):
     called = threading.Event()
     seen = []

@@ -18,6 +18,28 @@ device.sync()
 """
 
 
+FUNCTIONS = """
+import weir
+device = weir.Device()
+x, y = (device.allocate(4096) for _ in range(2))
+stream = device.create_stream()
+def decode():
+    pass
+stream.launch_host_func(decode)
+stream.launch_host_func(decode, name="encode")
+stream.sync()
+"""
+
+
+def test_timeline_has_the_names_of_functions(tmp_path):
+    program, trace = tmp_path / "functions.py", tmp_path / "trace.pftrace"
+    program.write_text(FUNCTIONS)
+    settings = {"WEIR_TOOLS": "timeline", "WEIR_TIMELINE": str(trace)}
+    subprocess.run([sys.executable, program], env={**os.environ, **settings}, check=True, timeout=60)
+    for name in (b"decode", b"encode"):
+        assert name in trace.read_bytes()
+
+
 def test_race_shows_lines_of_python(tmp_path):
     program = tmp_path / "pipeline.py"
     program.write_text(PROGRAM)

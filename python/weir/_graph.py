@@ -17,20 +17,22 @@ class capture:
             weir.launch(captured.stream, config, kernel, n, x)
         captured.graph.launch(stream)
 
-    ``stream``: None for a new one of the default device. ``mode``: as for ``Stream.begin_capture``. If the block raises, what
-    was captured is dropped.
+    ``stream``: None for a new one of the default device. ``mode``: as for ``Stream.begin_capture``. ``portable``: the graph
+    can be saved, by ``Graph.save``; each captured operation costs microseconds more. If the block raises, what was captured
+    is dropped.
     """
 
     graph: Graph
     """What was captured, once the block has ended."""
     stream: Stream
 
-    def __init__(self, stream: Stream | None = None, mode: str = "relaxed") -> None:
+    def __init__(self, stream: Stream | None = None, mode: str = "relaxed", *, portable: bool = False) -> None:
         self.stream = Device().create_stream() if stream is None else stream
         self._mode = mode
+        self._portable = portable
 
     def __enter__(self) -> capture:
-        self.stream.begin_capture(self._mode)
+        self.stream.begin_capture(self._mode, portable=self._portable)
         self.stream.__enter__()
         return self
 

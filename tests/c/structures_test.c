@@ -18,6 +18,7 @@ enum {
   kernel_properties_size = 56,
   launch_config_size = 40,
   stream_pool_options_size = 32,
+  portable_memory_size = 40,
 };
 FIRST(weir_error, error_size);
 FIRST(weir_backend_info, backend_info_size);
@@ -31,9 +32,11 @@ FIRST(weir_compile_options, compile_options_size);
 FIRST(weir_kernel_properties, kernel_properties_size);
 FIRST(weir_launch_config, launch_config_size);
 FIRST(weir_stream_pool_options, stream_pool_options_size);
+FIRST(weir_portable_memory, portable_memory_size);
 // These do not grow.
 _Static_assert(sizeof(weir_memory_operation) == 32 && sizeof(weir_dim3) == 12 && sizeof(weir_graph_edge) == 8 &&
-                   sizeof(weir_interprocess_handle) == 64 && sizeof(weir_text_pair) == 16,
+                   sizeof(weir_interprocess_handle) == 64 && sizeof(weir_text_pair) == 16 &&
+                   sizeof(weir_named_memory) == 32,
                "a structure without a size grew");
 
 // A structure with room for what a later release adds.

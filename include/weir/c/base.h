@@ -51,6 +51,8 @@ typedef struct weir_kernel weir_kernel;
 typedef struct weir_graph weir_graph;
 /// A graph that is ready to run (cudaGraphExec_t).
 typedef struct weir_graph_exec weir_graph_exec;
+/// A graph that was loaded from a file, whose memory and functions can be bound.
+typedef struct weir_portable_graph weir_portable_graph;
 /// A pool that lends streams.
 typedef struct weir_stream_pool weir_stream_pool;
 /// The loan of a stream.

@@ -157,6 +157,23 @@ WEIR_C_API weir_result weir_grid_for(size_t count, uint32_t block_threads, weir_
 WEIR_C_API weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                           void* const* arguments, const size_t* sizes, size_t count);
 
+/// What an argument of a launch is.
+typedef enum weir_argument_kind WEIR_C_ENUM {
+  WEIR_ARGUMENT_OPAQUE = 0,    ///< not known: a structure, in which there may be addresses
+  WEIR_ARGUMENT_ADDRESS = 1,   ///< a device address, or null
+  WEIR_ARGUMENT_INTEGER = 2,   ///< an integer, a boolean or an enumerator
+  WEIR_ARGUMENT_FLOATING = 3,  ///< a `float` or a `double`
+  WEIR_ARGUMENT_VALUE = 4,     ///< anything else without addresses in it
+} weir_argument_kind;
+
+/// `weir_stream_launch` of arguments whose kinds are known: `kinds` has `count` of them. Graphs of captures with such
+/// launches can be saved (weir/c/portable_graph.h). Also fails with `WEIR_ERROR_INVALID_ARGUMENT` for a floating-point
+/// number where the kernel is known to take another parameter, and the other way round; and for an address of another size
+/// than a pointer's.
+WEIR_C_API weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
+                                                void* const* arguments, const size_t* sizes,
+                                                const weir_argument_kind* kinds, size_t count);
+
 WEIR_C_END
 
 #endif

@@ -145,7 +145,7 @@ WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream*
 /// `host_functions`; while capturing `host_functions_in_capture`. (cudaLaunchHostFunc)
 WEIR_C_API weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),
                                                         void (*destroy)(void* user_data), void* user_data);
-/// The same for a function with a name, for tools and `weir_stream_pending`. Null or empty: no name.
+/// The same for a function with a name, for tools, `weir_stream_pending` and graphs that are saved. Null or empty: no name.
 WEIR_C_API weir_result weir_stream_launch_named_host_function(weir_stream* stream, const char* name,
                                                               void (*function)(void* user_data),
                                                               void (*destroy)(void* user_data), void* user_data);

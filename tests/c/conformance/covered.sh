@@ -8,19 +8,15 @@ classes='Device|Event|Graph|GraphExec|Kernel|MemoryPool|Module|Stream'
 direct=$(nm -DC --undefined-only "$1" | sed -En "s/^ *U (weir::($classes)::[a-z_0-9]*).*/\\1/p" | sort -u)
 # C has a state and a text instead of the suspects and the subject; the vendor's number of a level is the priority of a stream of that
 # level; C has no exceptions for `capture` to survive; and it tells tools nothing of a kernel's memory. Partitions, conditional nodes
-# with several bodies, graphs that are changed, built by hand or saved, and names of host functions are in C++ alone.
+# with several bodies, and graphs that are changed or built by hand are in C++ alone.
 listed="weir::Device::health
-weir::Device::load_graph
 weir::Device::partition
 weir::Device::priority_number
-weir::Graph::save
-weir::Graph::saved
 weir::GraphExec::apply
 weir::Stream::capture_call
 weir::Stream::capture_if
 weir::Stream::capture_switch
 weir::Stream::last_captured_node
-weir::Stream::launch_host_function
 weir::Stream::launch_watched
 weir::Stream::pending
 weir::Stream::set_capture_dependencies"

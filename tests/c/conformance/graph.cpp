@@ -11,8 +11,10 @@ using namespace through_c;
 // --- Captures -----------------------------------------------------------------------------------------------------------
 
 void Stream::begin_capture(const CaptureOptions& options) {
-  need(options.external ? weir_stream_join_capture(handle(this))
-                        : weir_stream_begin_capture(handle(this), static_cast<weir_capture_mode>(options.mode)));
+  const auto mode = static_cast<weir_capture_mode>(options.mode);
+  need(options.external   ? weir_stream_join_capture(handle(this))
+       : options.portable ? weir_stream_begin_portable_capture(handle(this), mode)
+                          : weir_stream_begin_capture(handle(this), mode));
 }
 GraphPtr Stream::end_capture() {
   return made<Graph, weir_graph>([&](auto** g) { return weir_stream_end_capture(handle(this), g); });
@@ -108,6 +110,83 @@ void GraphExec::upload(StreamRef stream) { need(weir_graph_exec_upload(handle(th
 void GraphExec::update(GraphRef graph) { need(weir_graph_exec_update(handle(this), handle(graph.get()))); }
 std::string GraphExec::describe() const {
   return text([&](char** t) { return weir_graph_exec_describe(handle(this), t); });
+}
+
+// --- Graphs in files ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<weir_named_memory> named(std::span<const NamedMemory> memory) {
+  std::vector<weir_named_memory> all;
+  for (const NamedMemory& one : memory) {
+    all.push_back({one.name().c_str(), one.data(), one.size_bytes(), static_cast<weir_memory_kind>(one.kind()),
+                   static_cast<weir_memory_role>(one.role())});
+  }
+  return all;
+}
+
+weir_portable_graph* handle_of(const PortableGraph* graph) { return handle<weir_portable_graph>(graph); }
+
+}  // namespace
+
+void Graph::save(const std::string& file, std::initializer_list<NamedMemory> memory) const {
+  save(file, std::span(memory.begin(), memory.size()));
+}
+void Graph::save(const std::string& file, std::span<const NamedMemory> memory) const {
+  const auto names = named(memory);
+  need(weir_graph_save(handle(this), file.c_str(), names.data(), names.size()));
+}
+std::vector<std::byte> Graph::saved(std::span<const NamedMemory> memory) const {
+  const auto names = named(memory);
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  need(weir_graph_save_bytes(handle(this), names.data(), names.size(), &bytes, &size));
+  const auto* const first = static_cast<const std::byte*>(bytes);
+  std::vector<std::byte> copy(first, first + size);
+  weir_free(bytes);
+  return copy;
+}
+PortableGraphPtr Device::load_graph(const std::string& file) {
+  return made<PortableGraph, weir_portable_graph>(
+      [&](auto** g) { return weir_device_load_graph(handle(*this), file.c_str(), g); });
+}
+PortableGraphPtr Device::load_graph(std::span<const std::byte> bytes) {
+  return made<PortableGraph, weir_portable_graph>(
+      [&](auto** g) { return weir_device_load_graph_bytes(handle(*this), bytes.data(), bytes.size(), g); });
+}
+std::vector<PortableMemory> PortableGraph::memory() const {
+  std::vector<PortableMemory> all(
+      told<std::size_t>([&](auto* count) { return weir_portable_graph_memory_count(handle_of(this), count); }));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    weir_portable_memory one = sized<weir_portable_memory>();
+    all[i].name = text([&](char** name) { return weir_portable_graph_get_memory(handle_of(this), i, &one, name); });
+    all[i].bytes = one.bytes;
+    all[i].alignment = one.alignment;
+    all[i].kind = static_cast<MemoryKind>(one.kind);
+    all[i].role = static_cast<MemoryRole>(one.role);
+    all[i].data = one.data;
+  }
+  return all;
+}
+std::vector<std::string> PortableGraph::host_functions() const {
+  std::vector<std::string> all(
+      told<std::size_t>([&](auto* count) { return weir_portable_graph_host_function_count(handle_of(this), count); }));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = text([&](char** name) { return weir_portable_graph_get_host_function(handle_of(this), i, name); });
+  return all;
+}
+void PortableGraph::bind_memory(std::string_view name, void* data, std::size_t bytes) {
+  need(weir_portable_graph_bind_memory(handle_of(this), std::string(name).c_str(), data, bytes));
+}
+void PortableGraph::bind_function(std::string_view name, HostFunction&& function) {
+  const bool is_empty = !function;
+  need(weir_portable_graph_bind_host_function(
+      handle_of(this), std::string(name).c_str(),
+      is_empty ? nullptr : +[](void* data) { (*static_cast<HostFunction*>(data))(); },
+      [](void* data) { delete static_cast<HostFunction*>(data); }, new HostFunction(std::move(function))));
+}
+GraphPtr PortableGraph::build() {
+  return made<Graph, weir_graph>([&](auto** g) { return weir_portable_graph_build(handle_of(this), g); });
 }
 
 }  // namespace weir

@@ -87,11 +87,23 @@ void Stream::wait(StreamRef other) { need(weir_stream_wait_stream(handle(this), 
 
 // --- Host work ----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+void call_function(void* data) { (*static_cast<HostFunction*>(data))(); }
+void delete_function(void* data) { delete static_cast<HostFunction*>(data); }
+
+}  // namespace
+
 void Stream::launch_host_function(HostFunction function) {
   const bool is_empty = !function;
-  need(weir_stream_launch_host_function(
-      handle(this), is_empty ? nullptr : +[](void* data) { (*static_cast<HostFunction*>(data))(); },
-      [](void* data) { delete static_cast<HostFunction*>(data); }, new HostFunction(std::move(function))));
+  need(weir_stream_launch_host_function(handle(this), is_empty ? nullptr : call_function, delete_function,
+                                        new HostFunction(std::move(function))));
+}
+void Stream::launch_host_function(HostFunction function, const HostFunctionOptions& options) {
+  const std::string name(options.name);
+  const bool is_empty = !function;
+  need(weir_stream_launch_named_host_function(handle(this), name.c_str(), is_empty ? nullptr : call_function,
+                                              delete_function, new HostFunction(std::move(function))));
 }
 void Stream::add_callback(StreamCallback callback) {
   const bool is_empty = !callback;
@@ -195,8 +207,9 @@ void Stream::batch_memory_operations(std::span<const MemoryOperation> operations
 
 // --- Launches -----------------------------------------------------------------------------------------------------------
 
-void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                        std::span<const std::size_t> sizes) {
+namespace {
+
+weir_launch_config shape_of(const LaunchConfig& config) {
   auto c = sized<weir_launch_config>();
   c.grid = {config.grid.x, config.grid.y, config.grid.z};
   c.block = {config.block.x, config.block.y, config.block.z};
@@ -205,11 +218,30 @@ void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<
   c.priority = config.priority.value_or(0);
   c.flags = (config.cooperative ? WEIR_LAUNCH_COOPERATIVE : 0U) | (config.priority ? WEIR_LAUNCH_PRIORITY : 0U) |
             (config.programmatic_stream_serialization ? WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION : 0U);
+  return c;
+}
+
+}  // namespace
+
+void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                        std::span<const std::size_t> sizes) {
+  const auto c = shape_of(config);
   need(weir_stream_launch(handle(this), handle(kernel.get()), &c, arguments.data(), sizes.data(), sizes.size()));
 }
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const ArgumentTypes& types) {
-  launch_raw(kernel, config, {arguments, types.sizes.size()}, types.sizes);
+  const auto c = shape_of(config);
+  std::vector<weir_argument_kind> kinds;
+  for (std::size_t i = 0; i < types.sizes.size(); ++i) {
+    const auto is = [&](std::uint64_t bits) { return i < 64 && (bits >> i & 1U) != 0; };
+    kinds.push_back(is(types.kinds.pointers)   ? WEIR_ARGUMENT_ADDRESS
+                    : is(types.kinds.floating) ? WEIR_ARGUMENT_FLOATING
+                    : is(types.kinds.known)    ? WEIR_ARGUMENT_INTEGER
+                    : is(types.kinds.opaque)   ? WEIR_ARGUMENT_OPAQUE
+                                               : WEIR_ARGUMENT_VALUE);
+  }
+  need(weir_stream_launch_typed(handle(this), handle(&kernel), &c, arguments, types.sizes.data(), kinds.data(),
+                                kinds.size()));
 }
 
 // --- Attributes ---------------------------------------------------------------------------------------------------------
