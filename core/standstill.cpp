@@ -13,11 +13,11 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "weir/plugin/waits.hpp"
 
@@ -77,9 +77,16 @@ std::optional<std::string> all_asleep() {
 bool is_of_interpreter(int signal) noexcept {
   struct sigaction action {};
   Dl_info file{};
-  return ::sigaction(signal, nullptr, &action) == 0 &&
-         ::dladdr(reinterpret_cast<const void*>(action.sa_handler), &file) != 0 && file.dli_fname != nullptr &&
-         std::strstr(file.dli_fname, "python") != nullptr;
+  if (::sigaction(signal, nullptr, &action) != 0 ||
+      ::dladdr(reinterpret_cast<const void*>(action.sa_handler), &file) == 0 || file.dli_fname == nullptr)
+    return false;
+  // The file itself: modules of the interpreter, and their folders, have its name in theirs.
+  std::string_view name = file.dli_fname;
+  name.remove_prefix(name.rfind('/') + 1);
+  if (name.starts_with("lib")) name.remove_prefix(3);
+  constexpr std::string_view interpreter = "python";
+  return name.starts_with(interpreter) &&
+         (name.size() == interpreter.size() || (name[interpreter.size()] >= '0' && name[interpreter.size()] <= '9'));
 }
 
 /// Whether the program handles signals that somebody may send, or a timer: a handler may end any wait. Those of faults, of
@@ -114,8 +121,6 @@ bool detail::nothing_can_happen(const std::function<bool()>& is_blocked) noexcep
 } catch (const std::exception&) {  // a thread has ended meanwhile, or no memory
   return false;
 }
-
-bool support::is_asleep(const std::function<bool()>& is_idle) noexcept { return detail::nothing_can_happen(is_idle); }
 
 bool detail::is_shared_memory(const void* address) noexcept try {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);

@@ -142,6 +142,12 @@ std::string WaitChains::describe() const {
 
 }  // namespace weir::detail
 
+bool weir::support::is_asleep(const std::function<bool()>& is_idle) noexcept try {
+  return detail::nothing_can_happen([&] { return !detail::WaitChains().others_may_write() && is_idle(); });
+} catch (const std::exception&) {  // no memory
+  return false;
+}
+
 bool weir::support::is_deadlocked(const std::function<bool()>& is_idle) noexcept try {
   const auto cannot_go_on = [&] {
     const detail::WaitChains chains;

@@ -197,7 +197,10 @@ HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record,
       variables_(std::move(variables)),
       image_(image.begin(), image.end()),
       code_(code),
-      file_(std::move(file)) {}
+      file_(std::move(file)) {
+  for (const Variable& variable : variables_)
+    watch_memory(variable.memory.data(), variable.memory.size_bytes(), Watch::registered);
+}
 
 HostModule::~HostModule() {
   for (const Variable& variable : variables_) unwatch_memory(variable.memory.data());
@@ -233,10 +236,7 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
 Span<std::byte> HostModule::do_global(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Variable& variable : variables_) {
-    if (variable.name == name) {
-      watch_memory(variable.memory.data(), variable.memory.size_bytes(), Watch::registered);
-      return variable.memory;
-    }
+    if (variable.name == name) return variable.memory;
     names.emplace_back(variable.name);
   }
   throw Error(Errc::kernel_not_found, "Module::global", device().describe(),

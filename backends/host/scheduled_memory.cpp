@@ -49,12 +49,12 @@ void note(const void* memory, std::size_t bytes, const std::string& name) {
 void note_rest() {
   Watched& watched = Watched::instance();
   if (watched.process != ::getpid()) return;  // a forked child has none of the threads
-  Scheduler::instance().run_all();
+  const bool has_ended = Scheduler::instance().run_all();
   const std::lock_guard lock(watched.mutex);
   for (const auto& [memory, entry] : watched.entries) {
     if (entry.number != 0) note(memory, entry.bytes, std::to_string(entry.number));
   }
-  Scheduler::instance().order().note("end");
+  if (has_ended) Scheduler::instance().order().note("end");
 }
 
 }  // namespace

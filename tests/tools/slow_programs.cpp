@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <linux/io_uring.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -180,7 +182,7 @@ void another_process_writes(Device& device) {
   ::waitpid(child, nullptr, 0);
 }
 
-/// The batch is past its first wait, whose word it has cleared itself.
+/// The batch is past its first wait, whose word it has cleared itself, and for which another stream waits.
 void another_process_ends_a_batch(Device& device) {
   auto* const word =
       static_cast<std::uint32_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -191,7 +193,41 @@ void another_process_ends_a_batch(Device& device) {
                                         MemoryOperation::wait(word, 1)};
   const StreamPtr stream = device.create_stream();
   stream->batch_memory_operations(operations);
+  const StreamPtr other = device.create_stream();
+  while (std::atomic_ref(*own.data()).load() != 0) std::this_thread::sleep_for(1ms);
+  other->wait_value(own.data(), 1U);
   stream->synchronize();
+  ::waitpid(child, nullptr, 0);
+  set(own.data());
+  other->synchronize();
+}
+
+/// The kernel reads a pipe into the word, by a request in a ring. Where rings are refused there is nothing to try.
+void a_request_reads(Device& device) {
+  io_uring_params rings{};
+  const auto file = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &rings));
+  if (file < 0) return;
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+  const auto map = [&](std::size_t bytes, off_t which) {
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, which);
+    if (memory == MAP_FAILED) throw std::runtime_error("mmap of a ring");
+    return static_cast<std::byte*>(memory);
+  };
+  const Waiting waiting(device);
+  std::byte* const ring = map(rings.sq_off.array + sizeof(std::uint32_t), IORING_OFF_SQ_RING);
+  auto* const request = reinterpret_cast<io_uring_sqe*>(map(sizeof(io_uring_sqe), IORING_OFF_SQES));
+  request->opcode = IORING_OP_READ;
+  request->fd = ends[0];
+  request->addr = reinterpret_cast<std::uint64_t>(waiting.word);
+  request->len = sizeof(*waiting.word);
+  set(reinterpret_cast<std::uint32_t*>(ring + rings.sq_off.tail));
+  if (::syscall(SYS_io_uring_enter, file, 1, 0, 0, nullptr, 0) != 1) throw std::runtime_error("io_uring_enter");
+  const pid_t child = start_process([&] {
+    const std::uint32_t one = 1;
+    (void)!::write(ends[1], &one, sizeof(one));
+  });
+  waiting.stream->synchronize();
   ::waitpid(child, nullptr, 0);
 }
 
@@ -352,6 +388,7 @@ const StuckProgram all[] = {
     {"a_chain_of_threads", {}, a_chain_of_threads},
     {"another_process_writes", {}, another_process_writes},
     {"another_process_ends_a_batch", {}, another_process_ends_a_batch},
+    {"a_request_reads", {}, a_request_reads},
     {"another_process_is_read", {}, another_process_is_read},
     {"another_process_ends", {}, another_process_ends},
     {"a_timer", {}, a_timer},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <iterator>
 #include <map>
@@ -138,6 +139,15 @@ TEST_CASE("stuck: a slow program is no deadlock, whoever ends its wait") {
   }
 }
 
+TEST_CASE("stuck: a handler is the interpreter's by its file, and not by the folder") {
+  const weir::test::TemporaryFolder folder;
+  const std::string program = folder.folder("python3") + "/program";
+  std::filesystem::create_symlink(WEIR_STUCK_PROGRAMS, program);
+  const Outcome outcome = weir::test::run(program, {"a_request_to_end"}, {{"WEIR_BACKEND", "host"}, {"WEIR_SCHEDULE", "1"}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status == 0);
+}
+
 TEST_CASE("stuck: WEIR_STUCK tells of a wait that takes too long what it waits for, and changes nothing") {
   for (const Run& run : run_all(weir::test::deadlocks(), {{"WEIR_STUCK", "300ms"}}, 6)) {
     CAPTURE(std::string(run.program->name));
@@ -235,4 +245,6 @@ TEST_CASE("stuck: weir shake tells the seeds that deadlock, and a time that is n
   CHECK(shaken.status == 1);
   CHECK(shaken.complains("2 of 2 schedules failed: 1 (deadlock) pct:2 (deadlock)"));
   CHECK(shaken.complains("a circle: "));
+  const Outcome own = weir::test::run(WEIR_STUCK_COMMAND, {"shake", "--seeds=1", "--", "/bin/sh", "-c", "exit 67"});
+  CHECK(own.complains("1 of 1 schedules failed: 1\n"));
 }

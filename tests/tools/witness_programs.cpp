@@ -145,6 +145,39 @@ void fills_adopted_memory_twice(Device& device) {
   device.synchronize();
 }
 
+/// What the second kernel has read is in memory that the tools do not know of, or in a variable of its module.
+void reads_early(Device& device, int* seen) {
+  const auto x = device.allocate<int>(1);
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  a->zero(x);
+  a->synchronize();
+  const auto module = device.compile(R"(
+    __device__ int variable;
+    extern "C" __global__ void keep(const int* from, int* to) { *(to != nullptr ? to : &variable) = *from; })");
+  a->fill(x, 1);
+  b->launch(module->untyped_kernel("keep"), {1, 1}, x.data(), seen);
+  device.synchronize();
+}
+
+void keeps_it_in_a_variable(Device& device) { reads_early(device, nullptr); }
+
+void keeps_it_in_adopted_memory(Device& device) {
+  static int memory[1];
+  const AllocationPtr adopted = device.adopt_memory(memory, sizeof(memory), MemoryKind::device, [](void*) {});
+  reads_early(device, memory);
+}
+
+/// The output tells of the time that the first fill took, and not of its order.
+void tells_of_a_timeout(Device& device) {
+  const auto x = device.allocate<int>(n);
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  a->fill(x, 7);
+  const bool is_tool_run = std::getenv("WEIR_TOOLS") != nullptr;  // which would learn that the two are in order
+  if (!is_tool_run && !a->synchronize_for(std::chrono::milliseconds(30))) std::printf("slow\n");
+  b->fill(x, 7);
+  device.synchronize();
+}
+
 /// The host writes behind its wait for another thread, and beside a copy of the same value that nobody waits for.
 void writes_after_a_pause(Device& device) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
@@ -191,6 +224,9 @@ constexpr ToolProgram programs[] = {
     {"fills_twice", 1, fills_twice},
     {"fills_twice_and_leaves", 1, fills_twice_and_leaves},
     {"fills_adopted_memory_twice", 1, fills_adopted_memory_twice},
+    {"keeps_it_in_a_variable", 1, keeps_it_in_a_variable},
+    {"keeps_it_in_adopted_memory", 1, keeps_it_in_adopted_memory},
+    {"tells_of_a_timeout", 1, tells_of_a_timeout},
     {"writes_after_a_pause", 1, writes_after_a_pause},
     {"has_no_patience", 1, has_no_patience},
 };

@@ -115,13 +115,19 @@ TEST_CASE("witness: nothing is called a deadlock that the schedule itself has ca
 TEST_CASE("witness: an order counts only if it occurred, and a benign race only if memory was compared") {
   for (const auto& [program, reason] : {std::pair("fills_twice_and_leaves", "is not known of a program that ends by _exit"),
                                         {"fills_adopted_memory_twice", "what memory of other code holds is not compared"},
-                                                                        {"has_no_patience", "comes first did not occur"}}) {
+                                        {"keeps_it_in_adopted_memory", "what memory of other code holds is not compared"},
+                                        {"tells_of_a_timeout", "a wait with a deadline gave up"},
+                                        {"has_no_patience", "comes first did not occur"}}) {
     CAPTURE(std::string(program));
     const Witness witness = find_witnesses(program);
     CAPTURE(witness.outcome.errors);
     CHECK(witness.word() == "untried");
     CHECK(witness.tells(reason));
   }
+}
+
+TEST_CASE("witness: variables of modules are compared, whether or not the program asks for them") {
+  CHECK(find_witnesses("keeps_it_in_a_variable").word() == "shown");
 }
 
 TEST_CASE("witness: the host comes first though another thread of the program keeps it waiting") {

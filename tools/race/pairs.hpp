@@ -17,7 +17,8 @@ namespace weir::race {
 
 class Pairs {
  public:
-  /// The file that gets a line of JSON for each pair as soon as its names are known; empty: nothing is done.
+  /// The file that gets a line of JSON for each pair as soon as its names are known, and one if the program uses memory of
+  /// other code; empty: nothing is done.
   explicit Pairs(std::string file) : file_(std::move(file)) {}
   bool are_wanted() const noexcept { return !file_.empty(); }
 

@@ -207,7 +207,6 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
       others());
   pairs_.add(first, second,
              {{"fault", kind},
-              {"memory_of", block.made ? block.made->what : ""},
               {"first", {{"operation", first.step->what}, {"place", first_line(first_frames)}}},
               {"second", {{"operation", second.step->what}, {"place", first_line(second_frames)}}}});
 }

@@ -36,6 +36,7 @@ struct Outcome {
   bool hung = false;
   bool is_deadlock = false;  ///< it hangs, or has ended since the backend saw that it would
   bool told_all = false;     ///< `memory` is complete
+  bool gave_up = false;      ///< a wait with a deadline, behind something that was held back
   int status = 0;
   std::string output;
   std::vector<std::string> files;
@@ -89,6 +90,11 @@ class Witness {
                 schedules[early]};
       }
     }
+    if (outcomes[0].gave_up || outcomes[1].gave_up) {
+      return {"untried",
+              "not shown: a wait with a deadline gave up, which the time that an operation was held back may have caused",
+              schedules[outcomes[0].gave_up ? 0 : 1]};
+    }
     // A difference counts if it comes again each time, and no difference if it does not come by itself.
     std::vector<std::array<Outcome, 2>> repeated;
     const auto is_constant = [&](auto&& part, std::size_t times) {
@@ -97,7 +103,10 @@ class Witness {
           repeated.emplace_back();
           for (std::size_t i = 0; i < 2; ++i) repeated.back()[i] = run(schedules[i], *sides[i], *sides[1 - i]);
         }
-        if (part(repeated[n][0]) != part(outcomes[0]) || part(repeated[n][1]) != part(outcomes[1])) return false;
+        for (std::size_t i = 0; i < 2; ++i) {
+          const Outcome& again = repeated[n][i];
+          if (!again.missing.empty() || again.gave_up || part(again) != part(outcomes[i])) return false;
+        }
       }
       return true;
     };
@@ -144,7 +153,8 @@ class Witness {
     if (varies) {
       return {
           "untried",
-          "not shown: the program's output, or its memory, varies in one and the same order, so that it cannot be compared",
+          "not shown: the program's output, its memory, or whether the order occurs varies from run to run, so that the two "
+          "cannot be compared",
           schedules[worse]};
     }
     if (first.is_of_host() && second.is_of_host()) {
@@ -189,7 +199,7 @@ class Witness {
   }
 
   /// What the host backend has noted: "ran NAME KIND", "released NAME WHY", "changed NAME", "host waited",
-  /// "together BEFORE BEHIND", "memory NAME BYTES HASH", "end" behind all of that, "deadlock".
+  /// "together BEFORE BEHIND", "memory NAME BYTES HASH", "end" behind all of that, "gave up", "deadlock".
   static void read_notes(const std::string& file, const RaceSide& early, const RaceSide& late, Outcome& outcome) {
     std::ifstream in(file);
     std::vector<std::string> ran;
@@ -216,6 +226,8 @@ class Witness {
         outcome.behind = rest;
       } else if (verb == "end") {
         outcome.told_all = true;
+      } else if (verb == "gave") {
+        outcome.gave_up = true;
       } else if (verb == "deadlock") {
         outcome.is_deadlock = true;
       } else if (verb == "host") {
@@ -232,8 +244,8 @@ class Witness {
         outcome.missing = "it could not run before the host went on";
       }
     } else if (early.is_host()) {
-      if (released != "stuck" && !has_ended) {
-        outcome.missing = released.empty() ? "the other did not run" : "the host polls, and lets the other run meanwhile";
+      if (released != "stuck" && !(released.empty() && has_ended)) {
+        outcome.missing = released.empty() ? "the other did not run" : "while it was held back the host was not at rest";
       }
     } else if (!has_run(early.last)) {
       outcome.missing = "it did not run";
@@ -302,15 +314,12 @@ int find_witnesses(const RaceOptions& options) {
   ProgressLine progress;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     progress.show(fmt::format("[race {} of {}]", i + 1, pairs.size()));
-    const auto& [one, other, report] = pairs[i];
+    const auto& [one, other, report, has_other_memory] = pairs[i];
     Witness::Verdict verdict =
         report["fault"] == "race"
             ? witness.judge(one, other)
             : Witness::Verdict{"untried", "not tried: there is one order only, that of the stream, and it is wrong", ""};
-    // The backend does not know of memory that the program adopted or opened.
-    const std::string made_by = report["memory_of"];
-    if (verdict.word == std::string_view("same") &&
-        (made_by.find("adopt") != made_by.npos || made_by.find("open") != made_by.npos))
+    if (verdict.word == std::string_view("same") && has_other_memory)
       verdict = {"untried",
                  "not shown: the output is the same in both orders; what memory of other code holds is not compared",
                  verdict.schedule};

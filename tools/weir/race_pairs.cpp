@@ -52,11 +52,17 @@ std::vector<RacePair> find_races(const std::vector<std::string>& command, const 
   run = run_once(command, timeout);
   std::vector<RacePair> pairs;
   std::ifstream in(file);
+  bool has_other_memory = false;
   for (std::string line; std::getline(in, line);) {
     Json report = Json::parse(line);
+    if (report.contains("memory")) {
+      has_other_memory = true;
+      continue;
+    }
     RaceSide first = side_of(report["first"]), second = side_of(report["second"]);
     pairs.push_back({std::move(first), std::move(second), std::move(report)});
   }
+  for (RacePair& pair : pairs) pair.has_other_memory = has_other_memory;
   return pairs;
 }
 

@@ -39,7 +39,8 @@ struct RaceSide {
 
 struct RacePair {
   RaceSide first, second;
-  Json report;  ///< what the tool has written
+  Json report;                     ///< what the tool has written
+  bool has_other_memory = false;  ///< the program adopted memory, or opened another process's
 };
 
 /// Runs the command on the host backend with the tool, under this schedule, and gives the pairs. `run`: how it ended. The

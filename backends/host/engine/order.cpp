@@ -112,7 +112,9 @@ std::function<void()> Order::release(Side& side) {
 }
 
 void Order::note_holding() noexcept {
-  is_holding_.store(early_.go_on || late_.go_on || !others_.empty(), std::memory_order_release);
+  const bool holds = early_.go_on || late_.go_on || !others_.empty();
+  if (holds) has_held_.store(true, std::memory_order_relaxed);
+  is_holding_.store(holds, std::memory_order_release);
 }
 
 bool Order::holds(const OperationName& name, Runnable& item, const std::function<Kind()>& kind,
@@ -201,7 +203,9 @@ void Order::let_go(std::string_view why) {
 void Order::was_given(std::uint64_t stream, std::uint64_t number) noexcept {
   if (!is_wanted_ || !late_.name.is_host() || stream != early_.name.stream || number != early_.name.number) return;
   const std::lock_guard lock(mutex_);
-  if (!is_over_) holds_host_.store(true, std::memory_order_release);
+  if (is_over_) return;
+  has_held_.store(true, std::memory_order_relaxed);
+  holds_host_.store(true, std::memory_order_release);
 }
 
 }  // namespace weir::host

@@ -54,6 +54,8 @@ class Order {
   /// What comes next if it may run, or null.
   Runnable* preferred() const noexcept { return preferred_.load(std::memory_order_relaxed); }
   bool is_holding() const noexcept { return is_holding_.load(std::memory_order_acquire); }
+  /// Whether it has held anything back until now: then the program has taken longer than it would.
+  bool has_held() const noexcept { return has_held_.load(std::memory_order_relaxed); }
   /// Nothing else can run. `why`: a word for the notes.
   void let_go(std::string_view why);
 
@@ -87,7 +89,7 @@ class Order {
   bool are_running_ = false;  // the early one has begun, and the late one comes next: until then others wait
   std::vector<std::function<void()>> others_;
   std::atomic<Runnable*> preferred_{nullptr};
-  std::atomic<bool> is_holding_{false}, holds_host_{false}, host_waits_{false};
+  std::atomic<bool> is_holding_{false}, has_held_{false}, holds_host_{false}, host_waits_{false};
 };
 
 }  // namespace weir::host

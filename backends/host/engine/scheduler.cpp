@@ -311,6 +311,14 @@ void Scheduler::end_if_deadlocked() const noexcept {
   }
 }
 
+bool Scheduler::is_asleep() const noexcept {
+  const std::lock_guard step(shaken_->step);
+  return support::is_asleep([this] {
+    ValueWaits::instance().look();  // the thread that looks may not have noticed a value yet
+    return !others_wait(Level::low);
+  });
+}
+
 /// Until the host waits, or seems to: it has submitted nothing for a while, and none of its threads is at work. One that is
 /// may only have been held up, on a machine that does much else; but if it has had much time of a processor, it waits by
 /// looking again and again.
@@ -397,7 +405,7 @@ void Scheduler::wait_for_work() noexcept {
       held += 50ms;
       if (is_stuck()) {
         lock.unlock();
-        const bool all_wait = support::is_asleep([this] { return !others_wait(Level::low); });
+        const bool all_wait = is_asleep();
         lock.lock();
         if (all_wait && is_stuck()) why = "stuck";
       }
@@ -435,10 +443,10 @@ void Scheduler::note_submission() noexcept {
   order.note_host_wait(--shaken_->order_waits != 0);
 }
 
-void Scheduler::run_all() noexcept {
+bool Scheduler::run_all() noexcept {
   const HostWait waits(nullptr);
   std::unique_lock lock(shaken_->mutex);
-  shaken_->changed.wait_for(lock, std::chrono::seconds(1), [this] {
+  return shaken_->changed.wait_for(lock, std::chrono::seconds(1), [this] {
     return shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low) && !order().is_holding();
   });
 }
@@ -450,6 +458,11 @@ Scheduler::HostWait::HostWait(const Signal* signal, std::uint64_t number) noexce
   const std::lock_guard lock(shaken->mutex);
   next_ = std::exchange(shaken->host_waits, this);
   shaken->changed.notify_all();
+}
+
+void Scheduler::HostWait::give_up() noexcept {
+  Shaken* const shaken = instance().shaken_;
+  if (shaken != nullptr && instance().order().has_held()) instance().order().note("gave up");
 }
 
 Scheduler::HostWait::~HostWait() {

@@ -129,8 +129,8 @@ class Scheduler {
   /// With WEIR_SCHEDULE: the host has submitted something. Waits for what the schedule wants to run before the host goes on,
   /// if it can run.
   void note_submission() noexcept;
-  /// With WEIR_SCHEDULE: waits until nothing can run, for a second at most.
-  void run_all() noexcept;
+  /// With WEIR_SCHEDULE: waits until nothing can run, for a second at most. Whether it has come to that.
+  bool run_all() noexcept;
 
   /// Held by a thread of the host while it waits until a signal has reached a number; null: until nothing can run.
   class HostWait {
@@ -139,6 +139,8 @@ class Scheduler {
     ~HostWait();
     HostWait(const HostWait&) = delete;
     HostWait& operator=(const HostWait&) = delete;
+    /// Its deadline has come.
+    void give_up() noexcept;
 
    private:
     friend class Scheduler;
@@ -159,6 +161,7 @@ class Scheduler {
   void start_schedule();
   void run_by_schedule() noexcept;
   void end_if_deadlocked() const noexcept;
+  bool is_asleep() const noexcept;
   void wait_for_work() noexcept;
   void wait_for_host() noexcept;
   void wait_for_function() noexcept;

@@ -105,9 +105,11 @@ void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
 
 bool Signal::wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline) {
   if (has_reached(number)) return true;
-  const Scheduler::HostWait waits(this, number);
+  Scheduler::HostWait waits(this, number);
   for (support::DeadlinePauses pauses(deadline); !has_reached(number);) {
-    if (!pauses.next()) return false;
+    if (pauses.next()) continue;
+    waits.give_up();
+    return false;
   }
   return true;
 }

@@ -47,6 +47,7 @@ ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
 
 void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept {
   waiter.operation_ = wait;
+  waiter.given_ = &wait;
   Bucket& bucket = bucket_of(wait.address);
   {
     // Counted before others can find it.
@@ -69,10 +70,7 @@ bool ValueWaits::has(const MemoryOperation& wait) noexcept {
   Bucket& bucket = bucket_of(wait.address);
   const std::lock_guard lock(bucket.mutex);
   for (const ValueWaiter* waiter = bucket.waiting; waiter != nullptr; waiter = waiter->next_) {
-    const MemoryOperation& other = waiter->operation_;
-    if (other.kind == wait.kind && other.condition == wait.condition && other.address == wait.address &&
-        other.value == wait.value)
-      return true;
+    if (waiter->given_ == &wait) return true;
   }
   return false;
 }

@@ -31,6 +31,7 @@ class ValueWaiter {
  private:
   friend class ValueWaits;
   MemoryOperation operation_{};
+  const MemoryOperation* given_ = nullptr;  // what `operation_` is a copy of
   ValueWaiter* next_ = nullptr;
 };
 
@@ -44,7 +45,7 @@ class ValueWaits {
   }
   /// Calls `waiter.met()` once, on some thread, when the condition is met.
   void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
-  /// Whether somebody waits for just that.
+  /// Whether a waiter was added with that very object, and waits.
   bool has(const MemoryOperation& wait) noexcept;
   /// Releases all waits whose condition is met.
   void look() noexcept;

@@ -64,8 +64,7 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item);
 /// The wait at which a batch of operations stands, by its place. Nothing if it stands at none, or has not begun.
 std::optional<std::size_t> wait_of(const MemoryOperations& operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const MemoryOperation& operation = operations[i];
-    if (operation.is_wait() && !is_met(operation) && ValueWaits::instance().has(operation)) return i;
+    if (operations[i].is_wait() && ValueWaits::instance().has(operations[i])) return i;
   }
   return std::nullopt;
 }
@@ -104,7 +103,7 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
     for (std::size_t i = 0; i < operations->size() && !at; ++i) {
       if ((*operations)[i].is_wait() && !is_met((*operations)[i])) at = i;
     }
-    if (at) {
+    if (at && !is_met((*operations)[*at])) {  // one that is met goes on as soon as that is noticed
       const MemoryOperation& operation = (*operations)[*at];
       PendingWork wait{.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
       std::string what = wait.describe();

@@ -67,7 +67,7 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
 /// False where that is not known.
 WEIR_API bool is_deadlocked(const std::function<bool()>& is_idle) noexcept;
 
-/// Whether nothing can happen in this process: as `is_deadlocked`, whatever its streams wait for.
+/// Whether nothing can happen in this process: as `is_deadlocked`, though streams may have work that could go on.
 WEIR_API bool is_asleep(const std::function<bool()>& is_idle) noexcept;
 
 /// What a process exits with that `end_deadlocked` ends.
