@@ -37,6 +37,7 @@ struct GraphObject {
   GraphPtr graph;
   std::shared_ptr<Thrown> thrown;  // null if it has no functions in Python
   GraphExecPtr executable{};       // made by the first launch
+  GraphExecPtr given_to{};         // of another graph: has this one's functions in Python, by `update`
   /// Guards the pointers, which `update` exchanges. Held for no longer than it takes to copy them.
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
 
@@ -48,7 +49,7 @@ struct GraphObject {
 
 /// The graph of now.
 GraphPtr graph_of(const GraphObject& graph);
-/// Made by the first call.
-GraphExecPtr executable_of(GraphObject& graph);
+/// Made by the first call. Throws `invalid_argument` if the graph has given its functions in Python away.
+GraphExecPtr executable_of(GraphObject& graph, const char* operation);
 
 }  // namespace weir::python

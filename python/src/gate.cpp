@@ -57,6 +57,7 @@ class HostCall final : public Task {
   void run() override {
     if (ended_.load(std::memory_order_acquire) != 0) return;
     PyObject* const result = (*call_)();
+    leave_child(result);
     if (result != nullptr) {
       Py_DECREF(result);
     } else {
@@ -134,7 +135,7 @@ class Report final : public Task {
  public:
   explicit Report(std::shared_ptr<Gate> gate) noexcept : gate_(std::move(gate)) {}
   void run() override { gate_->report(); }
-  void abandon(bool) noexcept override {}  // nothing waits for it
+  void abandon(bool) noexcept override { gate_->hold(); }  // for `report_held`
 
  private:
   const std::shared_ptr<Gate> gate_;
@@ -153,7 +154,7 @@ void let_go_of_held() {
     Gates& known = gates();
     const std::lock_guard lock(known.mutex);
     std::erase_if(known.held, [&](const std::shared_ptr<Gate>& gate) {
-      if (!gate->is_orphan(gate.use_count())) return false;
+      if (!gate->is_orphan(0)) return false;
       orphans.push_back(gate);
       return true;
     });
@@ -265,52 +266,6 @@ bool can_request(const Device& device) {
 
 }  // namespace
 
-// --- What functions raised ----------------------------------------------------------------------------------------------
-
-void Thrown::keep(PyObject* callable) {
-  if (exception_ != nullptr) return PyErr_WriteUnraisable(callable);
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  exception_ = value;
-}
-
-void Thrown::report() noexcept {
-  if (stuck_.exchange(false)) {
-    PyErr_SetString(PyExc_TimeoutError,
-                    "a stream that nobody waits for went on without a host function: no thread could get the interpreter's "
-                    "lock (WEIR_PYTHON_GIL_TIMEOUT)");
-    PyErr_WriteUnraisable(nullptr);
-  }
-  if (PyObject* const exception = exception_.exchange(nullptr)) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
-    Py_DECREF(exception);
-    PyErr_WriteUnraisable(nullptr);
-  }
-}
-
-void Thrown::raise(const Stream& stream) {
-  nb::object exception = nb::steal(exception_.exchange(nullptr));
-  if (exception.is_valid()) {
-    exception.attr("add_note")(("raised by a host function of " + stream.describe()).c_str());
-  } else if (stuck_.exchange(false)) {
-    exception = nb::module_::import_("weir.errors")
-                    .attr("HostFunctionTimeoutError")(("Stream.launch_host_func on " + stream.describe() +
-                                                       ": the stream went on without a host function, or before it had "
-                                                       "returned: no thread could get the interpreter's lock, which "
-                                                       "some thread holds in a call that waits. Release the lock around "
-                                                       "that call, or raise WEIR_PYTHON_GIL_TIMEOUT (seconds)")
-                                                          .c_str());
-  } else {
-    return;
-  }
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
-  throw nb::python_error();
-}
-
 // --- Streams ------------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
@@ -357,17 +312,22 @@ Gate::~Gate() {
   if (entry != known.all.end() && entry->second.expired()) known.all.erase(entry);
 }
 
-void Gate::enqueue(std::shared_ptr<PythonCall> call, const std::string& name) {
+bool Gate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name) {
   // A driver whose queue is full waits for room, and holds locks meanwhile that all other calls need. A thread that makes
   // one of these with the interpreter's lock would keep the functions from running that make room. So the queue never fills
   // with them.
   if (!is_host_thread()) {
     const std::uint32_t most = request_ != nullptr ? most_requests : most_host_functions;
-    for (std::uint32_t done = done_; begun_ - done >= most; done = done_) done_.wait(done);
+    std::unique_lock lock(room_mutex_);
+    if (!room_.wait_for(lock, std::chrono::milliseconds(50), [&] { return begun_ - done_ < most; })) {
+      if (!stream_->is_closed()) return false;
+      throw Error(Errc::stream_closed, "Stream.launch_host_func", stream_->describe(),
+                  "the stream was closed while the call waited for room");
+    }
   }
   const std::lock_guard lock(mutex_);  // the note and the wait belong together
   const std::uint32_t ticket = issued_ + 1;
-  auto task = std::make_shared<HostCall>(std::move(call), name, thrown_, word_, ticket, shared_from_this());
+  auto task = std::make_shared<HostCall>(call, name, thrown_, word_, ticket, shared_from_this());
   // Tools show a host function as one, and not two operations on memory.
   const bool requests_it = request_ != nullptr && !detail::tools_look();
   ++begun_;
@@ -388,9 +348,10 @@ void Gate::enqueue(std::shared_ptr<PythonCall> call, const std::string& name) {
     --begun_;
     throw;
   }
-  if (word_ == nullptr) return;
+  if (word_ == nullptr) return true;
   issued_ = ticket;
   if (!requests_it) stream_->wait_value(word_, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
+  return true;
 }
 
 void Gate::explain(PendingWork& work) const {
@@ -460,6 +421,17 @@ void abandon_requests() noexcept {
   if (any_requests) requests().abandon_all();
 }
 
+void report_held() noexcept {
+  std::set<std::shared_ptr<Gate>> held;
+  {
+    Gates& known = gates();
+    const std::lock_guard lock(known.mutex);
+    held = known.held;
+  }
+  for (const auto& gate : held) gate->report();
+  without_gil([&] { held.clear(); });  // the end of a gate may call the driver
+}
+
 void Gate::hold() {
   {
     Gates& known = gates();
@@ -469,16 +441,26 @@ void Gate::hold() {
   requests().note_held();
 }
 
-bool Gate::is_orphan(long owners) const noexcept {
+bool Gate::is_orphan(std::uint32_t objects) const noexcept {
   if (stream_->is_closed()) return true;
   const bool is_ours = stream_->kind() == StreamKind::owned || stream_->kind() == StreamKind::adopted;
-  return is_ours && owners == 1 && stream_->use_count() == 1;  // others can be found again by their handles
+  return is_ours && stream_->use_count() == 1 + objects;  // others can be found again by their handles
+}
+
+void Gate::disclaim(const StreamObject& object, bool unreachable) noexcept {
+  if (claimed_by_ != &object) return;
+  claimed_by_ = nullptr;
+  if (unreachable && is_orphan(1)) report();
 }
 
 void Gate::report() noexcept {
   thrown_->report();
+  for (const auto& graph : take_graphs()) graph->report();
+}
+
+std::vector<std::shared_ptr<Thrown>> Gate::take_graphs() {
   const std::lock_guard lock(graphs_mutex_);
-  for (const auto& graph : graphs_) graph->report();
+  return std::exchange(graphs_, {});
 }
 
 void Gate::raise() {
@@ -487,11 +469,7 @@ void Gate::raise() {
     const std::lock_guard lock(known.mutex);
     known.held.erase(shared_from_this());
   }
-  std::vector<std::shared_ptr<Thrown>> graphs;
-  {
-    const std::lock_guard lock(graphs_mutex_);
-    graphs.swap(graphs_);
-  }
+  const auto graphs = take_graphs();
   thrown_->raise(*stream_);
   for (const auto& graph : graphs) graph->raise(*stream_);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "python/src/gate.hpp"
 #include "python/src/host_thread.hpp"
 
 namespace weir::python {
@@ -35,6 +36,7 @@ void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
   stop_host_thread();
+  if (!forked) report_held();
   // Threads that go on hold objects, which is no leak of the package's.
   if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
@@ -51,6 +53,11 @@ bool is_forked() noexcept { return forked; }
 bool is_finalizing() noexcept { return finalizing; }
 
 WithoutGil::~WithoutGil() { take_gil(state_); }
+
+WithGil::WithGil() {
+  const Taking here;
+  state_ = PyGILState_Ensure();
+}
 
 void take_gil(PyThreadState* state) {
   const Taking here;

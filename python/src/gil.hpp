@@ -48,6 +48,18 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+/// Has the lock again for as long as it lives, on the thread of a WithoutGil.
+class WithGil {
+ public:
+  WithGil();
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 /// What `function` returns, called without the lock.
 template <class F>
 decltype(auto) without_gil(F&& function) {

@@ -42,17 +42,33 @@ void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   });
 }
 
+/// Calls `end`, which ends the capture of `stream`, and forgets the capture unless it goes on.
+template <class F>
+auto end_by(Stream& stream, F&& end) {
+  const CaptureKey capture = capture_of(stream);
+  try {
+    return end(capture);
+  } catch (...) {
+    if (!stream.is_capturing()) take_thrown(capture);
+    throw;
+  }
+}
+
 GraphObject end_capture(StreamObject& self) {
   return without_gil([&] {
-    auto thrown = take_thrown(capture_of(*self.stream));
-    return GraphObject(self.stream->end_capture(), std::move(thrown));
+    return end_by(*self.stream, [&](const CaptureKey& capture) {
+      GraphPtr graph = self.stream->end_capture();
+      return GraphObject(std::move(graph), take_thrown(capture));
+    });
   });
 }
 
 void discard_capture(StreamObject& self) {
   without_gil([&] {
-    take_thrown(capture_of(*self.stream));
-    self.stream->discard_capture();
+    end_by(*self.stream, [&](const CaptureKey& capture) {
+      self.stream->discard_capture();
+      take_thrown(capture);
+    });
   });
 }
 
@@ -68,23 +84,31 @@ GraphPtr graph_of(const GraphObject& self) {
   return self.graph;
 }
 
-GraphExecPtr executable_of(GraphObject& self) {
+GraphExecPtr executable_of(GraphObject& self, const char* operation) {
+  const auto check = [&] {
+    if (!self.given_to) return;
+    throw Error(Errc::invalid_argument, operation, self.graph->describe(),
+                "the graph has given its functions in Python to another one, by `update`: only that one can be launched; "
+                "capture the work again");
+  };
   GraphPtr graph;
   {
     const std::lock_guard lock(*self.mutex);
+    check();
     if (self.executable) return self.executable;
     graph = self.graph;
   }
   GraphExecPtr made = graph->instantiate();  // two threads may do so at once; the first one's is kept
   const std::lock_guard lock(*self.mutex);
+  check();
   if (!self.executable) self.executable = made;
   return self.executable;
 }
 
 namespace {
 
-/// A function in Python has one word for all launches of its graph, which come one after another. The copy that is a node of
-/// another graph could run at the same time.
+/// A function in Python has one word for all launches of its executable, which come one after another. The copy that is a
+/// node of another graph could run at the same time.
 void check_child(Stream& stream) {
   if (!stream.is_capturing()) return;
   std::uint32_t* const word = borrow_word(stream.device(), true);
@@ -97,7 +121,7 @@ void check_child(Stream& stream) {
 void launch(GraphObject& self, nb::handle stream) {
   const StreamPtr on = stream_of(stream, graph_of(self)->device());
   without_gil([&] {
-    const GraphExecPtr executable = executable_of(self);
+    const GraphExecPtr executable = executable_of(self, "Graph.launch");
     if (const auto thrown = thrown_of(self)) {
       check_child(*on);
       Gate::of(on)->watch(thrown);
@@ -108,14 +132,33 @@ void launch(GraphObject& self, nb::handle stream) {
 
 void upload(GraphObject& self, nb::handle stream) {
   const StreamPtr on = stream_of(stream, graph_of(self)->device());
-  without_gil([&] { executable_of(self)->upload(on); });
+  without_gil([&] { executable_of(self, "Graph.upload")->upload(on); });
+}
+
+/// Has `executable` be the only one with the functions in Python of `source`. Gives the one that was before.
+GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable) {
+  const std::lock_guard lock(*source.mutex);
+  if (source.executable || (source.given_to && source.given_to != executable)) {
+    throw Error(Errc::graph_update_failed, "Graph.update", executable->describe(),
+                "the source was launched, or has updated another graph: its functions in Python belong to that one, and "
+                "launches of both could run at once; capture the work again");
+  }
+  return std::exchange(source.given_to, executable);
 }
 
 void update(GraphObject& self, GraphObject& source) {
   without_gil([&] {
+    const GraphExecPtr executable = executable_of(self, "Graph.update");
     GraphPtr graph = graph_of(source);
     auto thrown = thrown_of(source);
-    executable_of(self)->update(graph);
+    GraphExecPtr former = thrown ? give_functions(source, executable) : nullptr;
+    try {
+      executable->update(graph);
+    } catch (...) {
+      const std::lock_guard lock(*source.mutex);
+      source.given_to.swap(former);
+      throw;
+    }
     const std::lock_guard lock(*self.mutex);  // what they replace is destroyed behind it
     self.graph.swap(graph);
     self.thrown.swap(thrown);
@@ -153,6 +196,7 @@ std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture) {
 GraphObject::~GraphObject() {
   if (!graph) return;
   const WithoutGil released;  // the end of an executable may wait for work
+  given_to.reset();
   executable.reset();
   graph.reset();
 }
@@ -170,8 +214,10 @@ void bind_graph(nb::module_& module) {
            "a node of that capture.")
       .def("upload", &upload, nb::arg("stream") = nb::none(), "Prepares the first launch. Feature ``graph_upload``.")
       .def("update", &update, nb::arg("source"),
-           "Replaces the parameters of all nodes by those of ``source``, a graph of the same shape. Raises\n"
-           "``GraphUpdateFailedError`` if the shapes differ. Feature ``graph_update``.")
+           "Replaces the parameters of all nodes by those of ``source``, a graph of the same shape. If that has functions\n"
+           "in Python, they belong to this graph from now on, and ``source`` cannot be launched any more. Raises\n"
+           "``GraphUpdateFailedError`` if the shapes differ, or if such a ``source`` was launched before. Feature\n"
+           "``graph_update``.")
       .def_prop_ro("nodes", &nodes_of, "What the nodes do, in the order of the capture: ``[\"kernel\", \"copy\"]``.")
       .def_prop_ro(
           "edges", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->topology().edges; }); },

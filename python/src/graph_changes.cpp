@@ -53,7 +53,7 @@ void change_fill(ChangesObject& self, std::uint32_t node, const BufferObject& bu
 
 void apply(GraphObject& self, const ChangesObject& changes) {
   const ChangesObject copy = changes;  // another thread may go on to add to them
-  without_gil([&] { executable_of(self)->apply(copy.changes); });
+  without_gil([&] { executable_of(self, "Graph.apply")->apply(copy.changes); });
 }
 
 }  // namespace

@@ -14,8 +14,9 @@
 namespace weir::python {
 namespace {
 
-/// Calls `body(stream)`; the stream is the current one meanwhile.
+/// Calls `body(stream)`; the stream is the current one meanwhile. Without the lock.
 void call(const nb::callable& body, Stream& on) {
+  const WithGil held;
   const nb::object stream = nb::cast(StreamObject{StreamPtr(&on)});
   stream.attr("__enter__")();
   try {
@@ -27,8 +28,9 @@ void call(const nb::callable& body, Stream& on) {
   stream.attr("__exit__")();
 }
 
-UniqueFunction<void(Stream&)> function_of(nb::callable body) {
-  return [body = std::move(body)](Stream& stream) { call(body, stream); };
+/// Does not own `body`, since it ends without the lock.
+UniqueFunction<void(Stream&)> function_of(const nb::callable& body) {
+  return [&body](Stream& stream) { call(body, stream); };
 }
 
 // --- Graphs that are built by hand ------------------------------------------------------------------------------------
@@ -44,19 +46,19 @@ class BuilderObject {
   ~BuilderObject() {
     const WithoutGil released;
     builder_.reset();
+    take_thrown(capture_);
   }
 
   std::uint32_t add(const std::vector<std::uint32_t>& after, const nb::callable& function) {
     std::vector<GraphNode> nodes;
     for (const std::uint32_t index : after) nodes.push_back({index});
-    return builder()
-        .add(nodes,
-             [&](Stream& stream) {
-               capture_ = capture_of(stream);
-               if (portable_) note_portable(stream);
-               call(function, stream);
-             })
-        .index;
+    GraphBuilder& to = builder();
+    const auto body = [&](Stream& stream) {
+      capture_ = capture_of(stream);
+      if (portable_) note_portable(stream);
+      call(function, stream);
+    };
+    return without_gil([&] { return to.add(nodes, body).index; });
   }
   GraphObject finish() {
     GraphPtr graph = without_gil([&] { return builder().finish(); });
@@ -83,22 +85,27 @@ const std::uint32_t* condition_in(const BufferObject& buffer) {
   return static_cast<const std::uint32_t*>(buffer.data);
 }
 
-void capture_if(StreamObject& self, const BufferObject& condition, nb::callable body,
-                std::optional<nb::callable> otherwise) {
-  if (otherwise)
-    self.stream->capture_if(condition_in(condition), function_of(std::move(body)), function_of(*std::move(otherwise)));
-  else
-    self.stream->capture_if(condition_in(condition), function_of(std::move(body)));
+void capture_if(StreamObject& self, const BufferObject& condition, const nb::callable& body,
+                const std::optional<nb::callable>& otherwise) {
+  const std::uint32_t* const word = condition_in(condition);
+  without_gil([&] {
+    if (otherwise)
+      self.stream->capture_if(word, function_of(body), function_of(*otherwise));
+    else
+      self.stream->capture_if(word, function_of(body));
+  });
 }
 
-void capture_switch(StreamObject& self, const BufferObject& condition, std::vector<nb::callable> bodies) {
+void capture_switch(StreamObject& self, const BufferObject& condition, const std::vector<nb::callable>& bodies) {
+  const std::uint32_t* const word = condition_in(condition);
   std::vector<UniqueFunction<void(Stream&)>> functions;
-  for (nb::callable& body : bodies) functions.push_back(function_of(std::move(body)));
-  self.stream->capture_switch(condition_in(condition), functions);
+  for (const nb::callable& body : bodies) functions.push_back(function_of(body));
+  without_gil([&] { self.stream->capture_switch(word, functions); });
 }
 
-void capture_while(StreamObject& self, const BufferObject& condition, nb::callable body) {
-  self.stream->capture_while(condition_in(condition), function_of(std::move(body)));
+void capture_while(StreamObject& self, const BufferObject& condition, const nb::callable& body) {
+  const std::uint32_t* const word = condition_in(condition);
+  without_gil([&] { self.stream->capture_while(word, function_of(body)); });
 }
 
 }  // namespace

@@ -29,13 +29,18 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   auto gate = self.gate;
   const bool portable = is_portable_ever() && without_gil([&] { return is_portable(*self.stream); });
   if (portable) note_name(*self.stream, label, call);
-  without_gil([&] {
+  const auto enqueue = [&] {
     if (self.stream->is_capturing())
-      return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable);
+      return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
     if (!gate) gate = Gate::of(self.stream);
-    gate->enqueue(call, label);
-  });
-  if (!self.gate) self.gate = std::move(gate);
+    return gate->enqueue(call, label);
+  };
+  while (!without_gil(enqueue)) {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  if (self.gate || !gate) return;
+  self.gate = std::move(gate);
+  self.gate->claim(self);
 }
 
 /// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
@@ -56,6 +61,7 @@ class Callback final : public Completion, CallOwner {
       result = stream_ != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr)
                                   : PyObject_CallFunctionObjArgs(callback_, error, nullptr);
     }
+    leave_child(result);
     if (result == nullptr) PyErr_WriteUnraisable(callback_);
     Py_XDECREF(result);
     Py_XDECREF(error);
@@ -114,10 +120,10 @@ void bind_host_functions(nb::module_& module) {
       nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any, name: str | None = None) -> None"),
       "Calls ``function(*args)`` in the order of the stream; later work waits until it has returned. A thread of the "
       "package\n"
-      "calls it, never the driver's. It may enqueue work, and may not wait for work. While 32 functions of the stream\n"
-      "wait to be called, this waits. What it raises, the stream's next "
-      "``sync``\n"
-      "raises; later work still runs. Captured, it belongs to the graph and runs at every launch.\n\n"
+      "calls it, never the driver's. It may enqueue work, and may not wait for work. While 256 functions of the stream\n"
+      "wait to be called (32 where host functions of the driver's tell that the stream is ready), this waits, until Ctrl-C\n"
+      "or ``close``. What it raises, the stream's next ``sync`` raises; later work still runs. Captured, it belongs to the\n"
+      "graph and runs at every launch.\n\n"
       "``name``, or else the function's ``__qualname__``, is what tools and ``pending`` call it, and what stands for it in\n"
       "the file of a graph. In a capture with ``portable=True`` one name stands for one function; its ``args`` do not "
       "travel.\n\n"

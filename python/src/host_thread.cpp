@@ -234,6 +234,12 @@ std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t
 }
 void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
 bool is_host_thread() noexcept { return on_host_thread; }
+void leave_child(PyObject* result) {
+  if (!is_forked()) return;
+  nb::set_leak_warnings(false);  // the frames of the parent's other threads keep objects
+  if (result == nullptr) PyErr_Print();  // ends the process for SystemExit
+  Py_Exit(result == nullptr);
+}
 void stop_host_thread() {
   if (!is_forked()) host_thread().stop();
 }

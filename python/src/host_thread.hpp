@@ -50,6 +50,9 @@ std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t
 void drop_later(PyObject* object) noexcept;
 /// Whether the calling thread is that one.
 bool is_host_thread() noexcept;
+/// Called with what a function has returned, or null with its exception. If it has forked, and this is the child, ends the
+/// process as if its program had ended: the child has no other thread.
+void leave_child(PyObject* result);
 /// Called when the interpreter is about to end, with its lock: nothing runs from now on, and nothing waits.
 void stop_host_thread();
 

@@ -46,10 +46,33 @@ std::string pending_of(const Stream& stream) {
 
 StreamObject::~StreamObject() {
   if (!stream) return;
+  if (gate) gate->disclaim(*this, false);
   const WithoutGil released;  // its end may call the driver
   gate.reset();
   stream.reset();
 }
+
+namespace {
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
+  if (stream.gate) Py_VISIT(stream.gate->exception_of(stream));
+  return 0;
+}
+
+void finalize(PyObject* self) {
+  if (!nb::inst_ready(self)) return;
+  const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
+  if (stream.gate) stream.gate->disclaim(stream, true);
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                       {Py_tp_finalize, reinterpret_cast<void*>(&finalize)},
+                       {0, nullptr}};
+
+}  // namespace
 
 StreamPtr stream_of(nb::handle argument, Device& device) {
   const StreamObject* stream = nullptr;
@@ -60,7 +83,7 @@ StreamPtr stream_of(nb::handle argument, Device& device) {
 
 void bind_stream(nb::module_& module) {
   nb::class_<StreamObject>(
-      module, "Stream", nb::is_weak_referenceable(),
+      module, "Stream", nb::is_weak_referenceable(), nb::type_slots(slots),
       "A queue of work on one device, done in order. Made by ``Device.create_stream``. ``with stream:`` makes it\n"
       "the current stream of its device. Functions that enqueue work return before it is done.")
       .def_prop_ro(

@@ -1,10 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 import gc
+import os
+import subprocess
+import sys
+import textwrap
 import threading
 
 import pytest
 
 import weir
+
+
+def run_on_stand_in(code, script=""):
+    """With a stand-in for CUDA's driver, which does what `script` says (tests/drivers/script.hpp)."""
+    driver = os.environ.get("WEIR_TEST_FAKE_CUDA", "")
+    if not os.path.exists(driver):
+        pytest.skip("there is no stand-in for CUDA's driver")
+    command = [sys.executable, "-c", "import threading\nimport weir\n" + textwrap.dedent(code)]
+    environment = {**os.environ, "WEIR_CUDA_DRIVER": driver, "WEIR_TEST_DRIVER": script}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def graph_of(device, function):
@@ -28,6 +43,102 @@ def test_an_update_brings_the_functions_of_its_source():
     with pytest.raises(ValueError, match="second"):
         stream.sync()
     assert seen == ["first"]
+
+
+def test_functions_belong_to_one_executable():
+    """Two that share them would run at once, and each would go on when the function of the other has returned."""
+    device = weir.Device()
+    stream = device.create_stream()
+    graph, source, other, third, launched = (graph_of(device, int) for _ in range(5))
+    launched.launch(stream)
+    with pytest.raises(weir.GraphUpdateFailedError, match="launched"):
+        graph.update(launched)
+    graph.update(source)
+    for call in (source.launch, source.upload, lambda stream: source.update(other)):
+        with pytest.raises(weir.InvalidArgumentError, match="another"):
+            call(stream)
+    with pytest.raises(weir.GraphUpdateFailedError, match="another"):
+        third.update(source)
+    graph.update(other)
+    graph.update(source)  # its own
+    graph.launch(stream)
+    launched.launch(stream)
+    stream.sync(timeout=60)
+
+
+def test_an_update_that_fails_takes_no_functions(cells):
+    stream, x, *_ = cells
+    source = graph_of(stream.device, int)
+    with weir.capture() as captured:
+        captured.stream.launch_host_func(int)
+        x.fill(1)
+    with pytest.raises(weir.GraphUpdateFailedError):
+        captured.graph.update(source)
+    source.launch()
+    stream.sync(timeout=60)
+
+
+@pytest.mark.parametrize("end", ["end_capture", "discard_capture"])
+def test_a_refused_end_of_a_capture_loses_no_exceptions(end):
+    stream, joined = (weir.Device().create_stream() for _ in range(2))
+    stream.begin_capture()
+    stream.launch_host_func(lambda: 1 / 0)
+    joined.wait(stream)
+    with pytest.raises(weir.CaptureUnmatchedError):
+        getattr(joined, end)()
+    stream.wait(joined)
+    stream.end_capture().launch(stream)
+    with pytest.raises(ZeroDivisionError):
+        stream.sync()
+
+
+def test_captures_of_two_backends_at_once():
+    """Each backend counts its captures from 1."""
+    run_on_stand_in(
+        """
+        streams = [weir.Device(name).create_stream() for name in ("cuda:0", "host:0")]
+        for stream in streams:
+            stream.begin_capture()
+            stream.launch_host_func(lambda: 1 / 0)
+        *_, graph = (stream.end_capture() for stream in streams)
+        graph.launch(stream)
+        try:
+            stream.sync()
+            raise SystemExit("no error")
+        except ZeroDivisionError:
+            pass
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "held, call",
+    [
+        ("cuGraphConditionalHandleCreate", "stream.capture_if(word, use)"),
+        ("cuGraphConditionalHandleCreate", "stream.capture_while(word, use)"),
+        ("cuStreamUpdateCaptureDependencies", "weir.GraphBuilder(device).add([], use)"),  # whose node the stand-in knows not
+    ],
+)
+def test_captures_of_parts_let_go_of_the_lock(held, call):
+    run_on_stand_in(
+        f"""
+        device = weir.Device("cuda:0")
+        stream = device.create_stream()
+        word, other = device.allocate(1, "uint32"), device.allocate(1, "uint32")
+        used = []
+        def use(on):
+            other.copy_from(word)
+            used.append(on)
+        stream.begin_capture()
+        threading.Timer(0.2, lambda: device.allocate(1, kind="managed")).start()
+        try:
+            {call}
+        except weir.InvalidArgumentError as error:
+            assert "last_captured_node" in str(error), error
+        assert used
+        """,
+        f"hold={held}:1:cuMemAllocManaged:1",
+    )
 
 
 def test_updates_beside_launches():

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
+import gc
 import sys
 import threading
 import time
 import traceback
+import weakref
 
 import pytest
 
@@ -85,6 +87,92 @@ def test_exceptions_that_nobody_waits_for_are_reported(stream, close, monkeypatc
         del other
     assert reported.wait(10)
     assert seen == ["ValueError('nobody waits')"]
+
+
+@pytest.mark.parametrize("cycle", ["traceback", "arguments"])
+def test_exceptions_that_own_their_stream_are_reported(cycle, monkeypatch):
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: seen.append(str(unraisable.exc_value)))
+
+    class Worker:
+        def __init__(self):
+            self.stream = weir.Device().create_stream()
+            self.ran = threading.Event()
+
+        def fail(self):
+            self.ran.set()
+            raise ValueError("nobody waits", *[self][: cycle == "arguments"])
+
+    worker = Worker()
+    worker.stream.launch_host_func(worker.fail)
+    ran = worker.ran
+    assert ran.wait(10)
+    time.sleep(0.05)
+    gc.collect()
+    assert not seen
+    with pytest.raises(ValueError):
+        worker.stream.sync()
+    ran.clear()
+    worker.stream.launch_host_func(worker.fail)
+    assert ran.wait(10)
+    time.sleep(0.05)
+    gone = weakref.ref(worker)
+    del worker
+    gc.collect()
+    for _ in range(1000):
+        if gone() is None:
+            break
+        time.sleep(0.01)
+    assert len(seen) == 1 and "nobody waits" in seen[0] and gone() is None
+
+
+def test_exceptions_that_another_object_of_the_stream_can_raise_are_kept(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    stream = weir.Device().create_stream()
+
+    class Worker:
+        def __init__(self):
+            self.stream = weir.Device().default_stream
+            self.ran = threading.Event()
+
+        def fail(self):
+            self.ran.set()
+            raise ValueError("kept")
+
+    worker = Worker()
+    stream = weir.Device().default_stream
+    assert worker.stream is not stream
+    worker.stream.launch_host_func(worker.fail)
+    assert worker.ran.wait(10)
+    time.sleep(0.05)
+    del worker
+    gc.collect()
+    gc.collect()
+    with pytest.raises(ValueError, match="kept"):
+        stream.sync()
+
+
+def test_a_stream_that_is_closed_has_room_for_nothing(stream):
+    word = stream.device.allocate(1, weir.uint32, kind="pinned").copy_from(bytes(4))
+    stream.wait_value(word, 1)
+    ended = []
+
+    def enqueue():
+        try:
+            for _ in range(300):
+                stream.launch_host_func(int)
+        except weir.StreamClosedError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=enqueue)
+    thread.start()
+    time.sleep(0.1)
+    stream.close()
+    thread.join(10)
+    waits = thread.is_alive()
+    memoryview(word).cast("B")[:] = (1).to_bytes(4, sys.byteorder)
+    thread.join()
+    assert len(ended) == 1 and not waits
 
 
 def test_may_not_wait(stream):

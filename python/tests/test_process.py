@@ -36,6 +36,23 @@ def test_the_interpreter_ends_while_functions_are_under_way():
     assert done.stderr == ""
 
 
+def test_what_functions_raised_is_reported_at_the_end():
+    done = run(
+        """
+        stream = weir.Device().create_stream()
+        def fail(): raise ValueError("told at the end")
+        with weir.capture() as captured:
+            captured.stream.launch_host_func(fail)
+        stream.launch_host_func(fail)
+        captured.graph.launch(stream)
+        event = stream.record()
+        event.sync()
+        time.sleep(0.05)
+        """
+    )
+    assert done.stderr.count("ValueError: told at the end") == 2 and "leaked" not in done.stderr, done.stderr
+
+
 def test_the_interpreter_ends_before_streams_ask_for_functions():
     done = run(
         """
@@ -129,6 +146,28 @@ def test_a_child_of_fork_is_told():
         """
     )
     assert done.stdout.split("\n") == ["True"] * 4 + [""]
+
+
+def test_a_function_that_forks():
+    """Its child has one thread, which ends with the function."""
+    done = run(
+        """
+        stream = weir.Device().create_stream()
+        statuses = []
+        def fork(end):
+            pid = os.fork()
+            if pid == 0:
+                end()
+            else:
+                statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        for end in (int, lambda: sys.exit(3), lambda: 1 // 0):
+            stream.launch_host_func(fork, end)
+        stream.sync()
+        assert statuses == [0, 3, 1], statuses
+        """,
+        seconds=20,
+    )
+    assert "ZeroDivisionError" in done.stderr and "leaked" not in done.stderr
 
 
 def test_fork_while_functions_are_under_way():
@@ -279,6 +318,25 @@ def test_ctrl_c_ends_a_wait(wait, timeout):
         word[0] = 1
         ctrl_c.join()
     waited_for.sync(timeout)
+
+
+def test_ctrl_c_ends_a_wait_for_room():
+    stream = weir.Device().create_stream()
+    gate = threading.Event()
+    ended = []
+    stream.launch_host_func(lambda: ended.append(gate.wait(10)))
+    ctrl_c = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    ctrl_c.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            for _ in range(300):
+                stream.launch_host_func(int)
+            time.sleep(30)
+        assert not ended
+    finally:
+        gate.set()
+        ctrl_c.join()
+    stream.sync()
 
 
 def test_handlers_of_signals_run_during_a_wait():
