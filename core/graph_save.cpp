@@ -117,8 +117,8 @@ class Saver {
                        what, bytes, address));
   }
 
-  /// An address that a kernel gets. The end of memory is not in it: allocations of GPUs often lie side by side, and it may be
-  /// the beginning of memory whose name was forgotten.
+  /// An address that a kernel gets. The end of memory is not in it: allocations of GPUs often lie side by side, and it may
+  /// be the beginning of memory whose name was forgotten.
   SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
     if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
@@ -259,9 +259,10 @@ class Saver {
       // In a packed structure a pointer lies anywhere.
       for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
         if (!find(word_at(argument.bytes, at), 1)) continue;
-        refuse(Errc::unsupported, fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
-                                              "pointer",
-                                              i + 1, at));
+        refuse(Errc::unsupported,
+               fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
+                           "pointer",
+                           i + 1, at));
       }
       data.append(argument.bytes);
     }

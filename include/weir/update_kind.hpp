@@ -5,9 +5,9 @@
 
 namespace weir {
 
-/// What atomic read-modify-writes do with what lies there. Those of one kind commute: whatever their operands and their order,
-/// they leave the same behind, but for the rounding of floating-point sums. No two kinds commute. What swaps, compares or
-/// wraps around (atomicExch, atomicCAS, atomicInc, atomicDec) has no kind.
+/// What atomic read-modify-writes do with what lies there. Those of one kind commute: whatever their operands and their
+/// order, they leave the same behind, but for the rounding of floating-point sums. No two kinds commute. What swaps,
+/// compares or wraps around (atomicExch, atomicCAS, atomicInc, atomicDec) has no kind.
 enum class UpdateKind : std::uint8_t {
   unknown,
   add_32,  ///< of 32 bits, also subtractions
