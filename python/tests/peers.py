@@ -7,7 +7,7 @@ work of the other side. Without the wait that belongs to the hand-over the other
 leave that wait out, and say how often the values were old then: unless always, the other columns prove nothing. Prints a table;
 exit status 1 unless every cell says "10 of 10", or "-" for what the peer does not have.
 
-On a machine without CUDA only the peers on the CPU are met: numpy, and PyTorch on the CPU.
+On a machine without CUDA only the peers on the CPU are met: numpy, and PyTorch and Warp on the CPU.
 """
 import argparse
 import importlib
@@ -560,7 +560,23 @@ def cpu_arrays_out(ours, peer, value):
     return (peer.plus(array) == value + 1).all()
 
 
-CPU_PEERS = {"numpy": Numpy, "torch, CPU": TorchCpu}
+class WarpCpu:
+    def __init__(self):
+        self.warp = importlib.import_module("warp")
+        self.version = self.warp.__version__
+        self.warp.init()
+
+    def array(self):
+        return self.warp.full(N, -1, dtype=self.warp.int32, device="cpu")
+
+    def take(self, buffer):
+        return self.warp.from_dlpack(buffer)
+
+    def plus(self, array):
+        return (array + 1).numpy()
+
+
+CPU_PEERS = {"numpy": Numpy, "torch, CPU": TorchCpu, "warp, CPU": WarpCpu}
 CPU_CELLS = {"arrays in": cpu_arrays_in, "arrays out": cpu_arrays_out}
 
 

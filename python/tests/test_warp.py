@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warp's streams by its documented interface, and its arrays of the CPU. No GPU is needed: what Warp asks its native library for
+is recorded. peers.py meets Warp on a GPU."""
+import gc
+import types
+
+import numpy as np
+import pytest
+
+import weir
+from weir import interop
+
+warp = pytest.importorskip("warp")
+context = pytest.importorskip("warp._src.context")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What Warp asks of its native library for streams of the device "cuda:0"."""
+    warp.init()
+    calls = []
+
+    class Core:
+        def __getattr__(self, name):
+            return lambda *arguments: calls.append((name, *arguments))
+
+    runtime = types.SimpleNamespace(core=Core())
+    device = types.SimpleNamespace(is_cuda=True, context="context", runtime=runtime)
+    runtime.get_device = {"cuda:0": device}.__getitem__
+    monkeypatch.setattr(context, "runtime", runtime)
+    return calls
+
+
+class OfCuda:
+    """A stream of Weir's on the CPU that says it is one of CUDA's."""
+
+    def __init__(self, stream):
+        self.stream, self.device = stream, types.SimpleNamespace(device_id=0)
+
+    def __cuda_stream__(self):
+        return 0, self.stream.handle
+
+
+def test_weirs_stream_in_warp_and_back(asked):
+    stream = weir.Device("host").create_stream()
+    handle = stream.handle
+    ours = OfCuda(stream)
+    theirs = interop.as_warp(ours)
+    assert isinstance(theirs, warp.Stream) and theirs.cuda_stream == handle and theirs.weir_stream is ours
+    assert asked == [("wp_cuda_stream_register", "context", handle)]
+    assert weir.Stream.wrap(theirs, stream.device) == stream
+    stream.wait(theirs)
+    stream.sync()
+    # Warp forgets the stream, and does not destroy it.
+    del theirs
+    gc.collect()
+    assert asked[1:] == [("wp_cuda_stream_unregister", "context", handle)]
+    stream.launch_host_func(lambda: None)
+    stream.sync()
+
+
+def test_arrays_of_the_cpu_both_ways():
+    device = weir.Device("host")
+    array = warp.array(np.arange(8, dtype=np.float32), dtype=warp.float32, device="cpu")
+    buffer = weir.from_dlpack(array)
+    assert buffer.device == device and buffer.handle == array.ptr and buffer.shape == (8,)
+    with device.create_stream() as stream:
+        buffer.fill(3)
+        stream.sync()
+    assert (array.numpy() == 3).all()
+    back = warp.from_dlpack(buffer)
+    assert back.ptr == array.ptr and back.dtype is warp.float32 and back.device.is_cpu
