@@ -294,9 +294,9 @@ WEIR_MATH(tanh_approx, tanhf(a))
 #if defined(__WEIR_HOST__) || defined(WEIR_GPU)
 // One number by itself, or a pair at once. By the annotation the work-group pass knows the loop that adds.
 #if defined(__WEIR_HOST__) && defined(__clang__)
-#define WEIR_QUOTED_NOW(word) "weir.add." #word
-#define WEIR_QUOTED(word) WEIR_QUOTED_NOW(word)
-#define WEIR_ADDS __attribute__((annotate(WEIR_QUOTED(WEIR_WORD))))
+#define WEIR_UPDATE_NAME_OF(word) "weir.add." #word
+#define WEIR_UPDATE_NAME(word) WEIR_UPDATE_NAME_OF(word)
+#define WEIR_ADDS __attribute__((annotate(WEIR_UPDATE_NAME(WEIR_WORD))))
 #else
 #define WEIR_ADDS
 #endif
@@ -307,8 +307,8 @@ WEIR_ADDS WEIR_N WEIR_T2 atomicAdd(WEIR_T2* p, WEIR_T2 v) {
   return weir_host::atomic_update(p, [v](WEIR_T2 old) { return __hadd2(old, v); });
 }
 #undef WEIR_ADDS
-#undef WEIR_QUOTED
-#undef WEIR_QUOTED_NOW
+#undef WEIR_UPDATE_NAME
+#undef WEIR_UPDATE_NAME_OF
 #endif
 #undef WEIR_OF_BITS
 #undef WEIR_TO
