@@ -185,7 +185,7 @@ TEST_CASE("race: a file whose disk is full keeps what was whole") {
     const Environment environment = {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_RACE", "json=" + file}};
     const std::string limited = "trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; exec " WEIR_TEST_PROGRAMS;
     const Outcome outcome = weir::test::run(
-        "/bin/sh", {"-c", limited + " wrong_counters wrong_two_threads_and_an_event named_objects"}, environment);
+        "/bin/sh", {"-c", limited + " wrong_write_then_read wrong_two_threads_and_an_event named_objects"}, environment);
     std::ifstream in(file);
     const json report = json::parse(in, nullptr, false);
     REQUIRE_FALSE(report.is_discarded());

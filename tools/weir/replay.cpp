@@ -55,9 +55,13 @@ class Replay {
       }
       devices_.push_back(&backend.device(number));
     }
+    if (devices_.empty() && !recording.host.empty()) throw Error(Errc::invalid_image, "weir replay", file, "it has no device");
     for (const auto& [begin, end] : recording.host) {
-      host_[begin] = {end, Bytes(static_cast<std::byte*>(std::calloc(1, std::max<std::size_t>(end - begin, 1))))};
-      if (host_[begin].bytes == nullptr) throw std::bad_alloc();
+      // Pinned, so that a host function behind a copy sees what it brought.
+      const std::size_t bytes = std::max<std::size_t>(end - begin, 1);
+      AllocationPtr memory = devices_.front()->allocate_bytes(bytes, MemoryKind::pinned);
+      std::memset(memory->data(), 0, bytes);
+      host_[begin] = {end, std::move(memory)};
     }
     for (const Recording::Module& module : recording.modules)
       modules_.push_back(devices_[module.device]->load(KernelBundle(module.bundle)));
@@ -94,13 +98,9 @@ class Replay {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept { std::free(memory); }
-  };
-  using Bytes = std::unique_ptr<std::byte, Free>;
   struct HostMemory {
     std::uintptr_t end = 0;
-    Bytes bytes;
+    AllocationPtr owner;
   };
   struct Memory {
     AllocationPtr owner;
@@ -161,7 +161,7 @@ class Replay {
     if (address.memory == SavedAddress::null) return nullptr;
     if (address.memory == recording::of_host) {
       const auto& [begin, memory] = *std::prev(host_.upper_bound(address.offset));
-      return memory.bytes.get() + (address.offset - begin);
+      return static_cast<std::byte*>(memory.owner->data()) + (address.offset - begin);
     }
     void* const data = memory_[address.memory].data;
     if (data == nullptr) refuse(fmt::format("memory {} is used while it is not there", address.memory));
