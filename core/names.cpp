@@ -118,8 +118,8 @@ class Running {
 
  private:
   static Runner& this_thread() {
-    thread_local ThisThread runner;
-    return runner;
+    thread_local const auto runner = std::make_unique<ThisThread>();  // a library that is opened late has little room
+    return *runner;
   }
   void set(const RunningFunction* innermost) noexcept {
     const std::lock_guard lock(runner_.mutex);

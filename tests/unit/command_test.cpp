@@ -166,8 +166,8 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
   says({},
-       "a command is missing; the commands are info, doctor, kernels, cache, new, run, timeline, bench, conformance, shake, "
-       "race, stuck");
+       "a command is missing; the commands are info, doctor, kernels, cache, new, run, timeline, record, replay, bench, "
+       "conformance, shake, race, stuck");
   says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");

@@ -55,7 +55,8 @@ class Replay {
       }
       devices_.push_back(&backend.device(number));
     }
-    if (devices_.empty() && !recording.host.empty()) throw Error(Errc::invalid_image, "weir replay", file, "it has no device");
+    if (devices_.empty() && !recording.host.empty())
+      throw Error(Errc::invalid_image, "weir replay", file_, "it has no device");
     for (const auto& [begin, end] : recording.host) {
       // Pinned, so that a host function behind a copy sees what it brought.
       const std::size_t bytes = std::max<std::size_t>(end - begin, 1);
