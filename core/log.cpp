@@ -16,6 +16,7 @@
 
 #include "core/environment.hpp"
 #include "core/no_destructor.hpp"
+#include "core/thread_state.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -98,8 +99,6 @@ struct Log {
   static inline std::atomic<int> highest{-1};
 };
 
-thread_local bool is_in_sink = false;
-
 bool may_be_logged(LogLevel level) noexcept {
   if (Log::highest.load(std::memory_order_relaxed) < 0) (void)Log::instance();
   return static_cast<int>(level) <= Log::highest.load(std::memory_order_relaxed);
@@ -152,7 +151,7 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
     std::string message = std::string(line).append(rest);
     std::replace_if(
         message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-    if (is_in_sink) {
+    if (detail::thread_state.in_log_sink) {
       write_line(level, message);
     } else {
       Log& log = Log::instance();
@@ -160,13 +159,13 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
       if (level > log.levels.of(part)) {
         // Another part's level lets such lines through, not this one's.
       } else if (log.sink) {
-        is_in_sink = true;
+        detail::thread_state.in_log_sink = true;
         try {
           log.sink({level, part, message});
         } catch (...) {
           write_line(level, message);
         }
-        is_in_sink = false;
+        detail::thread_state.in_log_sink = false;
       } else {
         write_line(level, message);
       }
@@ -180,14 +179,15 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
 }
 
 void set_log_sink(LogSink sink) {
-  if (is_in_sink) throw Error(Errc::invalid_argument, "set_log_sink", "", "a sink must not call Weir");
+  if (detail::thread_state.in_log_sink) throw Error(Errc::invalid_argument, "set_log_sink", "", "a sink must not call Weir");
   Log& log = Log::instance();
   const std::lock_guard lock(log.mutex);
   std::swap(log.sink, sink);
 }
 
 void set_log_level(LogLevel level, std::string_view part) {
-  if (is_in_sink) throw Error(Errc::invalid_argument, "set_log_level", "", "a sink must not call Weir");
+  if (detail::thread_state.in_log_sink)
+    throw Error(Errc::invalid_argument, "set_log_level", "", "a sink must not call Weir");
   Log& log = Log::instance();
   const std::lock_guard lock(log.mutex);
   log.levels.set(part, level);

@@ -10,6 +10,7 @@ namespace weir::detail {
 
 struct ThreadState {
   bool in_host_function = false;
+  bool in_log_sink = false;
   std::uint64_t token = 0;
 };
 
