@@ -106,8 +106,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
     case OperationKind::memory_operations: return add_work(Kind::memory_operations, operation);
     case OperationKind::host_copy: return add_work(Kind::host_copy, operation);
     case OperationKind::host_function:
-    case OperationKind::callback:
-    {
+    case OperationKind::callback: {
       Written written = add(Kind::host_function, operation, operation.label);
       host_functions_[operation.id] = written.number;
       if (operation.capture != 0) {

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <vector>
