@@ -146,8 +146,8 @@ class Recording::Reader {
     if (address.memory == recording::of_host) {
       const std::uint64_t begin = address.offset;
       if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U) refuse("an address of the host is impossible");
-      std::uintptr_t& end = to_.host[begin];
-      end = std::max(end, begin + bytes);
+      std::uintptr_t& memory_end = to_.host[begin];
+      memory_end = std::max(memory_end, begin + bytes);
       return;
     }
     check_number("memory", address.memory, to_.memory.size());
@@ -204,10 +204,10 @@ class Recording::Reader {
       case Kind::global: {
         const bool is_global = step.what == Kind::global;
         object(is_global ? "module" : "device", is_global ? to_.modules.size() : to_.devices.size());
-        const auto memory = data.take<detail::SavedMemory>();
-        if (memory.bytes == 0 || memory.bytes > detail::most_bytes) refuse("memory has an impossible size");
+        const auto saved = data.take<detail::SavedMemory>();
+        if (saved.bytes == 0 || saved.bytes > detail::most_bytes) refuse("memory has an impossible size");
         step.made = static_cast<std::uint32_t>(to_.memory.size());
-        to_.memory.push_back({memory.bytes, data.take_enumerator(memory.kind, MemoryKind::managed)});
+        to_.memory.push_back({saved.bytes, data.take_enumerator(saved.kind, MemoryKind::managed)});
         return;
       }
       case Kind::free: return object("memory", to_.memory.size());
@@ -314,11 +314,11 @@ class Recording::Reader {
   void finish() {
     // The host's memory that overlaps becomes one.
     std::map<std::uintptr_t, std::uintptr_t> merged;
-    for (const auto& [begin, end] : to_.host) {
-      if (!merged.empty() && merged.rbegin()->second >= begin) {
-        merged.rbegin()->second = std::max(merged.rbegin()->second, end);
+    for (const auto& [first, last] : to_.host) {
+      if (!merged.empty() && merged.rbegin()->second >= first) {
+        merged.rbegin()->second = std::max(merged.rbegin()->second, last);
       } else {
-        merged[begin] = end;
+        merged[first] = last;
       }
     }
     to_.host = std::move(merged);
