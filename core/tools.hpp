@@ -101,9 +101,6 @@ class Watched {
   bool begun_ = false;
 };
 
-/// `access`, which a launch gives to that parameter, with what is known of the kernel.
-MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept;
-
 /// Ends what `access::touches` declared for this thread's next launch: it was refused before tools were told of it.
 void forget_touches() noexcept;
 

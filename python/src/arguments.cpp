@@ -10,6 +10,7 @@
 #include "python/src/objects.hpp"
 #include "weir/annotation.hpp"
 #include "weir/graph_changes.hpp"
+#include "weir/plugin/tool.hpp"
 #include "weir/stream.hpp"
 
 // A kernel's arguments: what Python's objects become.
@@ -217,6 +218,7 @@ void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kern
   const WithoutGil released;
   if (detail::tools_look()) [[unlikely]] {
     std::vector<MemoryAccess> accesses = packed.accesses();
+    for (std::size_t i = 0; i < accesses.size(); ++i) accesses[i] = detail::known_access(*kernel.kernel, i, accesses[i]);
     std::erase_if(accesses, [](const MemoryAccess& access) { return access.bytes == 0; });
     detail::declare_touches(accesses);
   }

@@ -50,3 +50,28 @@ def test_race_shows_lines_of_python(tmp_path):
     for line in ("load {}:7", "compute {}:9", "<module> {}:10", "<module> {}:4"):
         assert line.format(program) in done.stderr, done.stderr
     assert "of 'weights'" in done.stderr, done.stderr
+
+
+HISTOGRAM = """
+import sys
+import weir
+device = weir.Device()
+count = weir.compile('''
+extern "C" __global__ void count(int* bins, const int* values) { OPERATION(&bins[values[threadIdx.x] & 7], 1); }
+''', define_macro=[("OPERATION", sys.argv[1])]).get_kernel("count")
+bins, values = device.allocate(8, weir.int32), device.allocate(64, weir.int32)
+for stream in (device.create_stream(), device.create_stream()):
+    weir.launch(stream, weir.LaunchConfig(1, 64), count, bins, values)
+device.sync()
+"""
+
+
+def test_kernels_that_only_add_do_not_race(tmp_path):
+    program = tmp_path / "histogram.py"
+    program.write_text(HISTOGRAM)
+    environment = {**os.environ, "WEIR_TOOLS": "race"}
+    for operation, status in (("atomicAdd", 0), ("atomicExch", 66)):
+        done = subprocess.run(
+            [sys.executable, program, operation], env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == status, done.stderr

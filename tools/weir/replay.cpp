@@ -121,7 +121,7 @@ class Replay {
   std::span<const SourceFrame> frame_of(const RecordedStep& step, std::uint32_t number) {
     if (!Tools::any()) return {};
     const std::string& name = names_.emplace_back(fmt::format("operation {}: {}", number, what_of(step)));
-    return {&frames_.emplace_back(name, file_, static_cast<int>(number)), 1};
+    return {&frames_.emplace_back(SourceFrame{name, file_, static_cast<int>(number)}), 1};
   }
 
   // --- Objects --------------------------------------------------------------------------------------------------------
@@ -272,19 +272,20 @@ class Replay {
   /// Tells tools what they were told of the kernel's memory then. What this device knows of the kernel is more.
   void declare(const RecordedStep& step) {
     if (!Tools::any()) return;
-    const detail::NumberKinds& kinds = kernels_[step.kernel]->parameter_kinds();
     const auto arguments = part_of(recording_.work.arguments, step.items);
     std::vector<MemoryAccess> accesses;
     for (const recording::SavedAccess& saved : step.accesses) {
       MemoryAccess& access = accesses.emplace_back(
           MemoryAccess{at(saved.first), saved.bytes, static_cast<AccessKind>(saved.kind), saved.pitch, saved.rows});
-      for (std::size_t i = 0; i < std::min<std::size_t>(arguments.size(), 64); ++i) {
-        const auto addresses = part_of(recording_.work.addresses, arguments[i].addresses);
-        if (access.kind != AccessKind::read_write || addresses.size() != 1 || at(addresses[0].address) != access.address)
-          continue;
-        if ((kinds.constant >> i & 1U) != 0) access.kind = AccessKind::read;
-        if ((kinds.atomic >> i & 1U) != 0) access.kind = AccessKind::atomic;
+      std::size_t parameter = 0, parameters = 0;  // the last that has this address, and how many do
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        for (const auto& one : part_of(recording_.work.addresses, arguments[i].addresses)) {
+          if (at(one.address) != access.address) continue;
+          parameter = i;
+          ++parameters;
+        }
       }
+      if (parameters == 1) access = detail::known_access(*kernels_[step.kernel], parameter, access);
     }
     detail::declare_touches(accesses);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -65,6 +66,12 @@ class WEIR_API Tools {
   /// Whether there are any.
   static bool any() noexcept;
 };
+
+namespace detail {
+/// `access`, which a launch gives to that parameter, with what is known of the kernel: whether it only reads there, or only
+/// updates atomically. For those who call `declare_touches` for a launch.
+WEIR_API MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept;
+}  // namespace detail
 
 }  // namespace weir
 
