@@ -58,7 +58,7 @@ import weir
 device = weir.Device()
 count = weir.compile('''
 extern "C" __global__ void count(int* bins, const int* values) { OPERATION(&bins[values[threadIdx.x] & 7], 1); }
-''', define_macro=[("OPERATION", sys.argv[1])]).get_kernel("count")
+''', define_macro={"OPERATION": sys.argv[1]}).get_kernel("count")
 bins, values = device.allocate(8, weir.int32), device.allocate(64, weir.int32)
 for stream in (device.create_stream(), device.create_stream()):
     weir.launch(stream, weir.LaunchConfig(1, 64), count, bins, values)

@@ -19,7 +19,13 @@ namespace {
 using detail::NumberWriter;
 using model::number_of;
 
-bool is_host_backend(const Operation& operation) { return operation.device->backend().name() == "host"; }
+/// Whether a host function before or behind the operation comes in time for these ranges. The program may free pageable memory
+/// as soon as a GPU's driver has returned from the call.
+bool may_wait(const Operation& operation, const std::vector<HostRange>& ranges) {
+  const auto is_pageable = [](const HostRange& range) { return range.saved.first.memory == of_host; };
+  return operation.device->supports(Feature::host_functions) &&
+         (operation.device->backend().name() == "host" || std::none_of(ranges.begin(), ranges.end(), is_pageable));
+}
 
 }  // namespace
 
@@ -81,14 +87,9 @@ void Recorder::note_nodes(const Operation& operation, Written& memory) {
     note("what a host function in a graph writes, and the same launch reads: contents are those of before the launch");
 }
 
-/// Saves what an operation reads, when it runs. What is pageable a GPU's driver has read when the call returns, or may have,
-/// and the program may free it then; so that is saved at once.
+/// Saves what an operation reads: when it runs, or at once where that is too late.
 void Recorder::save(const Operation& operation, const Written& written) {
-  const bool is_pageable = std::any_of(written.reads.begin(), written.reads.end(),
-                                       [](const HostRange& range) { return range.saved.first.memory == of_host; });
-  if (operation.stream == nullptr || (is_pageable && !is_host_backend(operation)) ||
-      !operation.device->supports(Feature::host_functions))
-    return save_now(written.number, written.reads);
+  if (operation.stream == nullptr || !may_wait(operation, written.reads)) return save_now(written.number, written.reads);
   const_cast<Stream*>(operation.stream)
       ->launch_host_function([this, number = written.number, ranges = written.reads] { save_now(number, ranges); });
 }
@@ -106,13 +107,10 @@ void Recorder::save_now(Number operation, const HostRanges& ranges) noexcept try
 }
 
 void Recorder::check(const Operation& operation, const Written& written) {
-  const bool is_pageable = std::any_of(written.results.begin(), written.results.end(),
-                                       [](const HostRange& range) { return range.saved.first.memory == of_host; });
   if (operation.stream == nullptr) return check_now(written.number, written.results);
   auto* const stream = const_cast<Stream*>(operation.stream);
-  if ((is_pageable && !is_host_backend(operation)) || !operation.device->supports(Feature::host_functions)) {
-    // As the driver has waited, since the program may free the memory. By an event: `synchronize` would take the exceptions
-    // of the program's host functions.
+  if (!may_wait(operation, written.results)) {
+    // By an event: `synchronize` would take the exceptions of the program's host functions.
     stream->record()->synchronize();
     return check_now(written.number, written.results);
   }
