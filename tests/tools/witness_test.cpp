@@ -55,7 +55,7 @@ TEST_CASE("witness: what differs between the two orders of a race is shown, with
   CHECK(status.tells("its exit status is 1, if Stream::fill at "));
   CHECK(status.tells("comes first; else its exit status is 0"));
   CHECK(status.outcome.status == 1);
-  CHECK(status.outcome.complains("weir race: 1 races: 1 shown, 0 the same in both orders, 0 not shown"));
+  CHECK(status.outcome.complains("weir race: 1 race: 1 shown, 0 the same in both orders, 0 not shown"));
   REQUIRE_FALSE(status.verdicts.empty());
   const std::string schedule = status.verdicts[0]["schedule"];
   CHECK(status.outcome.complains("WEIR_BACKEND=host WEIR_SCHEDULE=" + schedule + " " WEIR_TEST_PROGRAMS));

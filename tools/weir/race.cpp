@@ -342,8 +342,8 @@ int find_witnesses(const RaceOptions& options) {
     out << verdicts.dump(1) << '\n';
     if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options.json.c_str());
   }
-  std::fprintf(stderr, "weir race: %zu races: %d shown, %d the same in both orders, %d not shown\n", pairs.size(),
-               counts["shown"], counts["same"], counts["untried"]);
+  std::fprintf(stderr, "weir race: %zu %s: %d shown, %d the same in both orders, %d not shown\n", pairs.size(),
+               pairs.size() == 1 ? "race" : "races", counts["shown"], counts["same"], counts["untried"]);
   return pairs.empty() ? (first.hung ? 124 : 0) : counts["shown"] != 0 ? 1 : 3;
 }
 
