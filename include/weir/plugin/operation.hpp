@@ -151,7 +151,7 @@ struct Operation {
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
-  const Module* module = nullptr;  ///< `module_global`: whose variable it is
+  const Module* module{};  ///< `module_global`: whose variable it is
   const LaunchConfig* config = nullptr;
   void* const* arguments = nullptr;               ///< `kernel`: where each lies
   const ArgumentTypes* argument_types = nullptr;  ///< `kernel`: their sizes, and what is known of their types
