@@ -23,8 +23,9 @@ void leave(nb::handle stream) { nb::handle(variable).attr("set")(without(innermo
 
 StreamPtr current_stream_of(Device& device) {
   for (nb::object list = innermost(); !list.is_none(); list = list[1]) {
-    const auto& object = nb::cast<const StreamObject&>(nb::object(list[0]));
-    if (object.stream->device() == device) return object.stream;
+    const nb::object object = list[0];
+    const StreamPtr& stream = nb::cast<const StreamObject&>(object).stream;
+    if (stream->device() == device) return stream;
   }
   return device.default_stream();
 }
