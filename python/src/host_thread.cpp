@@ -2,6 +2,7 @@
 #include "python/src/host_thread.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -234,11 +235,36 @@ std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t
 }
 void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
 bool is_host_thread() noexcept { return on_host_thread; }
+namespace {
+
+/// What the program would end with, had it raised the exception. Prints it.
+int status_of_exception() {
+  nb::python_error error;
+  if (!error.matches(PyExc_SystemExit)) {
+    error.restore();
+    PyErr_Print();
+    return 1;
+  }
+  const nb::object code = error.value().attr("code");
+  if (code.is_none()) return 0;
+  if (nb::isinstance<nb::int_>(code)) return nb::cast<int>(code);
+  nb::module_::import_("sys").attr("stderr").attr("write")(nb::str(code) + nb::str("\n"));
+  return 1;
+}
+
+}  // namespace
+
 void leave_child(PyObject* result) {
   if (!is_forked()) return;
-  nb::set_leak_warnings(false);  // the frames of the parent's other threads keep objects
-  if (result == nullptr) PyErr_Print();  // ends the process for SystemExit
-  Py_Exit(result == nullptr);
+  int status = 0;
+  try {
+    if (result == nullptr) status = status_of_exception();
+    for (const char* const name : {"stdout", "stderr"}) nb::module_::import_("sys").attr(name).attr("flush")();
+  } catch (const std::exception&) {
+    status = 1;  // a closed stream
+  }
+  // Python finalizes itself on its main thread alone, which the child has not.
+  ::_exit(status);
 }
 void stop_host_thread() {
   if (!is_forked()) host_thread().stop();

@@ -51,7 +51,7 @@ void drop_later(PyObject* object) noexcept;
 /// Whether the calling thread is that one.
 bool is_host_thread() noexcept;
 /// Called with what a function has returned, or null with its exception. If it has forked, and this is the child, ends the
-/// process as if its program had ended: the child has no other thread.
+/// process, as os._exit does, with the status that the program would have: the child has no other thread.
 void leave_child(PyObject* result);
 /// Called when the interpreter is about to end, with its lock: nothing runs from now on, and nothing waits.
 void stop_host_thread();

@@ -18,7 +18,8 @@ def test_the_page_runs(tmp_path):
     assert len(blocks) > 5
     program = tmp_path / "page.py"
     program.write_text("\n".join(blocks), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-X", "dev", program], env=os.environ, capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "WEIR_TOOLS": "validate"}
+    done = subprocess.run([sys.executable, "-X", "dev", program], env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 

@@ -276,10 +276,10 @@ def test_pending_has_the_name_of_a_function(stream, method, given, expected):
     stream.launch_host_func(blocked if method == "__call__" else getattr(blocked, method), name=given)
     try:
         deadline = time.monotonic() + 10
-        while f"host function '{expected}'" not in stream.pending and time.monotonic() < deadline:
+        while f"host function '{expected}'" not in (pending := stream.pending) and time.monotonic() < deadline:
             time.sleep(0.01)
         if stream.device.backend == "host":
-            assert f"host function '{expected}'" in stream.pending
+            assert f"host function '{expected}'" in pending
             with pytest.raises(TimeoutError, match=expected):
                 stream.sync(timeout=0.01)
     finally:
