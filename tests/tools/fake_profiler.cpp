@@ -18,6 +18,7 @@ int say(const char* profiler, const char* what, const char* name = "") {
 EXPORT int roctxRangePushA(const char* name) { return say("roctx", "push ", name); }
 EXPORT int roctxRangePop() { return say("roctx", "pop"); }
 EXPORT int roctxNameHipStream(const char* name, const void*) { return say("roctx", "name ", name); }
+EXPORT int roctxNameHipEvent(const char* name, const void*) { return say("roctx", "event ", name); }
 
 #ifdef WEIR_HAS_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -37,6 +38,8 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDA, &functions, &size) != 0) {
     *functions[NVTX_CBID_CUDA_NameCuStreamA] =
         reinterpret_cast<NvtxFunctionPointer>(+[](void*, const char* name) { say("nvtx", "name ", name); });
+    *functions[NVTX_CBID_CUDA_NameCuEventA] =
+        reinterpret_cast<NvtxFunctionPointer>(+[](void*, const char* name) { say("nvtx", "event ", name); });
   }
   return 1;
 }

@@ -267,6 +267,7 @@ void has_a_worker_that_races(Device&) {
 void a_named_stream(Device& device) {
   const StreamPtr stream = device.create_stream();
   stream->set_name("copies");
+  device.create_event()->set_name("loaded");
 }
 
 /// As validate sees names.

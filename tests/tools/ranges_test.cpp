@@ -55,7 +55,7 @@ TEST_CASE("ranges: NVTX is told of ranges and operations, in their order, where 
 #endif
 
 #if defined(WEIR_HAS_NVTX) && defined(WEIR_TEST_FAKE_CUDA)
-TEST_CASE("ranges: NVTX is told the names of CUDA's streams") {
+TEST_CASE("ranges: NVTX is told the names of CUDA's streams and events") {
   const Outcome o = weir::test::run(WEIR_TEST_PROGRAMS, {"a_named_stream"},
                                     {{"WEIR_BACKEND", "cuda"},
                                      {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
@@ -64,11 +64,12 @@ TEST_CASE("ranges: NVTX is told the names of CUDA's streams") {
   CAPTURE(o.errors);
   CHECK(o.status == 0);
   CHECK(told(o, "nvtx").find("name copies, ") != std::string::npos);
+  CHECK(told(o, "nvtx").find("event loaded, ") != std::string::npos);
 }
 #endif
 
 #ifdef WEIR_TEST_FAKE_HIP
-TEST_CASE("ranges: roctx is told the names of HIP's streams") {
+TEST_CASE("ranges: roctx is told the names of HIP's streams and events") {
   const char* const folders = std::getenv("LD_LIBRARY_PATH");
   const Outcome o = weir::test::run(WEIR_TEST_PROGRAMS, {"a_named_stream"},
                                     {{"WEIR_BACKEND", "hip"},
@@ -80,6 +81,7 @@ TEST_CASE("ranges: roctx is told the names of HIP's streams") {
   CAPTURE(o.errors);
   CHECK(o.status == 0);
   CHECK(told(o, "roctx").find("name copies, ") != std::string::npos);
+  CHECK(told(o, "roctx").find("event loaded, ") != std::string::npos);
 }
 #endif
 

@@ -13,6 +13,7 @@
 
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
+#include "weir/event.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/module.hpp"
 #include "weir/plugin/tool.hpp"
@@ -26,21 +27,25 @@ namespace {
 struct Profiler {
   int (*push)(const char* name);
   int (*pop)();
-  std::string_view backend = {};                                       ///< whose streams have names
-  int (*name_stream)(const char* name, const void* stream) = nullptr;  ///< null if it has no names for them
+  std::string_view backend = {};  ///< whose streams and events have names
+  // Null if it has no names for them.
+  int (*name_stream)(const char* name, const void* stream) = nullptr;
+  int (*name_event)(const char* name, const void* event) = nullptr;
 };
 
 // The first of the libraries that has both functions for ranges, if there is one. It is never closed.
 void add_library(std::vector<Profiler>& profilers, std::initializer_list<const char*> libraries, const char* push,
-                 const char* pop, std::string_view backend = {}, const char* name_stream = nullptr) {
+                 const char* pop, std::string_view backend = {}, const char* name_stream = nullptr,
+                 const char* name_event = nullptr) {
   for (const char* const name : libraries) {
     void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) continue;
     Profiler found{reinterpret_cast<int (*)(const char*)>(::dlsym(library, push)),
                    reinterpret_cast<int (*)()>(::dlsym(library, pop)), backend};
     if (found.push == nullptr || found.pop == nullptr) continue;
-    if (name_stream != nullptr)
-      found.name_stream = reinterpret_cast<int (*)(const char*, const void*)>(::dlsym(library, name_stream));
+    using Name = int (*)(const char*, const void*);
+    if (name_stream != nullptr) found.name_stream = reinterpret_cast<Name>(::dlsym(library, name_stream));
+    if (name_event != nullptr) found.name_event = reinterpret_cast<Name>(::dlsym(library, name_event));
     profilers.push_back(found);
     support::log(support::LogLevel::info, "ranges: told to ", name);
     return;
@@ -58,12 +63,16 @@ std::vector<Profiler> find_profilers() {
     nvtxNameCuStreamA(static_cast<CUstream>(const_cast<void*>(stream)), name);
     return 0;
   };
+  profilers.back().name_event = [](const char* name, const void* event) {
+    nvtxNameCuEventA(static_cast<CUevent>(const_cast<void*>(event)), name);
+    return 0;
+  };
 #endif
 #else
   add_library(profilers, {"libnvToolsExt.so.1"}, "nvtxRangePushA", "nvtxRangePop");
 #endif
   add_library(profilers, {"librocprofiler-sdk-roctx.so.1", "libroctx64.so.4"}, "roctxRangePushA", "roctxRangePop", "hip",
-              "roctxNameHipStream");
+              "roctxNameHipStream", "roctxNameHipEvent");
   return profilers;
 }
 
@@ -77,7 +86,7 @@ class Ranges final : public Tool {
   }
   void after(const Operation& operation) noexcept override {
     pop();
-    if (operation.kind == OperationKind::set_name && operation.stream != nullptr) name_stream(operation);
+    if (operation.kind == OperationKind::set_name) name(operation);
   }
   void begin_range(std::string_view name) noexcept override {
     try {
@@ -89,10 +98,14 @@ class Ranges final : public Tool {
   void end_range() noexcept override { pop(); }
 
  private:
-  void name_stream(const Operation& operation) const noexcept try {
+  void name(const Operation& operation) const noexcept try {
+    const std::string label(operation.label);
     for (const Profiler& profiler : profilers_) {
-      if (profiler.name_stream != nullptr && profiler.backend == operation.device->backend().name())
-        profiler.name_stream(std::string(operation.label).c_str(), operation.stream_key.handle);
+      if (profiler.backend != operation.device->backend().name()) continue;
+      if (operation.stream != nullptr && profiler.name_stream != nullptr)
+        profiler.name_stream(label.c_str(), operation.stream_key.handle);
+      if (operation.event != nullptr && profiler.name_event != nullptr)
+        profiler.name_event(label.c_str(), operation.event->native_handle());
     }
   } catch (const std::exception&) {
     // No memory: it has its number there.
