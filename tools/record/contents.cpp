@@ -19,8 +19,8 @@ namespace {
 using detail::NumberWriter;
 using model::number_of;
 
-/// Whether a host function before or behind the operation comes in time for these ranges. The program may free pageable memory
-/// as soon as a GPU's driver has returned from the call.
+/// Whether a host function before or behind the operation comes in time for these ranges. The program may free pageable
+/// memory as soon as a GPU's driver has returned from the call.
 bool may_wait(const Operation& operation, const std::vector<HostRange>& ranges) {
   const auto is_pageable = [](const HostRange& range) { return range.saved.first.memory == of_host; };
   return operation.device->supports(Feature::host_functions) &&
