@@ -117,7 +117,7 @@ TEST_CASE("witness: an order counts only if it occurred, and a benign race only 
                                         {"fills_adopted_memory_twice", "what memory of other code holds is not compared"},
                                         {"keeps_it_in_adopted_memory", "what memory of other code holds is not compared"},
                                         {"tells_of_a_timeout", "a wait with a deadline gave up"},
-                                        {"has_no_patience", "comes first did not occur"}}) {
+                                        {"has_no_patience", "a wait with a deadline gave up"}}) {
     CAPTURE(std::string(program));
     const Witness witness = find_witnesses(program);
     CAPTURE(witness.outcome.errors);

@@ -446,9 +446,19 @@ void Scheduler::note_submission() noexcept {
 bool Scheduler::run_all() noexcept {
   const HostWait waits(nullptr);
   std::unique_lock lock(shaken_->mutex);
-  return shaken_->changed.wait_for(lock, std::chrono::seconds(1), [this] {
-    return shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low) && !order().is_holding();
-  });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  const auto is_holding = [this] { return order().is_holding(); };
+  const auto is_done = [&] {
+    return shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low) && !is_holding();
+  };
+  while (!is_done()) {
+    // What is held is let go once no thread can wake by itself, as one with a deadline does.
+    if (is_holding())
+      shaken_->changed.wait(lock, [&] { return !is_holding(); });
+    else if (shaken_->changed.wait_until(lock, deadline) == std::cv_status::timeout)
+      return is_done();
+  }
+  return true;
 }
 
 Scheduler::HostWait::HostWait(const Signal* signal, std::uint64_t number) noexcept : signal_(signal), number_(number) {
