@@ -37,8 +37,9 @@ $ weir shake --seeds=20 -- build/bin/museum_rmm_2490 broken
 right; the column names the two operations of its report. [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the
 {all} give a wrong result within 20 seeds, by random picks or by priorities (`--schedule=pct`). Without it {hidden} of them were right in
 20 of 20 runs. [`weir race --witness`](tools.md#a-witness-for-each-race) shows 31 of them with one seed, by the two orders of a
-reported pair, and NCCL #1976, whose ranks are threads, in some runs. On the fixed versions `race` is silent, and no seed fails. `ctest -R museum` tests all of
-this but the numbers of the last column, which `docs/tools/museum.py --run build/bin` counts. "Cost" is what the thread says.
+reported pair, and NCCL #1976, whose ranks are threads, in some runs. On the fixed versions `race` is silent, and no seed fails.
+`ctest -R museum` tests all of this but the numbers of the last column, which `docs/tools/museum.py --run build/bin` counts. "Cost" is
+what the thread says.
 
 On an H200 (driver 580.159.04) `race` found the same 32, and was silent on the fixed versions. There 5 of the 32 gave a wrong
 result in 5 runs without a tool. NVIDIA's compute-sanitizer (`--tool memcheck --track-stream-ordered-races all`) told the broken

@@ -217,6 +217,21 @@ HostThread& host_thread() {
   return *thread;
 }
 
+/// What the program would end with, had it raised the exception. Prints it.
+int status_of_exception() {
+  nb::python_error error;
+  if (!error.matches(PyExc_SystemExit)) {
+    error.restore();
+    PyErr_Print();
+    return 1;
+  }
+  const nb::object code = error.value().attr("code");
+  if (code.is_none()) return 0;
+  if (nb::isinstance<nb::int_>(code)) return nb::cast<int>(code);
+  nb::module_::import_("sys").attr("stderr").attr("write")(nb::str(code) + nb::str("\n"));
+  return 1;
+}
+
 }  // namespace
 
 void start_host_thread() {
@@ -235,33 +250,17 @@ std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t
 }
 void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
 bool is_host_thread() noexcept { return on_host_thread; }
-namespace {
-
-/// What the program would end with, had it raised the exception. Prints it.
-int status_of_exception() {
-  nb::python_error error;
-  if (!error.matches(PyExc_SystemExit)) {
-    error.restore();
-    PyErr_Print();
-    return 1;
-  }
-  const nb::object code = error.value().attr("code");
-  if (code.is_none()) return 0;
-  if (nb::isinstance<nb::int_>(code)) return nb::cast<int>(code);
-  nb::module_::import_("sys").attr("stderr").attr("write")(nb::str(code) + nb::str("\n"));
-  return 1;
-}
-
-}  // namespace
-
 void leave_child(PyObject* result) {
   if (!is_forked()) return;
   int status = 0;
   try {
     if (result == nullptr) status = status_of_exception();
-    for (const char* const name : {"stdout", "stderr"}) nb::module_::import_("sys").attr(name).attr("flush")();
+    for (const char* const name : {"stdout", "stderr"}) {
+      const nb::object file = nb::module_::import_("sys").attr(name);
+      if (!file.is_none()) file.attr("flush")();
+    }
   } catch (const std::exception&) {
-    status = 1;  // a closed stream
+    status = 1;  // what was printed cannot be written
   }
   // Python finalizes itself on its main thread alone, which the child has not.
   ::_exit(status);

@@ -21,7 +21,7 @@ using model::number_of;
 
 /// Whether a host function before or behind the operation comes in time for these ranges. The program may free pageable
 /// memory as soon as a GPU's driver has returned from the call.
-bool may_wait(const Operation& operation, const std::vector<HostRange>& ranges) {
+bool may_wait(const Operation& operation, const HostRanges& ranges) {
   const auto is_pageable = [](const HostRange& range) { return range.saved.first.memory == of_host; };
   return operation.device->supports(Feature::host_functions) &&
          (operation.device->backend().name() == "host" || std::none_of(ranges.begin(), ranges.end(), is_pageable));
