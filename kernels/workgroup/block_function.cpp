@@ -26,7 +26,7 @@ llvm::Function* copy_with_parameters(llvm::Function& kernel) {
   llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* const number = llvm::Type::getInt32Ty(context);
   llvm::SmallVector<llvm::Type*> types(kernel.getFunctionType()->params());
-  types.append({pointer, number, number, number, pointer, pointer});
+  types.append({pointer, number, number, number, pointer, pointer, llvm::Type::getInt64Ty(context)});
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt1Ty(context), types, false);
   auto* const function =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kernel.getName() + ".block", kernel.getParent());
@@ -51,7 +51,7 @@ llvm::Function* copy_with_parameters(llvm::Function& kernel) {
     // The value is read where it lies.
     if (function->getArg(i)->hasByValAttr()) function->removeParamAttr(i, llvm::Attribute::ByVal);
   }
-  constexpr const char* names[] = {"range", "block.x", "block.y", "block.z", "context", "shared"};
+  constexpr const char* names[] = {"range", "block.x", "block.y", "block.z", "context", "shared", "row"};
   for (unsigned i = 0; i < BlockFunction::parameter_count; ++i) function->getArg(kernel.arg_size() + i)->setName(names[i]);
   return function;
 }

@@ -13,7 +13,7 @@ namespace weir::workgroup {
 /// Its first block, `top`, holds what all threads share: sizes, addresses of shared memory, and private variables.
 struct BlockFunction {
   /// What follows the kernel's own parameters.
-  enum Parameter : unsigned { range, block_x, block_y, block_z, context, shared, parameter_count };
+  enum Parameter : unsigned { range, block_x, block_y, block_z, context, shared, row, parameter_count };
 
   llvm::Function* kernel;
   llvm::Function* function;
@@ -24,6 +24,7 @@ struct BlockFunction {
   std::uint64_t static_shared = 0;  ///< bytes, a multiple of `shared_alignment`
   std::uint64_t context_bytes = 0;  ///< for each thread, or each warp
   unsigned threads_in_step = 1;     ///< or the size of a warp
+  bool joins_blocks = false;        ///< `row` has the threads along x, of neighbouring blocks that run as one
   llvm::MDNode* context_scope;      ///< of accesses to the context, which nothing else reaches
   llvm::SmallVector<llvm::Metadata*> shared_scopes;
 

@@ -17,6 +17,10 @@ void copy_target(const llvm::Function& from, llvm::Function& to) {
   }
 }
 
+// How many threads along x run as one. Where a block has several rows, neighbours of one row are to lie in a cache still
+// when the next row comes.
+constexpr std::uint64_t most_joined = 1U << 16U, most_joined_of_several_rows = 256;
+
 class RunFunction {
  public:
   explicit RunFunction(const BlockFunction& block)
@@ -36,11 +40,12 @@ class RunFunction {
     BasicBlock* const end = make_block("end");
     builder_.SetInsertPoint(entry);
     Value* grid[3];
+    Value* sizes[3];
     Value* threads = builder_.getInt64(1);
     for (unsigned axis = 0; axis < 3; ++axis) {
       grid[axis] = wide(load(builder_.getInt32Ty(), range, offsetof(host::BlockRange, grid) + 4 * axis));
-      Value* const size = load(builder_.getInt32Ty(), range, offsetof(host::BlockRange, block) + 4 * axis);
-      threads = builder_.CreateMul(threads, wide(size), "", true, true);
+      sizes[axis] = wide(load(builder_.getInt32Ty(), range, offsetof(host::BlockRange, block) + 4 * axis));
+      threads = builder_.CreateMul(threads, sizes[axis], "", true, true);
     }
     Value* const first = load(builder_.getInt64Ty(), range, offsetof(host::BlockRange, first_block));
     Value* const last = load(builder_.getInt64Ty(), range, offsetof(host::BlockRange, last_block));
@@ -68,6 +73,7 @@ class RunFunction {
     Value* const rest = builder_.CreateUDiv(first, grid[0]);
     Value* const start[] = {builder_.CreateURem(first, grid[0]), builder_.CreateURem(rest, grid[1]),
                             builder_.CreateUDiv(rest, grid[1])};
+    Value* const most = block_.joins_blocks ? most_blocks(sizes) : nullptr;
     builder_.CreateCondBr(builder_.CreateICmpULT(first, last), loop, end);
     builder_.SetInsertPoint(loop);
     llvm::PHINode* const number = builder_.CreatePHI(builder_.getInt64Ty(), 2, "number");
@@ -80,13 +86,13 @@ class RunFunction {
     for (unsigned axis = 0; axis < 3; ++axis) {
       arguments[block_.own + BlockFunction::block_x + axis] = builder_.CreateTrunc(index[axis], builder_.getInt32Ty());
     }
-    // Not volatile: LLVM takes it that code behind such a store may never run, and moves nothing from there out of the loop.
-    builder_
-        .CreateAlignedStore(
-            number,
-            builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offsetof(host::BlockRange, running_block)),
-            llvm::Align(8))
-        ->setAtomic(llvm::AtomicOrdering::Monotonic);
+    Value* count = builder_.getInt64(1);
+    if (most != nullptr) {
+      count = least(least(builder_.CreateSub(last, number), builder_.CreateSub(grid[0], index[0])), most);
+      note(range, offsetof(host::BlockRange, running_end), builder_.CreateAdd(number, count));
+    }
+    arguments[block_.own + BlockFunction::row] = builder_.CreateMul(count, sizes[0], "", true, true);
+    note(range, offsetof(host::BlockRange, running_block), number);
     // What is the same for all blocks is computed once. The blocks behind one that cannot go on run.
     block_.function->addFnAttr(llvm::Attribute::AlwaysInline);
     function_->setSubprogram(block_.function->getSubprogram());
@@ -95,14 +101,14 @@ class RunFunction {
     builder_.CreateBr(latch);
     builder_.SetInsertPoint(latch);
     // A division takes as long as a small block.
-    Value* carry = builder_.getInt64(1);
+    Value* carry = count;
     for (unsigned axis = 0; axis < 3; ++axis) {
       Value* const next = builder_.CreateAdd(index[axis], carry, "", true, true);
       Value* const full = builder_.CreateICmpEQ(next, grid[axis]);
       index[axis]->addIncoming(builder_.CreateSelect(full, builder_.getInt64(0), next), latch);
       carry = builder_.CreateZExt(full, builder_.getInt64Ty());
     }
-    Value* const next = builder_.CreateAdd(number, builder_.getInt64(1), "", true, true);
+    Value* const next = builder_.CreateAdd(number, count, "", true, true);
     number->addIncoming(next, latch);
     builder_.CreateCondBr(builder_.CreateICmpULT(next, last), loop, end);
     builder_.SetInsertPoint(end);
@@ -114,6 +120,23 @@ class RunFunction {
 
  private:
   BasicBlock* make_block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
+  Value* least(Value* a, Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); }
+
+  // How many blocks may run as one.
+  Value* most_blocks(Value* const (&sizes)[3]) {
+    Value* const one_row = builder_.CreateICmpEQ(builder_.CreateMul(sizes[1], sizes[2]), builder_.getInt64(1));
+    Value* const threads =
+        builder_.CreateSelect(one_row, builder_.getInt64(most_joined), builder_.getInt64(most_joined_of_several_rows));
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, builder_.CreateUDiv(threads, sizes[0]),
+                                          builder_.getInt64(1));
+  }
+
+  // Not volatile: LLVM takes it that code behind such a store may never run, and moves nothing from there out of the loop.
+  void note(Value* range, std::size_t offset, Value* number) {
+    Value* const address = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offset);
+    builder_.CreateAlignedStore(number, address, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Monotonic);
+  }
+
   Value* wide(Value* value) { return builder_.CreateZExt(value, builder_.getInt64Ty()); }
   Value* load(llvm::Type* type, Value* base, std::size_t offset) {
     llvm::LoadInst* const load =

@@ -19,6 +19,7 @@
 #include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/entry.hpp"
+#include "kernels/workgroup/joined_blocks.hpp"
 #include "kernels/workgroup/kept_values.hpp"
 #include "kernels/workgroup/on_fibers.hpp"
 #include "kernels/workgroup/passes.hpp"
@@ -102,6 +103,7 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
   lower_shared_atomics(block);
   run_passes(*block.function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
   const unsigned stepped = warps ? 0 : step_together(block);
+  block.joins_blocks &= stepped == 0;
   Regions regions = split_at_barriers(block);
   if (regions.all.size() > most_regions) {
     throw Refused("it has " + std::to_string(regions.all.size()) + " regions between barriers, and " +
@@ -119,6 +121,7 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
     llvm::IRBuilder<> builder(block.top->getTerminator());
     for (unsigned axis = 0; axis < 3; ++axis)
       counts[axis] = builder.CreateZExt(block.block_size[axis], builder.getInt64Ty());
+    if (block.joins_blocks) counts[0] = block.parameter(BlockFunction::row);
   }
   make_thread_loops(block, regions, kept, counts);
   Statistics statistics{regions.all.size(), stepped};
@@ -156,7 +159,9 @@ struct Version {
 
 // The function that runs blocks of one version. What was made of a version that is refused is taken away again.
 Version form_version(llvm::Function& kernel, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
+  const bool joins_blocks = !warps && can_join_blocks(kernel);
   BlockFunction block = make_block_function(kernel);
+  block.joins_blocks = joins_blocks;
   try {
     const Statistics statistics = form_block(block, warps, library);
     std::string flaws;

@@ -37,6 +37,7 @@ extern "C" __global__ void check(int* out, int limit) {
   assert(blockIdx.x * blockDim.x + threadIdx.x < limit);
   out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
+extern "C" __global__ void each(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 )";
 
 const ModulePtr& module() {
@@ -77,6 +78,10 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   const Error debugged = launch_error(for_debugger->untyped_kernel("write"), two_blocks, out, nowhere);
   CAPTURE(debugged.what());
   CHECK(has(debugged.what(), "host:0: kernel.cu:8: thread 0 of block (1, 0, 0)"));
+  const Error joined = launch_error(module()->untyped_kernel("each"), LaunchConfig{.grid = {4096}, .block = {8}}, nowhere);
+  CAPTURE(joined.what());
+  CHECK(has(joined.what(), "kernel.cu:28: a thread of block ("));
+  CHECK(has(joined.what(), ", or of one behind it up to ("));
   launch(module()->untyped_kernel("check"), two_blocks, out, 16);
   CHECK(std::accumulate(out.data(), out.data() + 16, 0) == 16);
 }

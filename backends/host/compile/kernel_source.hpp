@@ -30,7 +30,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
 bool mentions_volatile(std::string_view preprocessed);
 
 /// Counts changes of what becomes of a source: modules that were kept by another revision are not used.
-inline constexpr int unit_revision = 20;
+inline constexpr int unit_revision = 21;
 
 struct CompilableUnit {
   std::string text;

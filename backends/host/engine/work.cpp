@@ -419,11 +419,14 @@ void WorkRun::do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t
   if (!section.crash()) return;
   WorkerMemory::mine().reset();
   if (crashed_.exchange(true, std::memory_order_relaxed)) return;
-  const std::uint64_t number = range.running_block;
-  const Dim3 block{static_cast<std::uint32_t>(number % launch.grid.x),
-                   static_cast<std::uint32_t>(number / launch.grid.x % launch.grid.y),
-                   static_cast<std::uint32_t>(number / launch.grid.x / launch.grid.y)};
-  keep_fault(*queue_, crash_error(*launch.kernel, *section.crash(), block));
+  const auto index_of = [&](std::uint64_t number) -> Dim3 {
+    return {static_cast<std::uint32_t>(number % launch.grid.x),
+            static_cast<std::uint32_t>(number / launch.grid.x % launch.grid.y),
+            static_cast<std::uint32_t>(number / launch.grid.x / launch.grid.y)};
+  };
+  const std::uint64_t first_block = range.running_block;
+  const std::uint64_t last_block = std::max(range.running_end, first_block + 1) - 1;
+  keep_fault(*queue_, crash_error(*launch.kernel, *section.crash(), index_of(first_block), index_of(last_block)));
 }
 
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {

@@ -80,11 +80,13 @@ Error fault_error(const HostKernel& kernel, const KernelFault& fault) {
   return {Errc::device_fault, "Stream::launch", object, fmt::format("{}: {}", fault.place, cause)};
 }
 
-Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block) {
+Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block, const Dim3& last_block) {
   using Cause = KernelCrash::Cause;
-  const std::string who =
+  std::string who =
       fmt::format("{} of block ({}, {}, {})", crash.thread ? fmt::format("thread {}", *crash.thread) : "a thread", block.x,
                   block.y, block.z);
+  if (last_block.x != block.x)
+    who += fmt::format(", or of one behind it up to ({}, {}, {}),", last_block.x, block.y, block.z);
   std::string cause;
   switch (crash.cause) {
     case Cause::address: cause = fmt::format("{} accesses address {}, where it has no memory", who, crash.address); break;

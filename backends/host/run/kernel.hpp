@@ -69,8 +69,8 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 int warp_size();
 /// The error of a launch with a block that could not go on.
 Error fault_error(const HostKernel& kernel, const KernelFault& fault);
-/// That of a launch of which a thread has crashed in the block of that index.
-Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block);
+/// That of a launch of which a thread has crashed in the block of that index, or in one of those up to the last.
+Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block, const Dim3& last_block);
 /// That of a launch with blocks for which there was no memory.
 Error out_of_memory_error(const HostKernel& kernel);
 /// The compiler and its version, or why there is none: for BackendVersions::compiler.

@@ -90,6 +90,7 @@ struct BlockRange {
   bool cooperative;            ///< other blocks of the launch may wait for these
   const std::atomic<bool>* is_over = nullptr;  ///< whether a thread of the launch has crashed
   mutable std::uint64_t running_block = 0;     ///< whose threads run: written for reports
+  mutable std::uint64_t running_end = 0;       ///< one past the last of several that run as one; or 0
 };
 
 /// Runs all threads of the blocks of a range. `arguments`: the address of each parameter's value.

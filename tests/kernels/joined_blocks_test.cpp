@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <string>
+
+#include "tests/kernels/corpus.hpp"
+
+/// Blocks that may run as one wide block, and those that may not.
+namespace weir::test::joined_blocks_test {
+namespace {
+
+constexpr int size = 4096, before = 100;
+
+std::vector<int> written(const std::string& name, const LaunchConfig& shape, int n, int width = 1, unsigned base = 0) {
+  const auto out = upload(std::vector<int>(size, before));
+  launch(corpus("joined")->untyped_kernel(name), shape, out.data(), n, width, base);
+  return download(out);
+}
+
+// What element `i` should have gained, for a launch that reaches the first `n`.
+void check(const std::string& name, const LaunchConfig& shape, int n, const std::function<int(int)>& gain, int width = 1,
+           unsigned base = 0) {
+  CAPTURE(name);
+  CAPTURE(shape.grid.x);
+  CAPTURE(shape.block.x);
+  CAPTURE(n);
+  std::vector<int> expected(size, before);
+  for (int i = 0; i < n; ++i) expected[static_cast<std::size_t>(i)] += gain(i);
+  CHECK(written(name, shape, n, width, base) == expected);
+}
+
+int of_index(int i) { return 3 * i + 1; }
+
+TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("joined blocks: a row of blocks gives what each block alone would") {
+  for (const unsigned block : {1U, 7U, 32U, 100U, 256U}) {
+    for (const unsigned grid : {1U, 2U, 5U, 16U}) {
+      const LaunchConfig shape{.grid = {grid}, .block = {block}};
+      const int all = static_cast<int>(grid * block);
+      for (const int n : {0, 1, all / 2 + 1, all - 1, all}) {
+        if (n < 0) continue;
+        for (const char* name : {"k_signed", "k_unsigned", "k_wide", "k_widened_late", "k_last_first"})
+          check(name, shape, n, of_index);
+        check("k_loop", shape, n, [](int i) { return (i % 7) * (i % 7 + 1) / 2; });
+        check("k_names_block", shape, n, [&](int i) { return i / static_cast<int>(block) + 1; });
+        check("k_names_thread", shape, n, [&](int i) { return i % static_cast<int>(block) + 1; });
+        check("k_own_array", shape, n, [&](int i) { return ((3 - i) & 7) * i; }, 3);
+        check("k_shares", shape, n, [](int) { return 5; });
+        std::vector<int> sums(size, before);
+        for (int i = 0; i < n; ++i) sums[static_cast<std::size_t>(i % 5)] += i;
+        CHECK(written("k_adds", shape, n) == sums);
+      }
+      check("k_waits", shape, all, [&](int) { return static_cast<int>(block); });
+    }
+  }
+}
+
+TEST_CASE("joined blocks: rows of several lines, whose ends do not meet the blocks' ends") {
+  for (const int width : {1, 31, 64, 75}) {
+    const auto columns = static_cast<unsigned>((width + 15) / 16);
+    check("k_plane", {.grid = {columns, 5}, .block = {16, 4}}, 20 * width, of_index, width);
+    check("k_plane", {.grid = {columns, 5}, .block = {16, 4}}, 20 * width - 7, of_index, width);
+    check("k_volume", {.grid = {columns, 2, 3}, .block = {16, 4, 2}}, 48 * width, of_index, width);
+  }
+}
+
+TEST_CASE("joined blocks: an index that wraps around within a row") {
+  for (const unsigned distance : {0U, 1U, 100U, 511U, 512U, 900U, 2000U}) {
+    const LaunchConfig shape{.grid = {8}, .block = {128}};
+    // From here on indices are negative, and below n. Those before are above it.
+    const int first = static_cast<int>(std::min(distance, 1024U));
+    std::vector<int> expected(size, before);
+    for (int i = first; i < 1024; ++i) expected[static_cast<std::size_t>(i)] += of_index(i);
+    CAPTURE(distance);
+    CHECK(written("k_wraps", shape, 1024, 1, 0x80000000U - distance) == expected);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace weir::test::joined_blocks_test
