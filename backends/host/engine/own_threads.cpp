@@ -20,6 +20,7 @@ namespace {
 struct OwnThreads {
   std::mutex mutex;
   std::vector<pid_t> numbers;
+  std::size_t expected = 0;  // for which `numbers` has room
 
   static OwnThreads& instance() {
     static detail::NoDestructor<OwnThreads> threads;
@@ -42,9 +43,17 @@ char state_of(const char* number) {
 
 }  // namespace
 
-void note_own_thread() {
+void expect_own_thread() {
   OwnThreads& own = OwnThreads::instance();
   const std::lock_guard lock(own.mutex);
+  own.numbers.reserve(own.numbers.size() + own.expected + 1);
+  ++own.expected;
+}
+
+void note_own_thread() noexcept {
+  OwnThreads& own = OwnThreads::instance();
+  const std::lock_guard lock(own.mutex);
+  --own.expected;
   own.numbers.push_back(::gettid());
 }
 

@@ -4,8 +4,10 @@
 /// Which threads of the process are this backend's, so that a schedule can tell whether the program's own are at work.
 namespace weir::host {
 
-/// The calling thread is the backend's.
-void note_own_thread();
+/// Before a thread of the backend's starts. Throws std::bad_alloc, as the thread could not.
+void expect_own_thread();
+/// The calling thread, which was expected, is the backend's.
+void note_own_thread() noexcept;
 /// Whether another thread runs, or would if there were a processor for it.
 bool is_program_running() noexcept;
 

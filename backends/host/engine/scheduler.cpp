@@ -492,6 +492,7 @@ bool Scheduler::HostWait::is_over() const noexcept { return signal_ != nullptr &
 void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
   const std::lock_guard lock(mutex_);
   if (started_.load(std::memory_order_relaxed)) return;
+  expect_own_thread();
   try {
     const support::SignalsBlocked no_signals;
     std::thread([loop = std::move(loop)] {
