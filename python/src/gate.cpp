@@ -271,10 +271,12 @@ bool can_request(const Device& device) {
 std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
   if (auto gate = find(*stream)) return gate;
   auto made = std::make_shared<Gate>(stream);  // may allocate memory: not within the lock
+  std::shared_ptr<Gate> other;                 // may be the last owner, and the end of a gate takes the lock
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   std::weak_ptr<Gate>& entry = known.all[key_of(*stream)];
-  if (auto other = entry.lock(); other && !other->stream_->is_closed()) return other;
+  other = entry.lock();
+  if (other && !other->stream_->is_closed()) return other;
   entry = made;
   any_gates = true;
   return made;
@@ -282,10 +284,11 @@ std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
 
 std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
   if (!any_gates) return nullptr;
+  std::shared_ptr<Gate> gate;  // may be the last owner, and the end of a gate takes the lock
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   const auto entry = known.all.find(key_of(stream));
-  auto gate = entry != known.all.end() ? entry->second.lock() : nullptr;
+  if (entry != known.all.end()) gate = entry->second.lock();
   return gate && !gate->stream_->is_closed() ? gate : nullptr;
 }
 
