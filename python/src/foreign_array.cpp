@@ -85,9 +85,34 @@ void call_deleter(PyObject* capsule) noexcept {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
+/// A capsule's tensor, which nobody else can take any more; again in the capsule at the end of this, unless it was kept.
 template <class Managed>
-nb::object adopt_capsule(nb::handle capsule, bool read_only) {
-  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+class Taken {
+ public:
+  explicit Taken(nb::handle capsule) : capsule_(capsule) {
+    const nb::ft_object_guard one_thread(capsule);
+    if (PyCapsule_IsValid(capsule.ptr(), Managed::name) == 0) return;
+    tensor_ = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+    PyCapsule_SetName(capsule.ptr(), Managed::used_name);
+  }
+  ~Taken() {
+    if (tensor_ != nullptr) PyCapsule_SetName(capsule_.ptr(), Managed::name);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  /// Null if the capsule has none of this kind.
+  Managed* tensor() const noexcept { return tensor_; }
+  void keep() noexcept { tensor_ = nullptr; }
+
+ private:
+  nb::handle capsule_;
+  Managed* tensor_ = nullptr;
+};
+
+template <class Managed>
+nb::object adopt_tensor(Taken<Managed>& taken, bool read_only) {
+  Managed* const managed = taken.tensor();
   const dlpack::Tensor& tensor = managed->tensor;
   const DType dtype{static_cast<TypeCode>(tensor.code), tensor.bits};
   if (tensor.lanes != 1) throw nb::buffer_error("from_dlpack: elements of several lanes are no type of Weir's");
@@ -98,24 +123,23 @@ nb::object adopt_capsule(nb::handle capsule, bool read_only) {
   // From here on the tensor is ours; its deleter is called with the interpreter's lock, which some need.
   PyObject* const owner = PyCapsule_New(managed, nullptr, &call_deleter<Managed>);
   if (owner == nullptr) throw nb::python_error();
-  PyCapsule_SetName(capsule.ptr(), Managed::used_name);
+  taken.keep();
   return adopt(location, static_cast<std::byte*>(tensor.data) + tensor.byte_offset, dtype, std::move(shape), read_only,
                nb::steal(owner));
 }
 
 nb::object adopt_capsule(nb::handle capsule) {
-  if (PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0) {
-    const auto* const managed =
-        static_cast<dlpack::Versioned*>(PyCapsule_GetPointer(capsule.ptr(), dlpack::Versioned::name));
+  Taken<dlpack::Versioned> taken(capsule);
+  if (const dlpack::Versioned* const managed = taken.tensor()) {
     if (managed->major != 1) {
       throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed->major) +
                               "; Weir knows version 1, and those before it")
                                  .c_str());
     }
-    return adopt_capsule<dlpack::Versioned>(capsule, (managed->flags & dlpack::Versioned::is_read_only) != 0);
+    return adopt_tensor(taken, (managed->flags & dlpack::Versioned::is_read_only) != 0);
   }
-  if (PyCapsule_IsValid(capsule.ptr(), dlpack::Unversioned::name) != 0)
-    return adopt_capsule<dlpack::Unversioned>(capsule, false);
+  Taken<dlpack::Unversioned> old(capsule);
+  if (old.tensor() != nullptr) return adopt_tensor(old, false);
   throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
 }
 
