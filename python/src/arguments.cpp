@@ -104,8 +104,7 @@ std::optional<DType> type_of_scalar(PyObject* object) {
 }
 
 void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* object, const Parameter& parameter) {
-  static const nb::handle buffer_type = nb::type<BufferObject>();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) == buffer_type.ptr())
+  if (nb::handle(object).type().is(type_of<BufferObject>()))
     return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
   if (parameter.kind == Kind::number) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);

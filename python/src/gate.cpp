@@ -451,8 +451,8 @@ bool Gate::is_orphan(std::uint32_t objects) const noexcept {
 }
 
 void Gate::disclaim(const StreamObject& object, bool unreachable) noexcept {
-  if (claimed_by_ != &object) return;
-  claimed_by_ = nullptr;
+  const StreamObject* expected = &object;
+  if (!claimed_by_.compare_exchange_strong(expected, nullptr)) return;
   if (unreachable && is_orphan(1)) report();
 }
 

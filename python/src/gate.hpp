@@ -56,7 +56,8 @@ class Gate : public std::enable_shared_from_this<Gate> {
   // A traceback often owns the stream: by a method of the object that made it. So that Python's collector of cycles finds
   // both, the first object that enqueues a function owns the exception in its eyes. All with the lock.
   void claim(const StreamObject& object) noexcept {
-    if (claimed_by_ == nullptr) claimed_by_ = &object;
+    const StreamObject* nobody = nullptr;
+    claimed_by_.compare_exchange_strong(nobody, &object);
   }
   /// What the object owns; null if nothing.
   PyObject* exception_of(const StreamObject& object) const noexcept {
@@ -111,7 +112,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
   bool is_polled_ = false;     // whether the thread looks at the request
   std::uint32_t checked_ = 0;  // the first of `calls_` at the last check
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
-  const StreamObject* claimed_by_ = nullptr;
+  std::atomic<const StreamObject*> claimed_by_{nullptr};
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<Thrown>> graphs_;
   std::size_t graphs_looked_at_ = 16;  // how many there may be before the next look at them

@@ -11,6 +11,11 @@
 #include "weir/plugin/caller.hpp"
 
 /// The interpreter's lock, and what happens to it when the interpreter ends.
+///
+/// A free-threaded interpreter has none. There "with the lock" means that the interpreter knows the thread as one of its own
+/// that runs: many do at once, so this guards no data. But the collector of cycles, `fork` and others stop all such threads,
+/// and wait until each calls Python or is without the lock. So the rules are the same: who waits for a mutex with the lock
+/// may wait only for threads that do not call Python meanwhile, and who waits for long lets go of it.
 namespace weir::python {
 
 /// Tells tools the lines of Python that the calling thread is in. Made with the interpreter's lock.

@@ -59,7 +59,9 @@ std::vector<std::string> texts_of(nb::handle object) {
 
 std::vector<std::pair<std::string, std::string>> pairs_of(nb::handle object) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const auto [name, text] : nb::cast<nb::dict>(object)) pairs.emplace_back(text_of(name), text_of(text));
+  // Owns what it goes through: another thread may change the dictionary meanwhile.
+  const nb::object items = nb::steal(PyDict_Items(nb::cast<nb::dict>(object).ptr()));
+  for (const nb::handle pair : items) pairs.emplace_back(text_of(pair[0]), text_of(pair[1]));
   return pairs;
 }
 
@@ -96,14 +98,13 @@ Device& device_of_kernel(nb::handle kernel) {
 
 // launch(stream, config, kernel, *args), by CPython's own call: this is what a program does most often.
 PyObject* launch_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  static const nb::handle stream_type = nb::type<StreamObject>();
-  static const nb::handle config_type = nb::type<LaunchConfig>();
   try {
     if (count < 3) throw nb::type_error("launch(stream, config, kernel, *args)");
     const nb::handle stream = args[0], config = args[1], kernel = args[2];
-    if (!config.type().is(config_type)) throw nb::type_error("launch: the second argument is no weir.LaunchConfig");
+    if (!config.type().is(type_of<LaunchConfig>()))
+      throw nb::type_error("launch: the second argument is no weir.LaunchConfig");
     const std::size_t given = static_cast<std::size_t>(count) - 3;
-    if (stream.type().is(stream_type)) [[likely]] {
+    if (stream.type().is(type_of<StreamObject>())) [[likely]] {
       Stream& known = *held_by<StreamObject>(stream).stream;
       launch(known, held_by<LaunchConfig>(config), kernel_of(kernel, known.device()), args + 3, given);
     } else {
@@ -178,23 +179,24 @@ KernelObject::KernelObject(KernelPtr made, nb::handle types) : kernel(std::move(
 
 const KernelObject& KernelFunction::on(Device& device) {
   const auto known = [&]() -> const KernelObject* {
-    const std::lock_guard lock(mutex_);
     for (const auto& [where, kernel] : kernels_)
       if (where == &device) return kernel.get();
     return nullptr;
   };
-  if (const KernelObject* kernel = known()) return *kernel;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const KernelObject* kernel = known()) return *kernel;
+  }
   // Two threads may compile at once; the second finds the result in the cache, and keeps the first one's.
   auto made = without_gil([&] { return device.compile(source_, options_)->untyped_kernel(name_); });
   auto kernel = std::make_unique<KernelObject>(std::move(made), types_);
-  if (const KernelObject* other = known()) return *other;
   const std::lock_guard lock(mutex_);
+  if (const KernelObject* other = known()) return *other;
   return *kernels_.emplace_back(&device, std::move(kernel)).second;
 }
 
 const KernelObject& kernel_of(nb::handle argument, Device& device) {
-  static const nb::handle kernel_type = nb::type<KernelObject>();
-  if (argument.type().is(kernel_type)) return held_by<KernelObject>(argument);
+  if (argument.type().is(type_of<KernelObject>())) return held_by<KernelObject>(argument);
   KernelFunction* function = nullptr;
   if (nb::try_cast(argument, function, false) && function != nullptr) return function->on(device);
   throw nb::type_error("this is no kernel: give what Module.get_kernel returns, or a function with @weir.kernel");

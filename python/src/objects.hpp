@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,6 +58,16 @@ struct PoolObject {
   PoolObject& operator=(PoolObject&&) = delete;
   ~PoolObject();
 };
+
+/// The class that is bound to T. Not in a static object of the caller's: threads that wait for its initializer would keep
+/// Python's collector from stopping them, which the one that initializes may wait for.
+template <class T>
+nb::handle type_of() noexcept {
+  static std::atomic<PyObject*> known{nullptr};
+  PyObject* type = known.load(std::memory_order_relaxed);
+  if (type == nullptr) known.store(type = nb::type<T>().ptr(), std::memory_order_relaxed);  // lives as long as the module
+  return type;
+}
 
 /// What an instance of exactly the class that is bound to T holds. Throws TypeError if only `__new__` made it, which holds
 /// nothing.

@@ -68,7 +68,7 @@ void bind_stream_pool(nb::module_& module) {
             l.stream.attr("__exit__")();
             l.close();
           },
-          nb::sig("def __exit__(self, *args: object) -> None"), "Gives the stream back.");
+          nb::lock_self(), nb::sig("def __exit__(self, *args: object) -> None"), "Gives the stream back.");
 
   nb::class_<StreamPoolObject>(module, "StreamPool",
                                "Streams on loan, for code that needs one for a short time: ``with pool.lease() as "

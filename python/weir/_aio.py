@@ -22,8 +22,10 @@ async def wait(object: Event | Stream) -> None:
             future.set_exception(error)
 
     def notify(error: Exception | None) -> None:
-        if not loop.is_closed():
+        try:
             loop.call_soon_threadsafe(finish, error)
+        except RuntimeError:  # the loop is closed, and nobody waits any more
+            pass
 
     _when_complete(object if isinstance(object, Event) else object.record(), notify)
     await future
