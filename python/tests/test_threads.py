@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eight threads that share objects. Without the interpreter's lock they really run at once."""
+
+import gc
+import os
+import subprocess
+import sys
+import sysconfig
+import threading
+
+import numpy as np
+import pytest
+
+import weir
+
+THREADS, ROUNDS, COUNT = 8, 30, 64
+ADD = """extern "C" __global__ void add(int n, int value, int* x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += value; }"""
+
+
+@pytest.fixture
+def device():
+    return weir.Device()
+
+
+@pytest.fixture(autouse=True)
+def often_another_thread():
+    """With the lock, too."""
+    former = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(former)
+
+
+def together(*works):
+    """Calls all of them with the thread's number, at once, the last one on all threads that are left. Raises what one raises."""
+    barrier = threading.Barrier(THREADS)
+    errors = []
+
+    def run(work, i):
+        try:
+            barrier.wait()
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(works[min(i, len(works) - 1)], i)) for i in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has its lock always")
+def test_the_import_leaves_the_lock_off():
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+    code = "import sys, weir; weir.Device().create_stream().sync(); print(sys._is_gil_enabled())"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_a_stream(device):
+    stream = device.create_stream()
+    x, y = (device.allocate((THREADS, COUNT), weir.int32) for _ in range(2))
+    x.fill(0, stream=stream)
+
+    def work(i):
+        for value in range(i, i + ROUNDS):
+            x[i : i + 1].fill(value, stream=stream)
+            y[i : i + 1].copy_from(x[i : i + 1], stream=stream)
+            event = stream.record()
+            stream.wait(event)
+            event.sync()
+            assert (y[i : i + 1].get(stream=stream) == value).all()
+            assert stream == weir.Stream.wrap(stream) and not stream.is_closed and "Stream" in repr(stream)
+
+    together(work)
+    assert (x.get(stream=stream)[:, 0] == np.arange(THREADS) + ROUNDS - 1).all()
+
+
+def test_the_first_launch_of_a_kernel(device):
+    for _ in range(5):
+        kernel = weir.KernelFunction(ADD, "add", (weir.int32, weir.int32, weir.ptr[weir.int32]))
+        x = device.allocate((THREADS, COUNT), weir.int32)
+        x.fill(1, stream=device.default_stream)
+        device.sync()
+        compiled = [None] * THREADS
+
+        def work(i):
+            with device.create_stream() as stream:
+                weir.launch(stream, weir.grid_for(COUNT), kernel, COUNT, i, x[i : i + 1])
+                stream.sync()
+            compiled[i] = kernel.on(device)
+
+        together(work)
+        assert len({one.handle for one in compiled}) == 1
+        assert (x.get() == 1 + np.arange(THREADS)[:, None]).all()
+
+
+def test_a_module(device):
+    module, stream = weir.compile(ADD, device), device.create_stream()
+    x = device.allocate((THREADS, COUNT), weir.int32)
+    x.fill(0, stream=stream)
+
+    def work(i):
+        for _ in range(ROUNDS):
+            kernel = module.get_kernel("add", (weir.int32, weir.int32, weir.ptr))
+            weir.launch(stream, weir.LaunchConfig(2, COUNT // 2), kernel, COUNT, i, x[i : i + 1])
+            assert kernel.num_arguments == module["add"].num_arguments
+
+    together(work)
+    assert (x.get(stream=stream) == ROUNDS * np.arange(THREADS)[:, None]).all()
+
+
+def test_a_graph_is_launched_while_it_is_updated(device):
+    x = device.allocate(COUNT, weir.int32, kind="pinned")
+    stream = device.create_stream()
+    calls = []
+
+    def capture(value):
+        with weir.capture(device.create_stream()) as captured:
+            x.fill(value)
+            captured.stream.launch_host_func(calls.append, value)
+        return captured.graph
+
+    graph = capture(0)
+
+    def update(i):
+        for value in range(1, ROUNDS + 1):
+            graph.update(capture(value))
+            assert graph.nodes[0] == "fill" and graph.device == device
+
+    def launch(i):
+        own = device.create_stream()
+        for _ in range(ROUNDS):
+            graph.launch(own)
+            graph.launch(stream)
+        own.sync()
+
+    together(update, launch)
+    stream.sync()
+    assert len(calls) == 2 * ROUNDS * (THREADS - 1) and set(calls) <= set(range(ROUNDS + 1))
+    graph.launch(stream)
+    stream.sync()
+    assert calls[-1] == ROUNDS and (np.asarray(x) == ROUNDS).all()
+
+
+def test_changes_to_a_graph(device):
+    with weir.capture(device.create_stream()) as captured:
+        x = device.allocate(COUNT, weir.int32)
+        x.fill(1)
+        node = captured.stream.last_captured_node
+    changes = weir.GraphChanges(device)
+
+    def work(i):
+        for _ in range(ROUNDS):
+            changes.fill(node, x, 7)
+            changes.enable(node)
+            assert len(changes) > 0
+            if device.supports("graph_node_changes") and i == 0:
+                captured.graph.apply(changes)
+
+    together(work)
+    assert len(changes) > 0
+    captured.graph.launch(captured.stream)
+    assert not device.supports("graph_node_changes") or (x.get(stream=captured.stream) == 7).all()
+
+
+def test_a_memory_pool(device):
+    pool = device.create_memory_pool(release_threshold=1 << 20)
+
+    def work(i):
+        stream = device.create_stream()
+        for value in range(i, i + ROUNDS):
+            x = stream.allocate(COUNT * (1 + value % 3), weir.int32, pool)
+            x.fill(value, stream=stream)
+            assert pool.used_bytes() >= x.nbytes
+            assert (x.get(stream=stream) == value).all()
+        del x
+        stream.sync()
+
+    together(work)
+    device.sync()
+    pool.trim_to(0)
+    assert pool.used_bytes() == 0
+
+
+def test_a_buffer_goes_out_and_in_by_dlpack():
+    device = weir.Device("host")
+    x = device.allocate((THREADS, COUNT), weir.int32, kind="pinned")
+    rows = np.zeros((THREADS, COUNT), np.int32)
+
+    def work(i):
+        for value in range(ROUNDS):
+            np.from_dlpack(x)[i] = value
+            theirs = weir.from_dlpack(rows)
+            theirs[i : i + 1].copy_from(x[i : i + 1])
+            device.default_stream.sync()
+            assert (rows[i] == value).all() and memoryview(x)[i, 0] == value
+            del theirs
+
+    together(work)
+    assert (np.asarray(x) == ROUNDS - 1).all()
+
+
+def test_one_thread_takes_a_capsule():
+    device = weir.Device("host")
+    for _ in range(ROUNDS):
+        capsule = device.allocate(COUNT).__dlpack__(max_version=(1, 0))
+        taken, refused = [], []
+
+        def work(i):
+            try:
+                taken.append(weir.from_dlpack(capsule))
+            except ValueError as error:
+                refused.append(error)
+
+        together(work)
+        assert len(taken) == 1 and len(refused) == THREADS - 1
+
+
+def test_functions_of_one_stream(device):
+    stream = device.create_stream()
+    seen = []
+
+    def work(i):
+        for n in range(100):
+            stream.launch_host_func(lambda *call: seen.append(call), i, n)
+            if n % 40 == 39:
+                stream.sync()
+
+    together(work)
+    stream.sync()
+    assert len(seen) == 100 * THREADS
+    for i in range(THREADS):
+        assert [n for thread, n in seen if thread == i] == list(range(100))
+
+
+def test_each_exception_is_told_once(device, monkeypatch):
+    """By one thread's `sync`, or by the hook for those behind it."""
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value.args[0]))
+
+    def fail(*call):
+        raise ValueError(call)
+
+    def work(i):
+        stream = device.default_stream  # an object of each thread's own, over one native stream
+        for n in range(ROUNDS):
+            stream.launch_host_func(fail, i, n)
+            try:
+                stream.sync()
+            except ValueError as error:
+                told.append(error.args[0])
+
+    together(work)
+    assert sorted(told) == [(i, n) for i in range(THREADS) for n in range(ROUNDS)]
+
+
+def test_objects_come_and_go_while_cycles_are_collected(device, monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable.exc_value)))
+
+    class Worker:
+        def __init__(self):
+            self.stream = device.create_stream()
+            self.ran = threading.Event()
+
+        def fail(self):
+            self.ran.set()
+            raise ValueError("nobody waits")
+
+    def collect(i):
+        for _ in range(ROUNDS):
+            gc.collect()
+
+    def work(i):
+        for n in range(ROUNDS):
+            worker = Worker()
+            worker.stream.launch_host_func(worker.fail)
+            kept = weir.from_dlpack(np.full(COUNT, n, np.int32))
+            x = device.allocate(COUNT, weir.int32).copy_from(kept, stream=worker.stream)
+            other = device.create_stream()  # which raises nothing
+            other.wait(worker.stream)
+            assert (x.get(stream=other) == n).all() and x[1:].size == len(x) - 1
+            worker.ran.wait()
+            worker.me = worker
+
+    together(collect, work)
+    for _ in range(200):
+        gc.collect()
+        if len(told) == ROUNDS * (THREADS - 1):
+            break
+        threading.Event().wait(0.02)
+    assert told == ["nobody waits"] * (ROUNDS * (THREADS - 1))
+
+
+def test_leases(device):
+    pool = weir.StreamPool(device, max_streams=2)
+    busy = set()
+
+    def work(i):
+        for _ in range(ROUNDS):
+            if (lease := pool.try_lease()) is None:
+                continue
+            with lease as stream:
+                assert stream.handle not in busy
+                busy.add(stream.handle)
+                assert weir.get_current_stream(device) == stream
+                busy.remove(stream.handle)
+
+    together(work)
+    assert pool.size <= 2
+    one = weir.StreamPool(device, max_streams=1)
+    lease = one.lease()
+    together(lambda i: lease.close())
+    again = one.lease()  # it was given back, and once
+    assert again.stream == lease.stream and one.try_lease() is None
+
+
+def test_the_current_stream_is_a_threads_own(device):
+    def work(i):
+        for _ in range(ROUNDS):
+            outer = weir.get_current_stream(device)
+            with device.create_stream() as one, device.create_stream() as two:
+                assert weir.get_current_stream(device) == two != one
+            assert weir.get_current_stream(device) == outer
+
+    with device.create_stream() as stream:
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(weir.get_current_stream(device)))
+        thread.start()
+        thread.join()
+        inherits = getattr(sys.flags, "thread_inherit_context", 0)
+        assert seen == [stream if inherits else device.default_stream]
+        together(work)
+        assert weir.get_current_stream(device) == stream
+
+
+def test_names_and_what_a_device_tells(device):
+    stream, x = device.create_stream(), device.allocate(COUNT)
+
+    def work(i):
+        for _ in range(ROUNDS):
+            stream.name = x.name = f"name {i}"
+            assert stream.name.startswith("name ") and x[1:].name.startswith("name ")
+            assert "name" in repr(stream)
+            assert weir.Device(str(device)) == device and device.properties.warp_size >= 1
+            assert device.supports("graph_capture") == (device.features["graph_capture"][0] != "absent")
+            assert weir.Device.get_all_devices()
+
+    together(work)
