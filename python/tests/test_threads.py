@@ -207,18 +207,19 @@ def test_a_buffer_goes_out_and_in_by_dlpack():
 
 def test_one_thread_takes_a_capsule():
     device = weir.Device("host")
-    for _ in range(ROUNDS):
-        capsule = device.allocate(COUNT).__dlpack__(max_version=(1, 0))
-        taken, refused = [], []
+    capsules = [device.allocate(COUNT).__dlpack__(max_version=(1, 0)) for _ in range(50 * ROUNDS)]
+    taken, refused = [], []
 
-        def work(i):
+    def work(i):
+        for number, capsule in enumerate(capsules):
             try:
-                taken.append(weir.from_dlpack(capsule))
+                taken.append((number, weir.from_dlpack(capsule)))
             except ValueError as error:
                 refused.append(error)
 
-        together(work)
-        assert len(taken) == 1 and len(refused) == THREADS - 1
+    together(work)
+    assert sorted(number for number, _ in taken) == list(range(len(capsules)))
+    assert len(refused) == (THREADS - 1) * len(capsules)
 
 
 def test_functions_of_one_stream(device):
