@@ -170,7 +170,7 @@ def test_a_stream_that_is_closed_has_room_for_nothing(stream):
     stream.close()
     thread.join(10)
     waits = thread.is_alive()
-    memoryview(word).cast("B")[:] = (1).to_bytes(4, sys.byteorder)
+    stream.device.create_stream().write_value(word, 1)
     thread.join()
     assert len(ended) == 1 and not waits
 
