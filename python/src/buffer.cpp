@@ -13,7 +13,6 @@
 #include "python/src/host_thread.hpp"
 #include "python/src/numbers.hpp"
 #include "python/src/objects.hpp"
-#include "python/src/releaser.hpp"
 #include "python/src/waiting.hpp"
 #include "weir/memory.hpp"
 #include "weir/stream.hpp"
@@ -212,13 +211,7 @@ BufferObject slice(const BufferObject& self, nb::slice range) {
 }  // namespace
 
 BufferObject::~BufferObject() {
-  if (!memory) return;
-  if (is_host_thread()) {  // the free may wait for a host function
-    release_later(std::move(memory));
-    return;
-  }
-  const WithoutGil released;  // the free may wait for work
-  memory.reset();
+  release(memory);
 }
 
 void bind_buffer(nb::module_& module) {

@@ -12,6 +12,8 @@
 // Events.
 namespace weir::python {
 
+EventObject::~EventObject() { release(event); }
+
 void bind_event(nb::module_& module) {
   nb::class_<EventObject>(
       module, "Event", nb::is_weak_referenceable(),

@@ -54,6 +54,10 @@ bool is_finalizing() noexcept { return finalizing; }
 
 WithoutGil::~WithoutGil() { take_gil(state_); }
 
+Releasing::Releasing() {
+  if (is_host_thread()) scope_.emplace();
+}
+
 WithGil::WithGil() {
   const Taking here;
   state_ = PyGILState_Ensure();

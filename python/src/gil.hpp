@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "python/src/common.hpp"
 #include "weir/annotation.hpp"
 #include "weir/plugin/caller.hpp"
+#include "weir/plugin/support.hpp"
 
 /// The interpreter's lock, and what happens to it when the interpreter ends.
 ///
@@ -64,6 +66,25 @@ class WithGil {
  private:
   PyGILState_STATE state_;
 };
+
+/// Lets go of objects whose end may call the driver, which may wait there for all work, and so for host functions: without
+/// the interpreter's lock. On the thread of functions, which must not wait for them, Weir's reclaimer ends the objects.
+class Releasing {
+ public:
+  Releasing();
+
+ private:
+  std::optional<support::HostFunctionScope> scope_;
+  WithoutGil released_;
+};
+
+/// Lets go of what the owner owns, if it does.
+template <class Owner>
+void release(Owner& owner) {
+  if (!owner) return;
+  const Releasing releasing;
+  owner.reset();
+}
 
 /// What `function` returns, called without the lock.
 template <class F>

@@ -195,7 +195,7 @@ std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture) {
 
 GraphObject::~GraphObject() {
   if (!graph) return;
-  const WithoutGil released;  // the end of an executable may wait for work
+  const Releasing releasing;
   given_to.reset();
   executable.reset();
   graph.reset();

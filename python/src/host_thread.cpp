@@ -96,7 +96,7 @@ class HostThread {
     on_host_thread = true;
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
-    std::vector<std::shared_ptr<Task>> done;  // their destructors may call a driver, which must not happen with the lock
+    std::vector<std::shared_ptr<Task>> done;  // let go of without the lock
     std::vector<PyObject*> garbage;
     for (;;) {
       {
@@ -117,6 +117,7 @@ class HostThread {
         if (done.size() >= 64) break;
       }
       PyEval_SaveThread();
+      const support::HostFunctionScope reclaimed;  // this thread must not wait for a driver: it may be what the driver waits for
       done.clear();
     }
   }

@@ -151,12 +151,19 @@ bool is_bundle(std::span<const std::byte> bytes) {
 
 struct ModuleObject {
   ModulePtr module;
+
+  explicit ModuleObject(ModulePtr made) noexcept : module(std::move(made)) {}
+  ModuleObject(ModuleObject&&) = default;
+  ModuleObject& operator=(ModuleObject&&) = delete;
+  ~ModuleObject() { release(module); }
   KernelObject kernel(const std::string& name, nb::handle types) const {
     return KernelObject(without_gil([&] { return module->untyped_kernel(name); }), types);
   }
 };
 
 }  // namespace
+
+KernelObject::~KernelObject() { release(kernel); }
 
 KernelObject::KernelObject(KernelPtr made, nb::handle types) : kernel(std::move(made)) {
   if (!types.is_none()) {

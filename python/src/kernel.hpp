@@ -29,6 +29,9 @@ struct KernelObject {
 
   /// `types`: of its parameters, from Python; None if they are not known.
   KernelObject(KernelPtr kernel, nb::handle types);
+  KernelObject(KernelObject&&) = default;
+  KernelObject& operator=(KernelObject&&) = delete;
+  ~KernelObject();
 };
 
 /// A kernel in source, which is compiled for a device at its first launch there: what `@weir.kernel` makes.

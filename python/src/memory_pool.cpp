@@ -6,11 +6,7 @@
 // Pools of stream-ordered memory.
 namespace weir::python {
 
-PoolObject::~PoolObject() {
-  if (!pool) return;
-  const WithoutGil released;
-  pool.reset();
-}
+PoolObject::~PoolObject() { release(pool); }
 
 void bind_memory_pool(nb::module_& module) {
   nb::class_<PoolObject>(

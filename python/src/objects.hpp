@@ -28,6 +28,11 @@ struct StreamObject {
 
 struct EventObject {
   EventPtr event;
+
+  explicit EventObject(EventPtr made) noexcept : event(std::move(made)) {}
+  EventObject(EventObject&&) = default;
+  EventObject& operator=(EventObject&&) = delete;
+  ~EventObject();
 };
 
 /// Elements in memory, in C's order, without gaps.

@@ -16,11 +16,7 @@ struct PartitionObject {
   explicit PartitionObject(PartitionPtr made) noexcept : partition(std::move(made)) {}
   PartitionObject(PartitionObject&&) = default;
   PartitionObject& operator=(PartitionObject&&) = delete;
-  ~PartitionObject() {
-    if (!partition) return;
-    const WithoutGil released;
-    partition.reset();
-  }
+  ~PartitionObject() { release(partition); }
 };
 
 StreamObject create_stream(PartitionObject& self, nb::handle priority) {

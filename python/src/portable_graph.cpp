@@ -67,11 +67,7 @@ struct PortableObject {
   explicit PortableObject(PortableGraphPtr loaded) noexcept : graph(std::move(loaded)) {}
   PortableObject(PortableObject&&) = default;
   PortableObject& operator=(PortableObject&&) = delete;
-  ~PortableObject() {
-    if (!graph) return;
-    const WithoutGil released;  // memory that it allocated is freed, which may wait for work
-    graph.reset();
-  }
+  ~PortableObject() { release(graph); }
 
   template <class F>
   auto locked(F&& function) const {

@@ -47,7 +47,7 @@ std::string pending_of(const Stream& stream) {
 StreamObject::~StreamObject() {
   if (!stream) return;
   if (gate) gate->disclaim(*this, false);
-  const WithoutGil released;  // its end may call the driver
+  const Releasing releasing;
   gate.reset();
   stream.reset();
 }
@@ -96,7 +96,8 @@ void bind_stream(nb::module_& module) {
           "is_nonblocking", [](const StreamObject& s) { return s.stream->is_non_blocking(); },
           "Whether the stream and the legacy default stream ignore each other.")
       .def_prop_ro(
-          "priority", [](const StreamObject& s) { return s.stream->priority(); }, "As the vendor numbers it.")
+          "priority", [](const StreamObject& s) { return without_gil([&] { return s.stream->priority(); }); },
+          "As the vendor numbers it.")
       .def_prop_rw(
           "name", [](const StreamObject& s) { return s.stream->name(); },
           [](StreamObject& s, std::string_view name) { s.stream->set_name(name); },

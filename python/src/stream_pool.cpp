@@ -16,6 +16,11 @@ namespace {
 
 struct StreamPoolObject {
   std::unique_ptr<StreamPool> pool;
+
+  explicit StreamPoolObject(std::unique_ptr<StreamPool> made) noexcept : pool(std::move(made)) {}
+  StreamPoolObject(StreamPoolObject&&) = default;
+  StreamPoolObject& operator=(StreamPoolObject&&) = delete;
+  ~StreamPoolObject() { release(pool); }
 };
 
 /// `stream` is one object in Python for as long as the lease, since `with` looks for the very object that it made current.
@@ -28,10 +33,8 @@ struct LeaseObject {
   LeaseObject& operator=(LeaseObject&&) = delete;
   ~LeaseObject() { close(); }
   void close() {
-    if (std::optional<StreamLease> given = std::exchange(lease, std::nullopt)) {
-      const WithoutGil released;
-      given.reset();
-    }
+    std::optional<StreamLease> given = std::exchange(lease, std::nullopt);
+    release(given);
   }
 };
 
@@ -43,8 +46,8 @@ PoolSharing sharing_of(const std::string& name) {
 
 StreamPoolObject make_pool(nb::handle device, std::size_t max_streams, const std::string& sharing, bool nonblocking,
                            nb::handle priority) {
-  return {std::make_unique<StreamPool>(
-      device_of(device), StreamPoolOptions{max_streams, sharing_of(sharing), stream_options(nonblocking, priority)})};
+  return StreamPoolObject(std::make_unique<StreamPool>(
+      device_of(device), StreamPoolOptions{max_streams, sharing_of(sharing), stream_options(nonblocking, priority)}));
 }
 
 nb::object try_lease(StreamPoolObject& self) {

@@ -300,7 +300,7 @@ def test_bodies_of_conditional_nodes(cells):
         stream.capture_if(which, lambda on: x.fill(1), lambda on: x.fill(2))
         stream.capture_if(which, lambda on: y.fill(3))
         stream.capture_switch(which, [lambda on, value=value: z.fill(value) for value in (10, 20)])
-    assert captured.graph.nodes == ["conditional"] * 3
+    assert captured.graph.nodes.count("conditional") == 3  # on a GPU each comes behind a kernel that reads the condition
     for value, expected in ((0, (2, 0, 10)), (1, (1, 3, 20)), (2, (1, 3, 20))):
         which.fill(value)
         captured.graph.launch()

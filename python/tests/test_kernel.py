@@ -84,7 +84,7 @@ def test_what_a_parameter_cannot_take(module):
     for error, arguments in [
         (TypeError, (1, 2.0, x)),
         (TypeError, (1, 2.0, np.zeros(3, np.float32), y)),
-        (TypeError, (1, x, x, y)),
+        ((TypeError, weir.InvalidArgumentError), (1, x, x, y)),  # a GPU's driver tells the size alone
         (TypeError, (2.5, 2.0, x, y)),
         (ValueError, (2**32, 2.0, x, y)),
         (weir.InvalidArgumentError, (np.int64(1), np.float32(2), x, y)),

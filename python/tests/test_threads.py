@@ -108,7 +108,7 @@ def test_a_module(device):
         for _ in range(ROUNDS):
             kernel = module.get_kernel("add", (weir.int32, weir.int32, weir.ptr))
             weir.launch(stream, weir.LaunchConfig(2, COUNT // 2), kernel, COUNT, i, x[i : i + 1])
-            assert kernel.num_arguments == module["add"].num_arguments
+            assert kernel.num_arguments == 3 and module["add"].num_arguments in (3, None)  # None: the driver does not tell
 
     together(work)
     assert (x.get(stream=stream) == ROUNDS * np.arange(THREADS)[:, None]).all()
