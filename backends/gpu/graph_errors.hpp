@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -27,6 +28,12 @@ class GraphErrors final : public RefCounted {
     }
     return taken;
   }
+  /// Whether there is no exception, and the functions are gone, with the graphs and the running launches that had them.
+  bool is_over() const noexcept {
+    return std::all_of(functions_.begin(), functions_.end(), [](const Ptr<HostErrors>& errors) {
+      return errors->use_count() == 1 && errors->is_empty();
+    });
+  }
 
  private:
   const std::vector<Ptr<HostErrors>> functions_;
@@ -39,11 +46,13 @@ class LaunchedGraphs {
   /// Called before a launch. Allocates at the stream's first launch of an executable.
   void add(const Ptr<GraphErrors>& errors) {
     const std::lock_guard lock(mutex_);
-    const auto at =
-        std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
-                         [](const Entry& entry, const GraphErrors* wanted) { return entry.errors.get() < wanted; });
-    if (at != launched_.end() && at->errors == errors) return;
-    launched_.insert(at, {errors, false});
+    if (const auto at = find(errors); at != launched_.end() && at->errors == errors) return;
+    // Some programs never synchronize the stream.
+    if (launched_.size() >= looked_at_) {
+      std::erase_if(launched_, [](const Entry& entry) { return entry.errors->use_count() == 1 && entry.errors->is_over(); });
+      looked_at_ = 2 * launched_.size() + 16;
+    }
+    launched_.insert(find(errors), {errors, false});
     any_.store(true, std::memory_order_relaxed);
   }
 
@@ -66,9 +75,15 @@ class LaunchedGraphs {
     Ptr<GraphErrors> errors;
     bool gone;  // seen without an executable
   };
+  std::vector<Entry>::iterator find(const Ptr<GraphErrors>& errors) noexcept {
+    return std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
+                            [](const Entry& entry, const GraphErrors* wanted) { return entry.errors.get() < wanted; });
+  }
+
   std::atomic<bool> any_{false};
   std::mutex mutex_;
   std::vector<Entry> launched_;  // by address
+  std::size_t looked_at_ = 16;   // how many there may be before the next look for those that are over
 };
 
 }  // namespace weir::gpu

@@ -26,6 +26,7 @@ class HostErrors final : public RefCounted {
   void add_current() noexcept;
   /// Takes the oldest exception and drops the others; null if there is none.
   std::exception_ptr take() noexcept;
+  bool is_empty() const noexcept { return newest_.load(std::memory_order_acquire) == nullptr; }
 
  private:
   struct Node {

@@ -60,7 +60,7 @@ def test_nothing_is_left(stream, make):
     many(5000)
     before = resident()
     many(20000)
-    assert resident() - before < 4 << 20
+    assert resident() - before < 2 << 20
 
 
 def test_numpy_shares_host_memory(stream):
