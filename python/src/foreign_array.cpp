@@ -96,7 +96,9 @@ class Taken {
     PyCapsule_SetName(capsule.ptr(), Managed::used_name);
   }
   ~Taken() {
-    if (tensor_ != nullptr) PyCapsule_SetName(capsule_.ptr(), Managed::name);
+    if (tensor_ == nullptr) return;
+    const nb::ft_object_guard one_thread(capsule_);
+    PyCapsule_SetName(capsule_.ptr(), Managed::name);
   }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;

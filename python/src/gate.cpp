@@ -472,9 +472,16 @@ void Gate::raise() {
     const std::lock_guard lock(known.mutex);
     known.held.erase(shared_from_this());
   }
-  const auto graphs = take_graphs();
-  thrown_->raise(*stream_);
-  for (const auto& graph : graphs) graph->raise(*stream_);
+  auto all = take_graphs();
+  all.insert(all.begin(), thrown_);
+  for (auto thrown = all.begin(); thrown != all.end(); ++thrown) {
+    try {
+      (*thrown)->raise(*stream_);
+    } catch (...) {
+      std::for_each(thrown + 1, all.end(), [](const auto& other) { other->report(); });
+      throw;
+    }
+  }
 }
 
 void Gate::watch(const std::shared_ptr<Thrown>& thrown) {

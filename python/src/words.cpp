@@ -33,14 +33,16 @@ bool can_wait(const Device& device, bool captured) {
 std::uint32_t* borrow_word(Device& device, bool captured) noexcept try {
   if (!can_wait(device, captured)) return nullptr;
   Pools& all = pools();
-  const std::lock_guard lock(all.mutex);
+  std::unique_lock lock(all.mutex);
   std::vector<std::uint32_t*>& unused = all.unused[{&device, captured}];
   if (unused.empty()) {
+    lock.unlock();  // the thread of functions takes it, and must not wait for the driver
     constexpr std::size_t count = 1024;
     // Its owner is never released: words are given out as long as the process lives.
     auto* const first = static_cast<std::uint32_t*>(
         device.allocate_bytes(count * sizeof(std::uint32_t), MemoryKind::pinned).detach()->data());
     std::memset(first, 0, count * sizeof(std::uint32_t));
+    lock.lock();
     for (std::size_t i = 0; i < count; i += 2) unused.push_back(first + i);
   }
   std::uint32_t* const word = unused.back();

@@ -399,3 +399,25 @@ def test_the_current_stream_is_a_tasks_own():
         assert weir.get_current_stream(device) == device.default_stream
 
     asyncio.run(main())
+
+
+def test_the_others_of_several_exceptions_are_reported(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable.exc_value)))
+    stream = weir.Device().create_stream()
+
+    def fail(name):
+        raise ValueError(name)
+
+    graphs = []
+    for name in ("first graph", "second graph"):
+        with weir.capture(stream) as captured:
+            stream.launch_host_func(fail, name)
+        graphs.append(captured.graph)
+    stream.launch_host_func(fail, "own")
+    for graph in graphs:
+        graph.launch(stream)
+    with pytest.raises(ValueError, match="own"):
+        stream.sync()
+    stream.sync()
+    assert sorted(told) == ["first graph", "second graph"]

@@ -50,6 +50,12 @@ void expect_own_thread() {
   ++own.expected;
 }
 
+void forget_own_thread() noexcept {
+  OwnThreads& own = OwnThreads::instance();
+  const std::lock_guard lock(own.mutex);
+  --own.expected;
+}
+
 void note_own_thread() noexcept {
   OwnThreads& own = OwnThreads::instance();
   const std::lock_guard lock(own.mutex);

@@ -6,6 +6,8 @@ namespace weir::host {
 
 /// Before a thread of the backend's starts. Throws std::bad_alloc, as the thread could not.
 void expect_own_thread();
+/// It did not start.
+void forget_own_thread() noexcept;
 /// The calling thread, which was expected, is the backend's.
 void note_own_thread() noexcept;
 /// Whether another thread runs, or would if there were a processor for it.

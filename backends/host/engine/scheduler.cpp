@@ -499,7 +499,11 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
       note_own_thread();
       loop();
     }).detach();
+  } catch (const std::bad_alloc&) {
+    forget_own_thread();
+    throw;
   } catch (const std::system_error& e) {
+    forget_own_thread();
     throw Error(
         Errc::out_of_memory, "starting a thread", "host",
         std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
