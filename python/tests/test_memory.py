@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -60,7 +61,8 @@ def test_nothing_is_left(stream, make):
     many(5000)
     before = resident()
     many(20000)
-    assert resident() - before < 2 << 20
+    allowed = 2 if getattr(sys, "_is_gil_enabled", lambda: True)() else 8  # its allocator gives pages back late
+    assert resident() - before < allowed << 20
 
 
 def test_numpy_shares_host_memory(stream):
