@@ -48,6 +48,12 @@ Builtin called_builtin(const llvm::Value* value) {
   return call == nullptr || call->getCalledFunction() == nullptr ? Builtin::none : builtin(*call->getCalledFunction());
 }
 
+bool is_along_x(const llvm::Value* value, Builtin kind) {
+  if (called_builtin(value) != kind) return false;
+  const auto* const axis = llvm::dyn_cast<llvm::ConstantInt>(llvm::cast<llvm::CallBase>(value)->getArgOperand(0));
+  return axis != nullptr && axis->isZero();
+}
+
 bool is_warp_operation(Builtin builtin) {
   return builtin == Builtin::lane || builtin == Builtin::ballot || builtin == Builtin::shuffle ||
          builtin == Builtin::active_lanes || builtin == Builtin::warp_barrier;

@@ -27,6 +27,8 @@ enum class Builtin {
 Builtin builtin(const llvm::Function& function);
 /// What `value` is a direct call of.
 Builtin called_builtin(const llvm::Value* value);
+/// Whether `value` asks for the index or the size of that kind along x.
+bool is_along_x(const llvm::Value* value, Builtin kind);
 /// Whether lanes of a warp answer each other in it.
 bool is_warp_operation(Builtin builtin);
 /// Whether control flow around its calls must stay as it is.

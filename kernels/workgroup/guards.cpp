@@ -69,9 +69,7 @@ class Values {
   // Whether the value is threadIdx.x and what is added to it: `base`, or null for nothing.
   bool is_linear(Value* value, llvm::SmallVectorImpl<Value*>& base, unsigned depth = 0) const {
     value = resolve(value);
-    if (called_builtin(value) == Builtin::thread_index) {
-      return cast<llvm::ConstantInt>(cast<llvm::CallInst>(value)->getArgOperand(0))->isZero();
-    }
+    if (called_builtin(value) == Builtin::thread_index) return is_along_x(value, Builtin::thread_index);
     if (depth > most_depth) return false;
     if (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) {
       // Of the index itself, which is small.

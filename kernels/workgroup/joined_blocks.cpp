@@ -13,13 +13,7 @@
 namespace weir::workgroup {
 namespace {
 
-bool is_along_x(const Value* value, Builtin kind) {
-  if (called_builtin(value) != kind) return false;
-  const auto* const axis = dyn_cast<llvm::ConstantInt>(cast<llvm::CallInst>(value)->getArgOperand(0));
-  return axis != nullptr && axis->isZero();
-}
-
-const Value* without_extension(const Value* value) {
+const Value* before_widening(const Value* value) {
   const auto* const extension = dyn_cast<llvm::ZExtInst>(value);
   return extension != nullptr ? extension->getOperand(0) : value;
 }
@@ -50,13 +44,13 @@ bool is_operation_of(const Value* value, unsigned opcode, llvm::function_ref<boo
 bool is_block_begin(const Value* value) {
   return is_operation_of(
       value, Instruction::Mul,
-      [](const Value* left) { return is_along_x(without_extension(left), Builtin::block_index); },
-      [](const Value* right) { return is_along_x(without_extension(right), Builtin::block_size); });
+      [](const Value* left) { return is_along_x(before_widening(left), Builtin::block_index); },
+      [](const Value* right) { return is_along_x(before_widening(right), Builtin::block_size); });
 }
 
 bool is_global_index(const Value* value) {
   return is_operation_of(value, Instruction::Add, is_block_begin, [](const Value* thread) {
-    return is_along_x(without_extension(thread), Builtin::thread_index);
+    return is_along_x(before_widening(thread), Builtin::thread_index);
   });
 }
 

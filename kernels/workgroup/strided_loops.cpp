@@ -44,10 +44,7 @@ Value* without_extension(Value* value) {
   return isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value) ? cast<Instruction>(value)->getOperand(0) : value;
 }
 
-bool is_thread_index(const Value* value) {
-  return called_builtin(value) == Builtin::thread_index &&
-         cast<llvm::ConstantInt>(cast<llvm::CallInst>(value)->getArgOperand(0))->isZero();
-}
+bool is_thread_index(const Value* value) { return is_along_x(value, Builtin::thread_index); }
 
 class Finder {
  public:

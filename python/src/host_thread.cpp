@@ -117,8 +117,8 @@ class HostThread {
         if (done.size() >= 64) break;
       }
       PyEval_SaveThread();
-      const support::HostFunctionScope
-          reclaimed;  // this thread must not wait for a driver: it may be what the driver waits for
+      // This thread must not wait for a driver: it may be what the driver waits for.
+      const support::HostFunctionScope reclaimed;
       done.clear();
     }
   }
