@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/kernel.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -71,8 +72,6 @@ int standard_of(const std::string& name) {
   throw nb::value_error(("std: '" + name + "'; it is 'c++14', 'c++17' or 'c++20'").c_str());
 }
 
-LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_size, bool is_cooperative);
-
 Dim3 extent_of(nb::handle argument) {
   if (nb::isinstance<nb::int_>(argument)) return Dim3(nb::cast<long long>(argument));
   std::array<long long, 3> extents{1, 1, 1};
@@ -84,8 +83,8 @@ Dim3 extent_of(nb::handle argument) {
   return {extents[0], extents[1], extents[2]};
 }
 
-LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_size, bool is_cooperative) {
-  return {extent_of(grid), extent_of(block), shmem_size, is_cooperative};
+LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_size) {
+  return {extent_of(grid), extent_of(block), shmem_size};
 }
 
 nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
@@ -134,7 +133,7 @@ void call(nb::handle self, nb::handle grid, nb::handle block, nb::handle args, s
   const nb::tuple given(nb::borrow(args));
   std::vector<PyObject*> arguments;
   for (const nb::handle argument : given) arguments.push_back(argument.ptr());
-  launch(*on, config_of(grid, block, shared_mem, false), kernel_of(self, on->device()), arguments.data(), arguments.size());
+  launch(*on, config_of(grid, block, shared_mem), kernel_of(self, on->device()), arguments.data(), arguments.size());
 }
 
 template <class Class>
@@ -244,14 +243,27 @@ void bind_kernel(nb::module_& module) {
   nb::class_<LaunchConfig>(module, "LaunchConfig", "The shape of a launch.")
       .def(
           "__init__",
-          [](LaunchConfig* self, nb::handle grid, nb::handle block, std::uint32_t shmem_size, bool is_cooperative) {
-            new (self) LaunchConfig(config_of(grid, block, shmem_size, is_cooperative));
+          [](LaunchConfig* self, nb::handle grid, nb::handle block, std::uint32_t shmem_size, bool is_cooperative,
+             nb::handle cluster, bool programmatic_stream_serialization, std::optional<int> priority) {
+            LaunchConfig config = config_of(grid, block, shmem_size);
+            config.cooperative = is_cooperative;
+            config.programmatic_stream_serialization = programmatic_stream_serialization;
+            if (!cluster.is_none()) config.cluster = extent_of(cluster);
+            config.priority = priority;
+            new (self) LaunchConfig(config);
           },
-          nb::arg("grid"), nb::arg("block"), nb::arg("shmem_size") = 0, nb::arg("is_cooperative") = false,
-          "``grid``: blocks, ``block``: threads in a block; an integer, or up to three of them, x first. ``shmem_size``: "
-          "bytes of\n"
-          "dynamic shared memory of each block. ``is_cooperative``: all blocks can wait for each other. Feature\n"
-          "``cooperative_launch``.")
+          nb::sig("def __init__(self, grid: int | Sequence[int], block: int | Sequence[int], shmem_size: int = 0, "
+                  "is_cooperative: bool = False, *, cluster: int | Sequence[int] | None = None, "
+                  "programmatic_stream_serialization: bool = False, priority: int | None = None) -> None"),
+          nb::arg("grid"), nb::arg("block"), nb::arg("shmem_size") = 0, nb::arg("is_cooperative") = false, nb::kw_only(),
+          nb::arg("cluster") = nb::none(), nb::arg("programmatic_stream_serialization") = false,
+          nb::arg("priority") = nb::none(),
+          "``grid``: blocks; ``block``: threads in a block; an integer, or up to three, x first. ``shmem_size``: bytes of\n"
+          "dynamic shared memory of each block. ``is_cooperative``: all blocks can wait for each other; feature\n"
+          "``cooperative_launch``. ``cluster``: blocks in a thread block cluster, which divide the grid; feature\n"
+          "``cluster_launch``. ``programmatic_stream_serialization``: the kernel may begin before the one before it has\n"
+          "ended, and waits for it in ``cudaGridDependencySynchronize``; feature ``programmatic_launch``. ``priority``: as\n"
+          "the vendor numbers it; None for the stream's; feature ``launch_priority``.")
       .def_prop_ro(
           "grid", [](const LaunchConfig& c) { return tuple_of(c.grid); }, nb::sig("def grid(self) -> tuple[int, int, int]"))
       .def_prop_ro(
@@ -259,6 +271,12 @@ void bind_kernel(nb::module_& module) {
           nb::sig("def block(self) -> tuple[int, int, int]"))
       .def_ro("shmem_size", &LaunchConfig::shared_memory_bytes)
       .def_ro("is_cooperative", &LaunchConfig::cooperative)
+      .def_prop_ro(
+          "cluster",
+          [](const LaunchConfig& c) { return c.cluster == Dim3{} ? nb::none() : nb::object(tuple_of(c.cluster)); },
+          nb::sig("def cluster(self) -> tuple[int, int, int] | None"))
+      .def_ro("programmatic_stream_serialization", &LaunchConfig::programmatic_stream_serialization)
+      .def_ro("priority", &LaunchConfig::priority)
       .def("__repr__", [](const LaunchConfig& c) {
         return "LaunchConfig(grid=" + to_string(c.grid) + ", block=" + to_string(c.block) +
                ", shmem_size=" + std::to_string(c.shared_memory_bytes) + ")";
