@@ -3,8 +3,8 @@
 # How do I capture a graph in Python and replay it?
 #
 # What the block enqueues on `captured.stream`, which is the current stream meanwhile, becomes a graph; if the block raises,
-# it is dropped. Each `launch` is one call for all of it. A graph uses the addresses that it was captured with: keep the
-# buffers.
+# it is dropped. Each `launch` is one call for all of it. The graph uses the buffers that it was captured with, and keeps them
+# alive.
 import weir
 
 device = weir.Device()

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "python/src/captures.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/host_memory.hpp"
 #include "python/src/kernel.hpp"
@@ -214,6 +215,7 @@ class Arguments {
 void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
             std::size_t count) {
   const Arguments packed(kernel, arguments, count);
+  use(stream, std::span(arguments, count));
   const WithoutGil released;
   if (detail::tools_look()) [[unlikely]] {
     std::vector<MemoryAccess> accesses = packed.accesses();

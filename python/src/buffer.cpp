@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "python/src/captures.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/host_memory.hpp"
 #include "python/src/host_thread.hpp"
@@ -79,9 +80,14 @@ BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle d
   const DType type = dtype_of(dtype);
   auto extents = shape_of(shape);
   const std::size_t bytes = byte_count(extents, type);
-  return buffer_of(
-      without_gil([&] { return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->pool : nullptr); }), type,
-      std::move(extents));
+  bool captured = false;
+  AllocationPtr memory = without_gil([&] {
+    captured = open_captures != 0 && stream.stream->is_capturing();
+    return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->pool : nullptr);
+  });
+  BufferObject buffer = buffer_of(std::move(memory), type, std::move(extents));
+  buffer.is_of_graph = captured;
+  return buffer;
 }
 
 void check_lengths(std::size_t to, std::size_t from) {
@@ -104,6 +110,7 @@ nb::object copy_from(nb::handle_t<BufferObject> self, nb::handle source, nb::han
   const BufferObject* from = nullptr;
   if (nb::try_cast(source, from, false) && from != nullptr) {
     check_lengths(to.size_bytes(), from->size_bytes());
+    use(*on, {self, source});
     without_gil([&] { on->copy_bytes(to.data, from->data, to.size_bytes()); });
   } else {
     const HostMemory memory(source, HostMemory::Access::read);
@@ -113,17 +120,19 @@ nb::object copy_from(nb::handle_t<BufferObject> self, nb::handle source, nb::han
   return nb::borrow(self);
 }
 
-nb::object copy_to(const BufferObject& self, nb::object destination, nb::handle stream) {
-  const StreamPtr on = stream_of(stream, self.device());
+nb::object copy_to(nb::handle_t<BufferObject> self, nb::object destination, nb::handle stream) {
+  const BufferObject& from = nb::cast<const BufferObject&>(self);
+  const StreamPtr on = stream_of(stream, from.device());
   const BufferObject* to = nullptr;
   if (nb::try_cast(destination, to, false) && to != nullptr) {
     check_writable(*to);
-    check_lengths(to->size_bytes(), self.size_bytes());
-    without_gil([&] { on->copy_bytes(to->data, self.data, self.size_bytes()); });
+    check_lengths(to->size_bytes(), from.size_bytes());
+    use(*on, {self, destination});
+    without_gil([&] { on->copy_bytes(to->data, from.data, from.size_bytes()); });
   } else {
     const HostMemory memory(destination, HostMemory::Access::write);
-    check_lengths(memory.size_bytes(), self.size_bytes());
-    copy_and_wait(*on, memory.data(), self.data, self.size_bytes());
+    check_lengths(memory.size_bytes(), from.size_bytes());
+    copy_and_wait(*on, memory.data(), from.data, from.size_bytes());
   }
   return destination;
 }
@@ -138,6 +147,7 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
     check_writable(*to);
     check_lengths(to->size_bytes(), from->size_bytes());
     copies.push_back({to->data, from->data, to->size_bytes()});
+    use(*self.stream, {nb::object(pair[0]), nb::object(pair[1])});
   }
   without_gil([&] {
     self.stream->copy_batch(copies, source_access == "any_time" ? SourceAccess::any_time : SourceAccess::in_stream_order);
@@ -156,18 +166,21 @@ void prefetch(const BufferObject& self, const std::string& location, nb::handle 
   });
 }
 
-nb::object get(const BufferObject& self, nb::handle stream) {
+nb::object get(nb::handle_t<BufferObject> self, nb::handle stream) {
+  const BufferObject& from = nb::cast<const BufferObject&>(self);
   const nb::object array =
-      nb::module_::import_("numpy").attr("empty")(nb::tuple(nb::cast(self.shape)), class_of(self.dtype).attr("dtype"));
+      nb::module_::import_("numpy").attr("empty")(nb::tuple(nb::cast(from.shape)), class_of(from.dtype).attr("dtype"));
   return copy_to(self, array, stream);
 }
 
-void fill(const BufferObject& self, nb::handle value, nb::handle stream) {
+void fill(nb::handle_t<BufferObject> filled, nb::handle value, nb::handle stream) {
+  const BufferObject& self = nb::cast<const BufferObject&>(filled);
   check_writable(self);
   const StreamPtr on = stream_of(stream, self.device());
   alignas(16) std::array<std::byte, 16> element{};
   if (!store_number(element.data(), value, self.dtype))
     throw nb::value_error("fill: the value is none of the buffer's type");
+  use(*on, {filled});
   without_gil([&] {
     if (self.size() != 0)
       on->fill_pattern(self.data, element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
@@ -178,7 +191,9 @@ void fill(const BufferObject& self, nb::handle value, nb::handle stream) {
 /// The same memory, from `offset` bytes on.
 BufferObject part_of(const BufferObject& self, std::size_t offset, DType dtype, std::vector<std::int64_t> shape) {
   void* const data = self.data != nullptr ? static_cast<std::byte*>(self.data) + offset : nullptr;
-  return {self.memory, data, dtype, std::move(shape), self.read_only};
+  BufferObject part(self.memory, data, dtype, std::move(shape), self.read_only);
+  part.is_of_graph = self.is_of_graph;
+  return part;
 }
 
 BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) {

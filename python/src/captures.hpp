@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "python/src/gate.hpp"
 #include "weir/device.hpp"
 
-/// Captures, and where their functions in Python keep what they raise.
+/// Captures, what their functions in Python raise, and the buffers that their graphs use.
 namespace weir::python {
 
 /// Numbers of captures are a backend's own.
@@ -16,10 +20,46 @@ using CaptureKey = std::pair<const Backend*, std::uint64_t>;
 /// The capture that `stream` is in.
 CaptureKey capture_of(const Stream& stream);
 
-/// That of the capture that `stream` is in: the graph's, when the capture has ended.
+/// What a capture collects for its graph.
+struct Captured {
+  std::shared_ptr<Thrown> thrown{};  // null if it has no functions in Python
+  nb::object kept{};                 // a list of the buffers and arrays that the graph uses; null if Python did not begin it
+  const Stream* origin = nullptr;    // where Python began it
+};
+/// A capture has begun on `origin`: its graph keeps what is used from now on. With the lock; the next ones, too.
+void begin_captured(const CaptureKey& capture, const Stream& origin);
+/// The capture has ended, or is dropped.
+Captured take_captured(const CaptureKey& capture);
+/// The stream goes, and with it the capture that Python began on it, if that is open.
+void drop_captured(const Stream& origin);
+/// How many captures that Python began are open.
+inline std::atomic<std::size_t> open_captures{0};
+/// For `use`.
+void keep_in_graph(Stream& stream, std::span<PyObject* const> objects);
+/// Work on `stream` uses these objects. If it is captured, the graph keeps them, except memory that it allocates itself.
+inline void use(Stream& stream, std::span<PyObject* const> objects) {
+  if (open_captures != 0) [[unlikely]]
+    keep_in_graph(stream, objects);
+}
+inline void use(Stream& stream, std::initializer_list<nb::handle> objects) {
+  for (const nb::handle object : objects) use(stream, std::array{object.ptr()});
+}
+
+/// The body of a conditional node has a capture of its own, and belongs to the graph of another one. With the lock.
+class BodyCaptured {
+ public:
+  BodyCaptured(const CaptureKey& outer, const CaptureKey& body);
+  ~BodyCaptured();
+  BodyCaptured(const BodyCaptured&) = delete;
+  BodyCaptured& operator=(const BodyCaptured&) = delete;
+
+ private:
+  const CaptureKey body_;
+  bool added_ = false;
+};
+
+/// Where functions of the capture that `stream` is in keep what they raise: the graph's, when the capture has ended.
 std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream);
-/// The same for the graph; null if it has no functions in Python.
-std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture);
 
 /// The capture that `stream` is in is portable.
 void note_portable(const Stream& stream);
@@ -36,13 +76,16 @@ void forget_portable(const CaptureKey& capture);
 struct GraphObject {
   GraphPtr graph;
   std::shared_ptr<Thrown> thrown;  // null if it has no functions in Python
+  nb::object kept;                 // the buffers and arrays that it uses: a list, or null
+  nb::object changed{};            // what nodes use since `apply`: a dictionary by node, or null
   GraphExecPtr executable{};       // made by the first launch
   GraphExecPtr given_to{};         // of another graph: has this one's functions in Python, by `update`
   /// Guards the pointers, which `update` exchanges. Held for no longer than it takes to copy them.
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
 
   ~GraphObject();
-  GraphObject(GraphPtr captured, std::shared_ptr<Thrown> kept) : graph(std::move(captured)), thrown(std::move(kept)) {}
+  GraphObject(GraphPtr made, Captured captured)
+      : graph(std::move(made)), thrown(std::move(captured.thrown)), kept(std::move(captured.kept)) {}
   GraphObject(GraphObject&&) = default;
   GraphObject& operator=(GraphObject&&) = delete;
 };

@@ -20,7 +20,7 @@ namespace {
 
 struct Captures {
   std::mutex mutex;
-  std::map<CaptureKey, std::shared_ptr<Thrown>> open;
+  std::map<CaptureKey, std::shared_ptr<Captured>> open;
 };
 Captures& captures() {
   static Captures* const all = new Captures;  // never destroyed, as the streams of other threads may go on
@@ -36,45 +36,45 @@ CaptureMode mode_of(const std::string& name) {
 
 void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   const CaptureMode wanted = mode_of(mode);
-  without_gil([&] {
+  const CaptureKey capture = without_gil([&] {
     self.stream->begin_capture({.mode = wanted, .portable = portable});
     if (portable) note_portable(*self.stream);
+    return capture_of(*self.stream);
   });
+  begin_captured(capture, *self.stream);
 }
 
-/// Calls `end`, which ends the capture of `stream`, and forgets the capture unless it goes on.
+/// Calls `end`, which ends the capture of `stream`, and returns what the capture collected, unless it goes on.
 template <class F>
-auto end_by(Stream& stream, F&& end) {
-  const CaptureKey capture = capture_of(stream);
+Captured end_by(Stream& stream, F&& end) {
+  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
   try {
-    return end(capture);
+    without_gil(std::forward<F>(end));
   } catch (...) {
-    if (!stream.is_capturing()) take_thrown(capture);
+    if (!without_gil([&] { return stream.is_capturing(); })) take_captured(capture);
     throw;
   }
+  return take_captured(capture);
 }
 
 GraphObject end_capture(StreamObject& self) {
-  return without_gil([&] {
-    return end_by(*self.stream, [&](const CaptureKey& capture) {
-      GraphPtr graph = self.stream->end_capture();
-      return GraphObject(std::move(graph), take_thrown(capture));
-    });
-  });
+  GraphPtr graph;
+  Captured captured = end_by(*self.stream, [&] { graph = self.stream->end_capture(); });
+  return {std::move(graph), std::move(captured)};
 }
 
 void discard_capture(StreamObject& self) {
-  without_gil([&] {
-    end_by(*self.stream, [&](const CaptureKey& capture) {
-      self.stream->discard_capture();
-      take_thrown(capture);
-    });
-  });
+  end_by(*self.stream, [&] { self.stream->discard_capture(); });
 }
 
 std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
   const std::lock_guard lock(*self.mutex);
   return self.thrown;
+}
+
+nb::object kept_by(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.kept;
 }
 
 }  // namespace
@@ -120,6 +120,7 @@ void check_child(Stream& stream) {
 
 void launch(GraphObject& self, nb::handle stream) {
   const StreamPtr on = stream_of(stream, graph_of(self)->device());
+  use(*on, {kept_by(self)});
   without_gil([&] {
     const GraphExecPtr executable = executable_of(self, "Graph.launch");
     if (const auto thrown = thrown_of(self)) {
@@ -147,6 +148,7 @@ GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable)
 }
 
 void update(GraphObject& self, GraphObject& source) {
+  nb::object kept = kept_by(source);
   without_gil([&] {
     const GraphExecPtr executable = executable_of(self, "Graph.update");
     GraphPtr graph = graph_of(source);
@@ -163,6 +165,10 @@ void update(GraphObject& self, GraphObject& source) {
     self.graph.swap(graph);
     self.thrown.swap(thrown);
   });
+  nb::object changed;
+  const std::lock_guard lock(*self.mutex);
+  std::swap(self.kept, kept);
+  std::swap(self.changed, changed);
 }
 
 std::vector<std::string> nodes_of(const GraphObject& self) {
@@ -180,17 +186,72 @@ std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
   const CaptureKey capture = capture_of(stream);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
-  std::shared_ptr<Thrown>& thrown = all.open[capture];
-  if (!thrown) thrown = std::make_shared<Thrown>();
-  return thrown;
+  std::shared_ptr<Captured>& captured = all.open[capture];
+  if (!captured) captured = std::make_shared<Captured>();
+  if (!captured->thrown) captured->thrown = std::make_shared<Thrown>();
+  return captured->thrown;
 }
 
-std::shared_ptr<Thrown> take_thrown(const CaptureKey& capture) {
+void begin_captured(const CaptureKey& capture, const Stream& origin) {
+  auto captured = std::make_shared<Captured>(Captured{nullptr, nb::list(), &origin});
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  if (all.open.try_emplace(capture, std::move(captured)).second) ++open_captures;
+}
+
+Captured take_captured(const CaptureKey& capture) {
   forget_portable(capture);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   const auto node = all.open.extract(capture);
-  return node ? node.mapped() : nullptr;
+  if (!node) return {};
+  if (node.mapped()->kept) --open_captures;
+  return *node.mapped();
+}
+
+void drop_captured(const Stream& origin) {
+  if (open_captures == 0) return;
+  CaptureKey dropped{};
+  {
+    Captures& all = captures();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& [capture, captured] : all.open)
+      if (captured->origin == &origin) dropped = capture;
+  }
+  take_captured(dropped);
+}
+
+void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
+  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
+  nb::object kept;
+  {
+    Captures& all = captures();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.open.find(capture);
+    if (found != all.open.end()) kept = found->second->kept;
+  }
+  if (!kept) return;  // the stream is in none of these captures
+  for (PyObject* const object : objects) {
+    const nb::handle used = object;
+    if (object == nullptr || used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
+    if (used.type().is(type_of<BufferObject>()) && held_by<BufferObject>(used).is_of_graph) continue;
+    if (PyList_Append(kept.ptr(), object) != 0) throw nb::python_error();
+  }
+}
+
+BodyCaptured::BodyCaptured(const CaptureKey& outer, const CaptureKey& body) : body_(body) {
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  if (const auto found = all.open.find(outer); found != all.open.end())
+    added_ = all.open.try_emplace(body, found->second).second;
+}
+
+BodyCaptured::~BodyCaptured() {
+  if (!added_) return;
+  decltype(Captures::open)::node_type dropped;  // not within the lock: it may own buffers
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  dropped = all.open.extract(body_);
 }
 
 GraphObject::~GraphObject() {
@@ -204,8 +265,8 @@ GraphObject::~GraphObject() {
 void bind_graph(nb::module_& module) {
   nb::class_<GraphObject>(
       module, "Graph", nb::is_weak_referenceable(),
-      "Captured work, which can be launched many times. Copies and kernels use the addresses of capture time: keep the\n"
-      "buffers. Launches run one after another, whatever their streams.")
+      "Captured work, which can be launched many times. The graph keeps the buffers and arrays that it uses alive.\n"
+      "Launches run one after another, whatever their streams.")
       .def_prop_ro(
           "device", [](const GraphObject& g) -> Device& { return graph_of(g)->device(); }, nb::rv_policy::reference)
       .def("launch", &launch, nb::arg("stream") = nb::none(),

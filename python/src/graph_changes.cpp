@@ -18,6 +18,9 @@ struct ChangesObject {
   Device* device;
   GraphChanges changes{};
   std::vector<KernelPtr> kernels{};  // of the changes, which do not keep them
+  nb::dict kept{};                   // by node: the buffers and arrays that it is to use
+
+  void keep(std::uint32_t node, nb::tuple used) { kept[nb::int_(node)] = std::move(used); }
 };
 
 void change_launch(ChangesObject& self, std::uint32_t node, const LaunchConfig& config, nb::handle kernel, nb::args args) {
@@ -26,22 +29,27 @@ void change_launch(ChangesObject& self, std::uint32_t node, const LaunchConfig& 
   const KernelObject& launched = kernel_of(kernel, *self.device);
   change(self.changes, {node}, config, launched, arguments.data(), arguments.size());
   self.kernels.push_back(launched.kernel);
+  self.keep(node, std::move(args));
 }
 
 Span<std::byte> bytes_of(const BufferObject& buffer) { return {static_cast<std::byte*>(buffer.data), buffer.size_bytes()}; }
 
-void change_copy(ChangesObject& self, std::uint32_t node, const BufferObject& dst, const BufferObject& src) {
-  check_writable(dst);
-  self.changes.copy({node}, bytes_of(dst), bytes_of(src));
+void change_copy(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObject> dst, nb::handle_t<BufferObject> src) {
+  const BufferObject& to = nb::cast<const BufferObject&>(dst);
+  check_writable(to);
+  self.changes.copy({node}, bytes_of(to), bytes_of(nb::cast<const BufferObject&>(src)));
+  self.keep(node, nb::make_tuple(dst, src));
 }
 
-void change_fill(ChangesObject& self, std::uint32_t node, const BufferObject& buffer, nb::handle value) {
+void change_fill(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObject> filled, nb::handle value) {
+  const BufferObject& buffer = nb::cast<const BufferObject&>(filled);
   check_writable(buffer);
   alignas(16) std::byte element[16] = {};
   if (!store_number(element, value, buffer.dtype)) throw nb::value_error("fill: the value is none of the buffer's type");
   const auto fill = [&]<class T>(T bits) {
     std::memcpy(&bits, element, sizeof(T));
     self.changes.fill({node}, Span<T>(static_cast<T*>(buffer.data), buffer.size()), bits);
+    self.keep(node, nb::make_tuple(filled));
   };
   switch (buffer.dtype.size()) {
     case 1: return fill(std::uint8_t{});
@@ -52,8 +60,16 @@ void change_fill(ChangesObject& self, std::uint32_t node, const BufferObject& bu
 }
 
 void apply(GraphObject& self, const ChangesObject& changes) {
-  const ChangesObject copy = changes;  // another thread may go on to add to them
+  ChangesObject copy = changes;  // another thread may go on to add to them
+  copy.kept = nb::steal<nb::dict>(PyDict_Copy(changes.kept.ptr()));
   without_gil([&] { executable_of(self, "Graph.apply")->apply(copy.changes); });
+  nb::object changed = nb::dict();
+  {
+    const std::lock_guard lock(*self.mutex);
+    if (!self.changed) self.changed = changed;
+    changed = self.changed;
+  }
+  if (PyDict_Update(changed.ptr(), copy.kept.ptr()) != 0) throw nb::python_error();
 }
 
 }  // namespace
@@ -62,7 +78,7 @@ void bind_graph_changes(nb::module_& module) {
   nb::class_<ChangesObject>(
       module, "GraphChanges",
       "Changes to nodes of a graph, which ``Graph.apply`` makes in one call. Nodes are kernels, copies and fills;\n"
-      "``Stream.last_captured_node`` names them, and ``GraphBuilder.add``. Keep the buffers, as for a capture.")
+      "``Stream.last_captured_node`` names them, and ``GraphBuilder.add``.")
       .def(nb::new_([](nb::handle device) { return ChangesObject{&device_of(device)}; }), nb::arg("device") = nb::none(),
            "No changes. ``device``: that of the graph.")
       .def("launch", &change_launch, nb::lock_self(), nb::arg("node"), nb::arg("config"), nb::arg("kernel"), nb::arg("args"),
@@ -84,6 +100,7 @@ void bind_graph_changes(nb::module_& module) {
           [](ChangesObject& c) {
             c.changes.clear();
             c.kernels.clear();
+            c.kept = nb::dict();
           },
           nb::lock_self(), "Removes all changes.")
       .def(

@@ -14,9 +14,8 @@
 namespace weir::python {
 namespace {
 
-/// Calls `body(stream)`; the stream is the current one meanwhile. Without the lock.
+/// Calls `body(stream)`; the stream is the current one meanwhile.
 void call(const nb::callable& body, Stream& on) {
-  const WithGil held;
   const nb::object stream = nb::cast(StreamObject{StreamPtr(&on)});
   stream.attr("__enter__")();
   try {
@@ -26,11 +25,6 @@ void call(const nb::callable& body, Stream& on) {
     throw;
   }
   stream.attr("__exit__")();
-}
-
-/// Does not own `body`, since it ends without the lock.
-UniqueFunction<void(Stream&)> function_of(const nb::callable& body) {
-  return [&body](Stream& stream) { call(body, stream); };
 }
 
 // --- Graphs that are built by hand ------------------------------------------------------------------------------------
@@ -44,9 +38,8 @@ class BuilderObject {
   BuilderObject(BuilderObject&&) = delete;
   BuilderObject& operator=(BuilderObject&&) = delete;
   ~BuilderObject() {
-    const WithoutGil released;
-    builder_.reset();
-    take_thrown(capture_);
+    without_gil([&] { builder_.reset(); });
+    take_captured(capture_);
   }
 
   std::uint32_t add(const std::vector<std::uint32_t>& after, const nb::callable& function) {
@@ -56,6 +49,8 @@ class BuilderObject {
     const auto body = [&](Stream& stream) {
       capture_ = capture_of(stream);
       if (portable_) note_portable(stream);
+      const WithGil held;
+      begin_captured(capture_, stream);
       call(function, stream);
     };
     return without_gil([&] { return to.add(nodes, body).index; });
@@ -63,7 +58,7 @@ class BuilderObject {
   GraphObject finish() {
     GraphPtr graph = without_gil([&] { return builder().finish(); });
     builder_.reset();
-    return {std::move(graph), take_thrown(capture_)};
+    return {std::move(graph), take_captured(capture_)};
   }
 
  private:
@@ -79,33 +74,49 @@ class BuilderObject {
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
 
-const std::uint32_t* condition_in(const BufferObject& buffer) {
+/// What a conditional node of a capture on `stream` reads.
+const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
+  const BufferObject& buffer = nb::cast<const BufferObject&>(condition);
   if (buffer.dtype != DType{TypeCode::unsigned_integer, 32} || buffer.size() == 0)
     throw nb::type_error("condition: a Buffer of uint32");
+  use(stream, {condition});
   return static_cast<const std::uint32_t*>(buffer.data);
 }
 
-void capture_if(StreamObject& self, const BufferObject& condition, const nb::callable& body,
+/// The body of a node of a capture on `outer`. Owns neither, since it ends without the lock.
+UniqueFunction<void(Stream&)> function_of(const nb::callable& body, const Stream& outer) {
+  return [&](Stream& stream) {
+    const CaptureKey of_node = capture_of(outer), of_body = capture_of(stream);
+    const WithGil held;
+    const BodyCaptured captured(of_node, of_body);
+    call(body, stream);
+  };
+}
+
+void capture_if(StreamObject& self, nb::handle_t<BufferObject> condition, const nb::callable& body,
                 const std::optional<nb::callable>& otherwise) {
-  const std::uint32_t* const word = condition_in(condition);
+  Stream& on = *self.stream;
+  const std::uint32_t* const word = condition_in(condition, on);
   without_gil([&] {
     if (otherwise)
-      self.stream->capture_if(word, function_of(body), function_of(*otherwise));
+      on.capture_if(word, function_of(body, on), function_of(*otherwise, on));
     else
-      self.stream->capture_if(word, function_of(body));
+      on.capture_if(word, function_of(body, on));
   });
 }
 
-void capture_switch(StreamObject& self, const BufferObject& condition, const std::vector<nb::callable>& bodies) {
-  const std::uint32_t* const word = condition_in(condition);
+void capture_switch(StreamObject& self, nb::handle_t<BufferObject> condition, const std::vector<nb::callable>& bodies) {
+  Stream& on = *self.stream;
+  const std::uint32_t* const word = condition_in(condition, on);
   std::vector<UniqueFunction<void(Stream&)>> functions;
-  for (const nb::callable& body : bodies) functions.push_back(function_of(body));
-  without_gil([&] { self.stream->capture_switch(word, functions); });
+  for (const nb::callable& body : bodies) functions.push_back(function_of(body, on));
+  without_gil([&] { on.capture_switch(word, functions); });
 }
 
-void capture_while(StreamObject& self, const BufferObject& condition, const nb::callable& body) {
-  const std::uint32_t* const word = condition_in(condition);
-  without_gil([&] { self.stream->capture_while(word, function_of(body)); });
+void capture_while(StreamObject& self, nb::handle_t<BufferObject> condition, const nb::callable& body) {
+  Stream& on = *self.stream;
+  const std::uint32_t* const word = condition_in(condition, on);
+  without_gil([&] { on.capture_while(word, function_of(body, on)); });
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct BufferObject {
   DType dtype{};
   std::vector<std::int64_t> shape{};
   bool read_only = false;
+  bool is_of_graph = false;  // allocated in a capture: its end becomes part of the graph, so that the graph cannot keep it
 
   BufferObject(AllocationPtr owner, void* first, DType type, std::vector<std::int64_t> extents, bool is_const = false)
       : memory(std::move(owner)), data(first), dtype(type), shape(std::move(extents)), read_only(is_const) {}

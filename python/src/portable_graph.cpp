@@ -62,6 +62,7 @@ nb::bytes to_bytes(const GraphObject& self, nb::handle memory, nb::handle scratc
 struct PortableObject {
   PortableGraphPtr graph;
   std::shared_ptr<Thrown> thrown{};  // null while no function in Python is bound
+  nb::dict bound{};                  // buffers by name
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // one thread at a time; taken without the lock
 
   explicit PortableObject(PortableGraphPtr loaded) noexcept : graph(std::move(loaded)) {}
@@ -82,18 +83,20 @@ PortableObject load_graph(Device& device, nb::handle source) {
   if (PyBytes_Check(source.ptr())) {
     const nb::bytes bytes = nb::borrow<nb::bytes>(source);
     const std::span<const std::byte> data(static_cast<const std::byte*>(bytes.data()), bytes.size());
-    return without_gil([&] { return PortableObject(device.load_graph(data)); });
+    return PortableObject(without_gil([&] { return device.load_graph(data); }));
   }
   const std::string file = file_of(source);
-  return without_gil([&] { return PortableObject(device.load_graph(file)); });
+  return PortableObject(without_gil([&] { return device.load_graph(file); }));
 }
 
 void bind(PortableObject& self, const std::string& name, nb::handle target, nb::args args) {
   const BufferObject* buffer = nullptr;
   if (nb::try_cast(target, buffer, false) && buffer != nullptr) {
     if (args.size() != 0) throw nb::type_error("bind: arguments are for a function, and this is a Buffer");
-    return self.locked(
+    self.locked(
         [&] { self.graph->bind(name, Span<std::byte>(static_cast<std::byte*>(buffer->data), buffer->size_bytes())); });
+    self.bound[name.c_str()] = target;
+    return;
   }
   if (!PyCallable_Check(target.ptr()))
     throw nb::type_error("bind: a name stands for a weir.Buffer, or for a function; weir.from_dlpack makes a Buffer of "
@@ -108,7 +111,12 @@ void bind(PortableObject& self, const std::string& name, nb::handle target, nb::
 }
 
 GraphObject build(PortableObject& self) {
-  return self.locked([&] { return GraphObject(self.graph->build(), self.thrown); });
+  std::shared_ptr<Thrown> thrown;
+  GraphPtr graph = self.locked([&] {
+    thrown = self.thrown;
+    return self.graph->build();
+  });
+  return {std::move(graph), {std::move(thrown), nb::steal(PyDict_Values(self.bound.ptr()))}};
 }
 
 nb::dict memory_of(const PortableObject& self) {
@@ -209,8 +217,8 @@ void bind_portable_graph(nb::module_& module) {
           "The names of its host functions.")
       .def("bind", &bind, nb::arg("name"), nb::arg("target"), nb::arg("args"),
            nb::sig("def bind(self, name: str, target: Buffer | Callable[..., object], *args: Any) -> None"),
-           "Says what ``name`` stands for in graphs that are built from now on: a ``Buffer``, which must live while they\n"
-           "run, or a function, which is called with ``args`` as ``Stream.launch_host_func`` calls it. Raises\n"
+           "Says what ``name`` stands for in graphs that are built from now on: a ``Buffer``, which they keep\n"
+           "alive, or a function, which is called with ``args`` as ``Stream.launch_host_func`` calls it. Raises\n"
            "``InvalidArgumentError`` for a name that is not there, and for a ``Buffer`` of fewer bytes or of a lesser "
            "alignment\n"
            "than was saved.")

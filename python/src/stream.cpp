@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include "python/src/captures.hpp"
 #include "python/src/gate.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
@@ -47,6 +48,8 @@ std::string pending_of(const Stream& stream) {
 StreamObject::~StreamObject() {
   if (!stream) return;
   if (gate) gate->disclaim(*this, false);
+  const bool is_last = stream->use_count() == (gate ? 2U : 1U);  // the gate owns it, too
+  if (is_last) drop_captured(*stream);
   const Releasing releasing;
   gate.reset();
   stream.reset();
@@ -113,7 +116,11 @@ void bind_stream(nb::module_& module) {
           "pending", [](const StreamObject& s) { return without_gil([&] { return pending_of(*s.stream); }); },
           "What the stream waits for, in words.")
       .def(
-          "close", [](StreamObject& s) { without_gil([&] { s.stream->close(); }); },
+          "close",
+          [](StreamObject& s) {
+            without_gil([&] { s.stream->close(); });
+            drop_captured(*s.stream);
+          },
           "Ends the use of the stream. Does not wait for its work.")
       .def(
           "sync",

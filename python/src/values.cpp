@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "python/src/captures.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
 #include "weir/stream.hpp"
@@ -11,16 +12,24 @@ namespace weir::python {
 namespace {
 
 template <class F>
-auto with_value(const BufferObject& buffer, F&& function) {
+auto with_value(nb::handle_t<BufferObject> object, F&& function) {
+  const BufferObject& buffer = nb::cast<const BufferObject&>(object);
   if (buffer.size() == 0) throw nb::value_error("the buffer has no element");
   if (buffer.dtype == DType{TypeCode::unsigned_integer, 32}) return function(static_cast<std::uint32_t*>(buffer.data));
   if (buffer.dtype == DType{TypeCode::unsigned_integer, 64}) return function(static_cast<std::uint64_t*>(buffer.data));
   throw nb::type_error("a value is the first element of a Buffer of uint32 or uint64");
 }
 
-MemoryOperation write_of(const BufferObject& buffer, std::uint64_t value) {
-  check_writable(buffer);
-  return with_value(buffer, [&]<class T>(T* address) { return MemoryOperation::write(address, static_cast<T>(value)); });
+/// An operation of a batch, with its buffer.
+struct OperationObject {
+  MemoryOperation operation;
+  nb::object buffer{};
+};
+
+OperationObject write_of(nb::handle_t<BufferObject> buffer, std::uint64_t value) {
+  check_writable(nb::cast<const BufferObject&>(buffer));
+  const auto write = [&]<class T>(T* address) { return MemoryOperation::write(address, static_cast<T>(value)); };
+  return {with_value(buffer, write), nb::borrow(buffer)};
 }
 
 WaitCondition condition_of(const std::string& name) {
@@ -33,22 +42,35 @@ WaitCondition condition_of(const std::string& name) {
 
 RemoteWrites remote_writes_of(bool flush) { return flush ? RemoteWrites::flush : RemoteWrites::no_flush; }
 
-MemoryOperation wait_of(const BufferObject& buffer, std::uint64_t value, const std::string& condition, bool flush) {
+OperationObject wait_of(nb::handle_t<BufferObject> buffer, std::uint64_t value, const std::string& condition, bool flush) {
   const WaitCondition wanted = condition_of(condition);
-  return with_value(buffer, [&]<class T>(const T* address) {
+  const auto wait = [&]<class T>(const T* address) {
     return MemoryOperation::wait(address, static_cast<T>(value), wanted, remote_writes_of(flush));
-  });
+  };
+  return {with_value(buffer, wait), nb::borrow(buffer)};
 }
 
-void write_value(StreamObject& self, const BufferObject& buffer, std::uint64_t value) {
-  check_writable(buffer);
+void submit(StreamObject& self, const std::vector<const OperationObject*>& operations) {
+  std::vector<MemoryOperation> batch;
+  for (const OperationObject* const one : operations) {
+    if (one == nullptr) throw nb::type_error("batch_memory_operations: a list of weir.MemoryOperation");
+    batch.push_back(one->operation);
+    use(*self.stream, {one->buffer});
+  }
+  without_gil([&] { self.stream->batch_memory_operations(batch); });
+}
+
+void write_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint64_t value) {
+  check_writable(nb::cast<const BufferObject&>(buffer));
+  use(*self.stream, {buffer});
   with_value(buffer,
              [&]<class T>(T* address) { without_gil([&] { self.stream->write_value(address, static_cast<T>(value)); }); });
 }
 
-void wait_value(StreamObject& self, const BufferObject& buffer, std::uint64_t value, const std::string& condition,
+void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint64_t value, const std::string& condition,
                 bool flush) {
   const WaitCondition wanted = condition_of(condition);
+  use(*self.stream, {buffer});
   with_value(buffer, [&]<class T>(const T* address) {
     without_gil([&] { self.stream->wait_value(address, static_cast<T>(value), wanted, remote_writes_of(flush)); });
   });
@@ -57,13 +79,13 @@ void wait_value(StreamObject& self, const BufferObject& buffer, std::uint64_t va
 }  // namespace
 
 void bind_values(nb::module_& module) {
-  nb::class_<MemoryOperation>(module, "MemoryOperation",
-                              "One operation of ``Stream.batch_memory_operations``. Keep the buffer until it is done.")
+  nb::class_<OperationObject>(module, "MemoryOperation", "One operation of ``Stream.batch_memory_operations``.")
       .def_static("write", &write_of, nb::arg("buffer"), nb::arg("value"), "As ``Stream.write_value``.")
       .def_static("wait", &wait_of, nb::arg("buffer"), nb::arg("value"), nb::arg("condition") = "geq",
                   nb::arg("flush") = false, "As ``Stream.wait_value``.")
-      .def_static("flush_remote_writes", &MemoryOperation::flush_remote_writes,
-                  "Makes writes of other devices that came before visible. Feature ``wait_value_flush``.");
+      .def_static(
+          "flush_remote_writes", [] { return OperationObject{MemoryOperation::flush_remote_writes()}; },
+          "Makes writes of other devices that came before visible. Feature ``wait_value_flush``.");
 
   const nb::object stream = module.attr("Stream");
   nb::cpp_function_def(
@@ -79,10 +101,7 @@ void bind_values(nb::module_& module) {
       "came before the value are visible then. Features ``wait_value_32``, ``wait_value_64``, ``wait_value_geq``,\n"
       "``wait_value_nor``, ``wait_value_flush``.");
   nb::cpp_function_def(
-      [](StreamObject& self, const std::vector<MemoryOperation>& operations) {
-        without_gil([&] { self.stream->batch_memory_operations(operations); });
-      },
-      nb::scope(stream), nb::name("batch_memory_operations"), nb::is_method(), nb::arg("operations"),
+      &submit, nb::scope(stream), nb::name("batch_memory_operations"), nb::is_method(), nb::arg("operations"),
       "Submits many writes and waits at once (cuStreamBatchMemOp). They run in order, and no work of another thread comes "
       "in\n"
       "between. Feature ``batch_memory_operations``, and those of the operations.");
