@@ -100,7 +100,8 @@ def torch(monkeypatch, device):
     return current
 
 
-def test_torchs_current_stream_is_weirs(torch, device):
+def test_torchs_current_stream_is_weirs(torch):
+    device = weir.Device()  # PyTorch's devices are those of the default backend
     theirs = device.create_stream()
     torch.append(Stand(cuda_stream=theirs.handle, device=Stand(index=0)))
     with interop.torch_stream() as stream:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy
+import pytest
 
 import weir
 
@@ -21,6 +22,8 @@ extern "C" __global__ void scale(int n, float* x) {
 
 
 def test_the_tables(tmp_path):
+    if weir.Device().backend != "host" and sum(d.backend == weir.Device().backend for d in weir.Device.get_all_devices()) < 2:
+        pytest.skip("the tables name two devices")
     environment = {**os.environ, "WEIR_HOST_DEVICES": "2", "WEIR_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-X", "dev", pathlib.Path(__file__).resolve()]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
