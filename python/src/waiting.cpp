@@ -5,7 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
 #include <thread>
+
+#include "weir/plugin/support.hpp"
+#include "weir/stream.hpp"
 
 namespace weir::python {
 
@@ -31,6 +37,45 @@ void Pauses::pause() noexcept {
 bool waits_with_signals() noexcept {
   thread_local const bool is_main = gettid() == getpid();
   return is_main && !detail::tools_look();
+}
+
+bool wait_with_signals(Stream& stream, Seconds timeout) {
+  EventPtr done;  // behind the work of now, since other threads may go on to submit
+  const auto is_done = [&] {
+    if (done) return done->is_complete();
+    if (stream.synchronize_for(std::chrono::nanoseconds{0})) return true;
+    done = stream.record();
+    return false;
+  };
+  if (!ask_with_signals(is_done, timeout)) return false;
+  if (done) without_gil([&] { (void)stream.synchronize_for(std::chrono::nanoseconds{0}); });  // throws what a function threw
+  return true;
+}
+
+bool wait_with_signals(Device& device, Seconds timeout) {
+  if (without_gil([&] { return device.synchronize_for(std::chrono::nanoseconds{0}); })) return true;
+  // A thread waits, and goes on to if this one is interrupted.
+  struct Wait {
+    std::atomic<bool> is_over{false};
+    bool is_done = false;
+    std::exception_ptr error;
+  };
+  const auto wait = std::make_shared<Wait>();
+  {
+    const support::SignalsBlocked blocked;  // Python's handlers run in the program's own threads
+    std::thread([wait, timeout, &device] {
+      try {
+        wait->is_done = timeout.count() < std::numeric_limits<double>::infinity() ? device.synchronize_for(timeout)
+                                                                                  : (device.synchronize(), true);
+      } catch (...) {
+        wait->error = std::current_exception();
+      }
+      wait->is_over = true;
+    }).detach();
+  }
+  if (!ask_with_signals([&] { return wait->is_over.load(); }, timeout)) return false;
+  if (wait->error) std::rethrow_exception(wait->error);
+  return wait->is_done;
 }
 
 }  // namespace weir::python

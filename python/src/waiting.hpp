@@ -7,6 +7,8 @@
 #include <string>
 
 #include "python/src/gil.hpp"
+#include "weir/device.hpp"
+#include "weir/event.hpp"
 
 /// How a thread waits for streams and events.
 namespace weir::python {
@@ -38,16 +40,19 @@ class Pauses {
 /// of each question, so with them a wait is one call, as C++ has it.
 bool waits_with_signals() noexcept;
 
-/// False once `timeout` has passed. Raises what the handler of a signal raises; the work goes on.
-template <class Waitable>
-bool wait_with_signals(Waitable& object, std::chrono::duration<double> timeout) {
+using Seconds = std::chrono::duration<double>;
+
+/// Asks `is_done`, without the interpreter's lock, until it says so, or `timeout` has passed: false then. Raises what the
+/// handler of a signal raises; the work goes on.
+template <class Ask>
+bool ask_with_signals(Ask&& is_done, Seconds timeout) {
   enum class Answer { done, late, not_yet };
   constexpr std::chrono::milliseconds between_looks{50};
   Pauses pauses;
   for (auto look = between_looks;; look += between_looks) {
     const Answer answer = without_gil([&] {
       for (;; pauses.pause()) {
-        if (object.synchronize_for(std::chrono::nanoseconds{0})) return Answer::done;
+        if (is_done()) return Answer::done;
         if (pauses.waited() >= timeout) return Answer::late;
         if (pauses.waited() >= look) return Answer::not_yet;
       }
@@ -57,12 +62,19 @@ bool wait_with_signals(Waitable& object, std::chrono::duration<double> timeout) 
   }
 }
 
+/// The same for what is to be waited for. A question of `synchronize_for` enqueues a record if the answer is no, so that a
+/// stream and a device are asked once.
+bool wait_with_signals(Stream& stream, Seconds timeout);
+bool wait_with_signals(Device& device, Seconds timeout);
+inline bool wait_with_signals(const Event& event, Seconds timeout) {
+  return ask_with_signals([&] { return event.synchronize_for(std::chrono::nanoseconds{0}); }, timeout);
+}
+
 /// Waits without the interpreter's lock. Raises TimeoutError, with the text of `late`, when `timeout` seconds have passed.
 template <class Waitable, class Late>
 void wait_for(Waitable& object, std::optional<double> timeout, Late&& late) {
   check_may_wait("sync");
-  constexpr std::chrono::duration<double> forever{std::numeric_limits<double>::infinity()};
-  const auto longest = timeout ? std::chrono::duration<double>(*timeout) : forever;
+  const Seconds longest(timeout.value_or(std::numeric_limits<double>::infinity()));
   if (waits_with_signals() ? wait_with_signals(object, longest) : without_gil([&] {
         if (timeout) return object.synchronize_for(longest);
         object.synchronize();

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools of streams, partitions, batches."""
+"""Pools of streams, partitions, batches, waits."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -106,3 +112,37 @@ def test_batches_of_memory_operations_are_done_in_order(device):
         operation.write(device.allocate(1, weir.int32), 1)
     with pytest.raises(ValueError, match="nor"):
         operation.wait(small, 1, "lt")
+
+
+def test_sync_ends_while_another_thread_goes_on_to_submit(device):
+    stream, stop = device.create_stream(), threading.Event()
+
+    def feed():
+        while not stop.is_set():
+            stream.launch_host_func(time.sleep, 0.002)  # waits for room: the stream always has work
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    try:
+        time.sleep(0.05)
+        stream.sync(timeout=20)
+        device.sync(timeout=20)
+        assert not stream.is_done
+    finally:
+        stop.set()
+        thread.join()
+        stream.sync()
+
+
+@pytest.mark.parametrize("what", ["stream", "device"])
+def test_a_wait_enqueues_no_record_for_each_question(what):
+    driver = os.environ.get("WEIR_TEST_FAKE_CUDA", "")
+    if not os.path.exists(driver):
+        pytest.skip("there is no stand-in for CUDA's driver")
+    code = f"import weir; d = weir.Device(); stream = d.create_stream(); stream.record(); {what.replace('device', 'd')}.sync()"
+    not_ready = "fail=cuStreamQuery:1-200:600 fail=cuEventQuery:1-200:600"
+    environment = {**os.environ, "WEIR_BACKEND": "cuda", "WEIR_CUDA_DRIVER": driver, "WEIR_TEST_DRIVER": f"trace=1 {not_ready}"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    calls = done.stderr.split("call ")
+    assert sum(call.startswith(("cuEventQuery", "cuEventSynchronize")) for call in calls) > 0
+    assert 1 < sum(call.startswith(("cuEventRecord", "cuCtxRecordEvent")) for call in calls) < 10
