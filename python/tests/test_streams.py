@@ -145,4 +145,5 @@ def test_a_wait_enqueues_no_record_for_each_question(what):
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True)
     calls = done.stderr.split("call ")
     assert sum(call.startswith(("cuEventQuery", "cuEventSynchronize")) for call in calls) > 0
-    assert 1 < sum(call.startswith(("cuEventRecord", "cuCtxRecordEvent")) for call in calls) < 10
+    records = sum(call.startswith(("cuEventRecord", "cuCtxRecordEvent")) for call in calls)
+    assert records == 2 if what == "stream" else records < 5  # the program's own, and the wait's
