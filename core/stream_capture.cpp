@@ -326,6 +326,8 @@ CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
 
 CaptureStatus Stream::capture_status() const { return StreamCore::capture_info(*this, false).status; }
 
+std::uint64_t Stream::capture_id() const { return StreamCore::capture_info(*this, false).id; }
+
 CaptureInfo Stream::capture_info() const { return StreamCore::capture_info(*this, true); }
 
 // --- Nodes ------------------------------------------------------------------------------------------------------------

@@ -248,7 +248,10 @@ class WEIR_API Stream : public RefCounted {
   [[nodiscard]] CaptureStatus capture_status() const;
   /// Whether the stream is in a capture, which an error may have invalidated.
   [[nodiscard]] bool is_capturing() const { return capture_status() != CaptureStatus::none; }
-  /// The same, with the capture's id and the graph that is being built.
+  /// The id of the capture that the stream is in; 0 if it is in none, or an error has invalidated it.
+  /// (cuStreamGetCaptureInfo)
+  [[nodiscard]] std::uint64_t capture_id() const;
+  /// The status, the id, and the graph that is being built.
   [[nodiscard]] CaptureInfo capture_info() const;
 
   /// The node that the operation captured last on this stream became. Throws `not_capturing`; `invalid_argument` if the

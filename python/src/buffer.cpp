@@ -141,13 +141,17 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
   if (source_access != "in_stream_order" && source_access != "any_time")
     throw nb::value_error(("source_access: '" + source_access + "'; it is 'in_stream_order' or 'any_time'").c_str());
   std::vector<BatchCopy> copies;
+  std::vector<nb::object> used;  // an iterator may have made them
   for (const nb::handle pair : pairs) {
-    const auto [to, from] = nb::cast<std::pair<const BufferObject*, const BufferObject*>>(pair);
-    if (to == nullptr || from == nullptr) throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
+    const nb::object dst = pair[0], src = pair[1];
+    const BufferObject *to = nullptr, *from = nullptr;
+    if (!nb::try_cast(dst, to, false) || !nb::try_cast(src, from, false) || to == nullptr || from == nullptr)
+      throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
     check_writable(*to);
     check_lengths(to->size_bytes(), from->size_bytes());
     copies.push_back({to->data, from->data, to->size_bytes()});
-    use(*self.stream, {nb::object(pair[0]), nb::object(pair[1])});
+    use(*self.stream, {dst, src});
+    used.insert(used.end(), {dst, src});
   }
   without_gil([&] {
     self.stream->copy_batch(copies, source_access == "any_time" ? SourceAccess::any_time : SourceAccess::in_stream_order);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/src/gate.hpp"
 #include "weir/device.hpp"
@@ -23,15 +23,15 @@ CaptureKey capture_of(const Stream& stream);
 /// What a capture collects for its graph.
 struct Captured {
   std::shared_ptr<Thrown> thrown{};  // null if it has no functions in Python
-  nb::object kept{};                 // a list of the buffers and arrays that the graph uses; null if Python did not begin it
+  nb::object kept{};  // the buffers and arrays that the graph uses, by address; null if Python did not begin it
   const Stream* origin = nullptr;    // where Python began it
 };
 /// A capture has begun on `origin`: its graph keeps what is used from now on. With the lock; the next ones, too.
 void begin_captured(const CaptureKey& capture, const Stream& origin);
 /// The capture has ended, or is dropped.
 Captured take_captured(const CaptureKey& capture);
-/// The stream goes, and with it the capture that Python began on it, if that is open.
-void drop_captured(const Stream& origin);
+/// The stream goes, and with it the capture that Python began on it, if that is open. Null: all streams.
+void drop_captured(const Stream* origin);
 /// How many captures that Python began are open.
 inline std::atomic<std::size_t> open_captures{0};
 /// For `use`.
@@ -42,7 +42,11 @@ inline void use(Stream& stream, std::span<PyObject* const> objects) {
     keep_in_graph(stream, objects);
 }
 inline void use(Stream& stream, std::initializer_list<nb::handle> objects) {
-  for (const nb::handle object : objects) use(stream, std::array{object.ptr()});
+  if (open_captures == 0) [[likely]]
+    return;
+  std::vector<PyObject*> all;
+  for (const nb::handle object : objects) all.push_back(object.ptr());
+  keep_in_graph(stream, all);
 }
 
 /// The body of a conditional node has a capture of its own, and belongs to the graph of another one. With the lock.
@@ -76,7 +80,7 @@ void forget_portable(const CaptureKey& capture);
 struct GraphObject {
   GraphPtr graph;
   std::shared_ptr<Thrown> thrown;  // null if it has no functions in Python
-  nb::object kept;                 // the buffers and arrays that it uses: a list, or null
+  nb::object kept;                 // the buffers and arrays that it uses: a dictionary, or null
   nb::object changed{};            // what nodes use since `apply`: a dictionary by node, or null
   GraphExecPtr executable{};       // made by the first launch
   GraphExecPtr given_to{};         // of another graph: has this one's functions in Python, by `update`

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "python/src/captures.hpp"
 #include "python/src/gate.hpp"
 #include "python/src/host_thread.hpp"
 
@@ -37,6 +38,7 @@ void finalize() {
   finalizing = true;
   stop_host_thread();
   if (!forked) report_held();
+  drop_captured(nullptr);
   // Threads that go on hold objects, which is no leak of the package's.
   if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 
 #include "python/src/captures.hpp"
@@ -51,7 +52,10 @@ Captured end_by(Stream& stream, F&& end) {
   try {
     without_gil(std::forward<F>(end));
   } catch (...) {
-    if (!without_gil([&] { return stream.is_capturing(); })) take_captured(capture);
+    if (!without_gil([&] { return stream.is_capturing(); })) {
+      take_captured(capture);
+      drop_captured(&stream);  // one that an error has invalidated has no number any more
+    }
     throw;
   }
   return take_captured(capture);
@@ -74,7 +78,14 @@ std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
 
 nb::object kept_by(const GraphObject& self) {
   const std::lock_guard lock(*self.mutex);
-  return self.kept;
+  return self.kept ? self.kept : nb::none();
+}
+
+/// Gives what was kept before.
+nb::object exchange_kept(GraphObject& self, nb::object kept) {
+  const std::lock_guard lock(*self.mutex);
+  std::swap(self.kept, kept);
+  return kept;
 }
 
 }  // namespace
@@ -129,6 +140,7 @@ void launch(GraphObject& self, nb::handle stream) {
     }
     executable->launch(on);
   });
+  use(*on, {kept_by(self)});  // of an update meanwhile
 }
 
 void upload(GraphObject& self, nb::handle stream) {
@@ -148,27 +160,32 @@ GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable)
 }
 
 void update(GraphObject& self, GraphObject& source) {
-  nb::object kept = kept_by(source);
-  without_gil([&] {
-    const GraphExecPtr executable = executable_of(self, "Graph.update");
-    GraphPtr graph = graph_of(source);
-    auto thrown = thrown_of(source);
-    GraphExecPtr former = thrown ? give_functions(source, executable) : nullptr;
-    try {
-      executable->update(graph);
-    } catch (...) {
-      const std::lock_guard lock(*source.mutex);
-      source.given_to.swap(former);
-      throw;
-    }
-    const std::lock_guard lock(*self.mutex);  // what they replace is destroyed behind it
-    self.graph.swap(graph);
-    self.thrown.swap(thrown);
-  });
-  nb::object changed;
-  const std::lock_guard lock(*self.mutex);
-  std::swap(self.kept, kept);
-  std::swap(self.changed, changed);
+  nb::object kept = kept_by(source), changed;
+  // A launch meanwhile, in a capture, may be of either graph.
+  nb::object former_kept = exchange_kept(self, nb::make_tuple(kept_by(self), kept));
+  try {
+    without_gil([&] {
+      const GraphExecPtr executable = executable_of(self, "Graph.update");
+      GraphPtr graph = graph_of(source);
+      auto thrown = thrown_of(source);
+      GraphExecPtr former = thrown ? give_functions(source, executable) : nullptr;
+      try {
+        executable->update(graph);
+      } catch (...) {
+        const std::lock_guard lock(*source.mutex);
+        source.given_to.swap(former);
+        throw;
+      }
+      const std::lock_guard lock(*self.mutex);  // what they replace is destroyed behind it
+      self.graph.swap(graph);
+      self.thrown.swap(thrown);
+      std::swap(self.kept, kept);
+      std::swap(self.changed, changed);
+    });
+  } catch (...) {
+    exchange_kept(self, std::move(former_kept));
+    throw;
+  }
 }
 
 std::vector<std::string> nodes_of(const GraphObject& self) {
@@ -180,7 +197,7 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
 
 }  // namespace
 
-CaptureKey capture_of(const Stream& stream) { return {&stream.device().backend(), stream.capture_info().id}; }
+CaptureKey capture_of(const Stream& stream) { return {&stream.device().backend(), stream.capture_id()}; }
 
 std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
   const CaptureKey capture = capture_of(stream);
@@ -193,10 +210,17 @@ std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
 }
 
 void begin_captured(const CaptureKey& capture, const Stream& origin) {
-  auto captured = std::make_shared<Captured>(Captured{nullptr, nb::list(), &origin});
   Captures& all = captures();
+  const auto is_known = [&] {
+    const std::lock_guard lock(all.mutex);
+    return all.open.contains(capture);
+  };
+  if (is_known()) return;
+  drop_captured(&origin);  // one that was lost
+  auto captured = std::make_shared<Captured>(Captured{nullptr, nb::dict(), &origin});
   const std::lock_guard lock(all.mutex);
-  if (all.open.try_emplace(capture, std::move(captured)).second) ++open_captures;
+  all.open.emplace(capture, std::move(captured));
+  ++open_captures;
 }
 
 Captured take_captured(const CaptureKey& capture) {
@@ -209,16 +233,22 @@ Captured take_captured(const CaptureKey& capture) {
   return *node.mapped();
 }
 
-void drop_captured(const Stream& origin) {
-  if (open_captures == 0) return;
-  CaptureKey dropped{};
-  {
-    Captures& all = captures();
-    const std::lock_guard lock(all.mutex);
-    for (const auto& [capture, captured] : all.open)
-      if (captured->origin == &origin) dropped = capture;
+void drop_captured(const Stream* origin) {
+  const auto is_dropped = [&](const auto& entry) {
+    const Stream* const begun_on = entry.second->origin;
+    return begun_on != nullptr && (origin == nullptr || begun_on == origin);
+  };
+  Captures& all = captures();
+  while (open_captures != 0) {
+    CaptureKey dropped{};
+    {
+      const std::lock_guard lock(all.mutex);
+      const auto found = std::find_if(all.open.begin(), all.open.end(), is_dropped);
+      if (found == all.open.end()) return;
+      dropped = found->first;
+    }
+    take_captured(dropped);
   }
-  take_captured(dropped);
 }
 
 void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
@@ -233,9 +263,10 @@ void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
   if (!kept) return;  // the stream is in none of these captures
   for (PyObject* const object : objects) {
     const nb::handle used = object;
-    if (object == nullptr || used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
+    if (used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
     if (used.type().is(type_of<BufferObject>()) && held_by<BufferObject>(used).is_of_graph) continue;
-    if (PyList_Append(kept.ptr(), object) != 0) throw nb::python_error();
+    const nb::object address = nb::steal(PyLong_FromVoidPtr(object));
+    if (PyDict_SetItem(kept.ptr(), address.ptr(), object) != 0) throw nb::python_error();
   }
 }
 
@@ -254,6 +285,34 @@ BodyCaptured::~BodyCaptured() {
   dropped = all.open.extract(body_);
 }
 
+namespace {
+
+// An array that the graph keeps may be of an object that owns the graph.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const GraphObject& graph = *nb::inst_ptr<GraphObject>(self);
+  Py_VISIT(graph.kept.ptr());
+  Py_VISIT(graph.changed.ptr());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  GraphObject& graph = *nb::inst_ptr<GraphObject>(self);
+  nb::object kept, changed;
+  const std::lock_guard lock(*graph.mutex);
+  std::swap(graph.kept, kept);
+  std::swap(graph.changed, changed);
+  return 0;
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                       {0, nullptr}};
+
+}  // namespace
+
 GraphObject::~GraphObject() {
   if (!graph) return;
   const Releasing releasing;
@@ -264,7 +323,7 @@ GraphObject::~GraphObject() {
 
 void bind_graph(nb::module_& module) {
   nb::class_<GraphObject>(
-      module, "Graph", nb::is_weak_referenceable(),
+      module, "Graph", nb::is_weak_referenceable(), nb::type_slots(slots),
       "Captured work, which can be launched many times. The graph keeps the buffers and arrays that it uses alive.\n"
       "Launches run one after another, whatever their streams.")
       .def_prop_ro(

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <sstream>
 
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
@@ -278,8 +279,15 @@ void bind_kernel(nb::module_& module) {
       .def_ro("programmatic_stream_serialization", &LaunchConfig::programmatic_stream_serialization)
       .def_ro("priority", &LaunchConfig::priority)
       .def("__repr__", [](const LaunchConfig& c) {
-        return "LaunchConfig(grid=" + to_string(c.grid) + ", block=" + to_string(c.block) +
-               ", shmem_size=" + std::to_string(c.shared_memory_bytes) + ")";
+        std::ostringstream text;
+        text << "LaunchConfig(grid=" << to_string(c.grid) << ", block=" << to_string(c.block)
+             << ", shmem_size=" << c.shared_memory_bytes;
+        if (c.cooperative) text << ", is_cooperative=True";
+        if (c.cluster != Dim3{}) text << ", cluster=" << to_string(c.cluster);
+        if (c.programmatic_stream_serialization) text << ", programmatic_stream_serialization=True";
+        if (c.priority) text << ", priority=" << *c.priority;
+        text << ")";
+        return text.str();
       });
   module.def(
       "grid_for", [](std::size_t count, std::uint32_t block) { return grid_for(count, block); }, nb::arg("count"),

@@ -49,7 +49,7 @@ StreamObject::~StreamObject() {
   if (!stream) return;
   if (gate) gate->disclaim(*this, false);
   const bool is_last = stream->use_count() == (gate ? 2U : 1U);  // the gate owns it, too
-  if (is_last) drop_captured(*stream);
+  if (is_last) drop_captured(stream.get());
   const Releasing releasing;
   gate.reset();
   stream.reset();
@@ -119,7 +119,7 @@ void bind_stream(nb::module_& module) {
           "close",
           [](StreamObject& s) {
             without_gil([&] { s.stream->close(); });
-            drop_captured(*s.stream);
+            drop_captured(s.stream.get());
           },
           "Ends the use of the stream. Does not wait for its work.")
       .def(

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "python/src/captures.hpp"
 #include "python/src/gil.hpp"
 #include "python/src/objects.hpp"
 
@@ -34,6 +35,7 @@ struct LeaseObject {
   ~LeaseObject() { close(); }
   void close() {
     std::optional<StreamLease> given = std::exchange(lease, std::nullopt);
+    if (given) drop_captured(given->stream().get());
     release(given);
   }
 };

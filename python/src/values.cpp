@@ -50,12 +50,11 @@ OperationObject wait_of(nb::handle_t<BufferObject> buffer, std::uint64_t value, 
   return {with_value(buffer, wait), nb::borrow(buffer)};
 }
 
-void submit(StreamObject& self, const std::vector<const OperationObject*>& operations) {
+void submit(StreamObject& self, const std::vector<OperationObject>& operations) {
   std::vector<MemoryOperation> batch;
-  for (const OperationObject* const one : operations) {
-    if (one == nullptr) throw nb::type_error("batch_memory_operations: a list of weir.MemoryOperation");
-    batch.push_back(one->operation);
-    use(*self.stream, {one->buffer});
+  for (const OperationObject& one : operations) {
+    batch.push_back(one.operation);
+    if (one.buffer) use(*self.stream, {one.buffer});
   }
   without_gil([&] { self.stream->batch_memory_operations(batch); });
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs keep the buffers and arrays that they use alive."""
+import ctypes
 import gc
+import time
 import weakref
 
 import pytest
@@ -143,6 +145,15 @@ def test_arrays_of_other_libraries(stream, new):
     assert new.alive == 0
 
 
+def test_an_array_whose_object_owns_the_graph(stream, new):
+    array = Tensor(new())
+    with weir.capture(stream) as captured:
+        weir.launch(stream, ONE, add, 1, array)
+    array.graph = captured.graph
+    del array, captured
+    assert new.alive == 0
+
+
 def test_a_capture_that_is_dropped(stream, new):
     with pytest.raises(ZeroDivisionError), weir.capture(stream):
         new().fill(1)
@@ -152,6 +163,36 @@ def test_a_capture_that_is_dropped(stream, new):
     builder.add([], lambda on: new().fill(1))
     assert new.alive == 1
     del builder
+    assert new.alive == 0
+
+
+def test_a_capture_that_is_invalidated(stream, new):
+    if stream.device.backend != "cuda":
+        pytest.skip("no other code can invalidate a capture")
+    driver = ctypes.CDLL("libcuda.so.1")
+    stream.device.create_stream().record().sync()
+    for _ in range(3):
+        stream.begin_capture()
+        new().fill(1, stream=stream)
+        driver.cuCtxSetCurrent(ctypes.c_void_p(context_of(driver)))
+        driver.cuCtxSynchronize()
+        with pytest.raises(weir.CaptureInvalidatedError):
+            stream.end_capture()
+    assert new.alive == 0
+
+
+def context_of(driver):
+    context = ctypes.c_void_p()
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    return context.value
+
+
+def test_a_lease_that_ends_while_its_stream_captures(stream, new):
+    for _ in range(3):
+        lease = weir.StreamPool(stream.device).lease()
+        lease.stream.begin_capture()
+        new().fill(1, stream=lease.stream)
+        lease.close()
     assert new.alive == 0
 
 
@@ -242,6 +283,43 @@ def test_graphs_of_files(stream, new):
     stream.sync()
     del graph
     assert new.alive == 0
+
+
+def test_buffers_of_batches_that_an_iterator_makes(stream):
+    device = stream.device
+    x, y = device.allocate(4, weir.uint32), device.allocate(4, weir.uint32)
+    x.fill(7)
+    stream.copy_batch((y[i : i + 1], x[i : i + 1]) for i in range(4))
+    assert (y.get() == 7).all()
+
+    class Operations:
+        """A sequence that makes its elements."""
+
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            if i >= 4:
+                raise IndexError
+            return weir.MemoryOperation.write(y[i : i + 1], i)
+
+    if device.supports("batch_memory_operations"):
+        stream.batch_memory_operations(Operations())
+        assert list(y.get()) == [0, 1, 2, 3]
+
+
+def test_a_capture_costs_as_much_for_each_operation(stream):
+    x = stream.device.allocate(4)
+
+    def seconds(count):
+        begin = time.perf_counter()
+        with weir.capture(stream):
+            for _ in range(count):
+                x.fill(1)
+        return time.perf_counter() - begin
+
+    seconds(100)
+    assert seconds(8000) < 40 * seconds(800)
 
 
 def test_memory_that_a_graph_allocates_is_freed_in_the_graph(stream):

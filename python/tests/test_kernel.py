@@ -141,6 +141,7 @@ def test_launch_attributes(module, feature, attributes):
     config = weir.LaunchConfig(4, 256, **attributes)
     for name, value in attributes.items():
         assert getattr(config, name) == ((2, 1, 1) if name == "cluster" else value)
+        assert f"{name}=" in repr(config)
     if not stream.device.supports(feature):
         with pytest.raises(weir.UnsupportedError, match=feature.split("_")[0]):
             weir.launch(stream, config, saxpy, 1000, 2, x, y)
