@@ -14,22 +14,22 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/stream.hpp"
 
-// A kernel's arguments: what Python's objects become.
+// Converts Python objects to kernel arguments.
 namespace weir::python {
 namespace {
 
 using Kind = Parameter::Kind;
 
-/// What a graph that is saved makes of an argument: a name for an address, and nothing for what may have one in it.
+/// What an argument is to a saved graph: an address gets a name; `unknown` bytes may contain an address.
 enum class Content : std::uint8_t { value, address, unknown };
 
-/// The bytes of one argument. The largest number is complex128; structures that are larger have memory of their own.
+/// The bytes of one argument. The largest number is complex128; larger structures go to `large`.
 struct Slot {
   alignas(16) std::array<std::byte, 16> bytes{};
   std::vector<std::byte> large{};
   std::size_t size = 0;
   Content content = Content::value;
-  MemoryAccess access{};  // the memory that it names
+  MemoryAccess access{};  // the memory that it points to
 
   void* address() noexcept { return large.empty() ? bytes.data() : large.data(); }
   template <class T>
@@ -53,13 +53,13 @@ struct Slot {
                             .c_str());
 }
 
-/// A number of that type. False if it is none.
+/// Stores `number` as `type`. False if it does not fit.
 bool set_number(Slot& slot, nb::handle number, DType type) {
   slot.size = type.size();
   return store_number(slot.bytes.data(), number, type);
 }
 
-/// Of a parameter of which only the size is known: signed where that holds the number, as a program in C would have it.
+/// For a parameter of which only the size is known: signed if the number fits, else unsigned.
 bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
   if (size != 1 && size != 2 && size != 4 && size != 8) return false;
   const auto bits = static_cast<std::uint8_t>(8 * size);
@@ -79,7 +79,7 @@ void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const Buf
   slot.access = {buffer.data, buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
 }
 
-/// A value with a type of its own, that of numpy's and ctypes' scalars: its bytes.
+/// Copies the bytes of a scalar that has its own type, as numpy's and ctypes' do. False for other objects.
 bool set_bytes(Slot& slot, PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return false;
   const HostMemory memory(object, HostMemory::Access::read);
@@ -91,13 +91,13 @@ bool set_bytes(Slot& slot, PyObject* object) {
   return true;
 }
 
-/// A weir.float32(2), which tells its type.
+/// The type of a Weir scalar such as weir.float32(2).
 std::optional<DType> type_of_scalar(PyObject* object) {
-  // Not made by a static initializer: threads without the interpreter's lock would wait there, and stop its collector.
+  // No static initializer: threads that wait in one cannot be stopped by the garbage collector (see `type_of`).
   static std::atomic<PyObject*> known{nullptr};
   PyObject* metaclass = known.load(std::memory_order_acquire);
   if (metaclass == nullptr) {
-    metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release().ptr();  // lives as long
+    metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release().ptr();  // never freed
     known.store(metaclass, std::memory_order_release);
   }
   if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass) return {};
@@ -109,7 +109,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
   if (parameter.kind == Kind::number) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
-    // Weir's own scalars, and those of ctypes, have a value.
+    // Weir's and ctypes' scalars have a `value`.
     const nb::object value = is_plain ? nb::borrow(object) : nb::getattr(nb::borrow(object), "value", nb::borrow(object));
     if (!set_number(slot, value, *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
     return;
@@ -185,7 +185,7 @@ class Arguments {
   std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
   std::span<const std::size_t> sizes() const noexcept { return {sizes_, count_}; }
   ArgumentTypes types() const noexcept { return {sizes(), kinds_}; }
-  /// The memory that each names, or nothing.
+  /// The memory that each points to, or nothing.
   std::vector<MemoryAccess> accesses() const {
     std::vector<MemoryAccess> all;
     for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_[i].access);

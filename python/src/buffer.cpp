@@ -58,9 +58,8 @@ BufferObject buffer_of(AllocationPtr memory, DType dtype, std::vector<std::int64
 namespace {
 
 constexpr const char* class_text =
-    "Memory with a type of elements and a shape; in C's order. Made by ``Device.allocate`` and ``Stream.allocate``. Its "
-    "last\n"
-    "owner's end frees it. It is no array: it has no arithmetic, which numpy, CuPy and PyTorch have.";
+    "Memory with an element type and a shape: C order, contiguous. Made by ``Device.allocate`` and ``Stream.allocate``,\n"
+    "freed when the last reference is gone. It has no arithmetic; numpy, CuPy and PyTorch have.";
 
 MemoryKind kind_of(const std::string& name) {
   for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pinned, MemoryKind::managed})
@@ -96,7 +95,7 @@ void check_lengths(std::size_t to, std::size_t from) {
               "the destination has " + std::to_string(to) + " bytes, the source " + std::to_string(from));
 }
 
-/// A copy whose other side is memory of the host that Weir does not own: done when this returns, so that the memory may go.
+/// A copy to or from host memory that Weir does not own. Blocks until it is done, since that memory may be freed then.
 void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes) {
   check_may_wait("copy");
   without_gil([&] { stream.read_bytes(to, from, bytes); });
@@ -192,7 +191,7 @@ void fill(nb::handle_t<BufferObject> filled, nb::handle value, nb::handle stream
   });
 }
 
-/// The same memory, from `offset` bytes on.
+/// A view of the memory from byte `offset` on.
 BufferObject part_of(const BufferObject& self, std::size_t offset, DType dtype, std::vector<std::int64_t> shape) {
   void* const data = self.data != nullptr ? static_cast<std::byte*>(self.data) + offset : nullptr;
   BufferObject part(self.memory, data, dtype, std::move(shape), self.read_only);
@@ -229,60 +228,57 @@ BufferObject slice(const BufferObject& self, nb::slice range) {
 
 }  // namespace
 
-BufferObject::~BufferObject() {
-  release(memory);
-}
+BufferObject::~BufferObject() { release(memory); }
 
 void bind_buffer(nb::module_& module) {
   nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(buffer_slots()), class_text)
-      .def_prop_ro("device", &BufferObject::device, nb::rv_policy::reference, "The device that it was allocated on.")
+      .def_prop_ro("device", &BufferObject::device, nb::rv_policy::reference, "The device that the memory was allocated on.")
       .def_prop_ro(
           "handle", [](const BufferObject& b) { return reinterpret_cast<std::uintptr_t>(b.data); },
-          "The address of the first element; 0 for memory of no bytes.")
+          "The address of the first element; 0 for memory of 0 bytes.")
       .def_prop_ro(
           "dtype", [](const BufferObject& b) { return class_of(b.dtype); }, nb::sig("def dtype(self) -> weir.dtypes.dtype"),
-          "The type of its elements: ``weir.float32``.")
+          "The element type, such as ``weir.float32``.")
       .def_prop_ro(
           "shape", [](const BufferObject& b) { return nb::tuple(nb::cast(b.shape)); },
-          nb::sig("def shape(self) -> tuple[int, ...]"), "The extents, the slowest first.")
-      .def_prop_ro("size", &BufferObject::size, "How many elements there are.")
-      .def_prop_ro("nbytes", &BufferObject::size_bytes, "Bytes.")
+          nb::sig("def shape(self) -> tuple[int, ...]"), "The extents, slowest-varying first.")
+      .def_prop_ro("size", &BufferObject::size, "The number of elements.")
+      .def_prop_ro("nbytes", &BufferObject::size_bytes, "The size in bytes.")
       .def_prop_ro(
           "kind", [](const BufferObject& b) { return std::string(to_string(b.memory->kind())); },
           "``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
       .def_prop_rw(
           "name", [](const BufferObject& b) { return b.memory->name(); },
           [](BufferObject& b, std::string_view name) { b.memory->set_name(name); },
-          "Of the memory, which views share, for tools; empty if it has none.")
+          "The name of the memory in tools; views share it. Empty if not set.")
       .def_prop_ro(
           "is_host_accessible", [](const BufferObject& b) { return b.memory->host_accessible(); },
-          "Whether the host may read and write the memory: pinned and managed memory.")
+          "Whether the host can access the memory: true for pinned and managed memory.")
       .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
                    nb::sig("def __cuda_array_interface__(self) -> dict[str, Any]"),
-                   "Version 3, with ``stream``: the current stream. Of CUDA's memory alone.")
+                   "Version 3; ``stream`` is the current stream. CUDA only.")
       .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: Any, *, stream: Any = None) -> Buffer"),
            nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
-           "Copies all bytes of ``src``, a ``Buffer`` or any object with the buffer protocol, in the order of ``stream``; "
-           "then\n"
-           "returns this buffer. A copy of another ``Buffer`` does not block; of all else it is done when the call returns, "
-           "so\n"
-           "that the memory may change. Raises ``LengthMismatchError``.")
+           "Copies all bytes of ``src``, a ``Buffer`` or any object with the buffer protocol, in stream order, and\n"
+           "returns this buffer. A copy from another ``Buffer`` does not block; any other copy blocks until it is done.\n"
+           "Raises ``LengthMismatchError``.")
       .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _T, *, stream: Any = None) -> _T"), nb::arg("dst"),
-           nb::kw_only(), nb::arg("stream") = nb::none(), "Copies all bytes to ``dst``, likewise, and returns ``dst``.")
+           nb::kw_only(), nb::arg("stream") = nb::none(),
+           "Copies all bytes to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def get(self, *, stream: Any = None) -> Any"),
-           "The elements as a new numpy array, behind all work that was enqueued on ``stream``. Waits.")
+           "Copies the elements to a new numpy array in stream order. Blocks until the copy is done.")
       .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
-           nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value``, in the order of ``stream``.")
+           nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value`` in stream order.")
       .def("prefetch", &prefetch, nb::arg("location") = "device", nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def prefetch(self, location: str = \"device\", *, stream: Any = None) -> None"),
-           "Moves managed memory to the ``\"device\"`` of ``stream``, or to the ``\"host\"``, ahead of its use. Feature\n"
+           "Moves managed memory to the ``\"device\"`` of ``stream`` or to the ``\"host\"`` before it is used. Feature\n"
            "``managed_prefetch``.")
       .def("view", &view, nb::sig("def view(self, dtype: Any = None, shape: Any = None) -> Buffer"),
            nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
-           "The same memory as elements of another type, which changes the last extent, or of another shape, which may be "
+           "The same memory with another element type, which changes the last extent, or another shape, which may be\n"
            "smaller.")
-      .def("__getitem__", &slice, nb::arg("range"), "The rows of a slice, in the same memory: ``buffer[10:20]``.")
+      .def("__getitem__", &slice, nb::arg("range"), "A view of some rows: ``buffer[10:20]``.")
       .def("__repr__",
            [](const BufferObject& b) {
              return "<Buffer of " + std::string(name_of(b.dtype)) + " " +
@@ -297,26 +293,25 @@ void bind_buffer(nb::module_& module) {
   nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(),
                        nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", kind: str = \"device\") -> Buffer"),
                        nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
-                       "Memory of ``shape`` elements of ``dtype``, with undefined content; ``allocate(n)`` is ``n`` bytes.\n"
-                       "``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises ``OutOfMemoryError``.");
+                       "Allocates uninitialized memory for ``shape`` elements of ``dtype``; ``allocate(n)`` allocates\n"
+                       "``n`` bytes. ``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises\n"
+                       "``OutOfMemoryError``.");
   nb::cpp_function_def(
       &allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
       nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", pool: MemoryPool | None = None) -> Buffer"),
       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
-      "Memory for work that is enqueued on this stream after this call. It is freed in the order of this\n"
-      "stream, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its "
-      "default one. Feature ``async_allocation``.");
+      "Allocates memory for work that is enqueued on this stream after this call. When the last reference is gone, it is\n"
+      "freed in stream order, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its\n"
+      "default pool. Feature ``async_allocation``.");
   nb::cpp_function_def(
       &copy_batch, nb::scope(module.attr("Stream")), nb::name("copy_batch"), nb::is_method(), nb::arg("copies"),
       nb::arg("source_access") = "in_stream_order",
       nb::sig(
           "def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], source_access: str = \"in_stream_order\") -> None"),
-      "Copies of each pair ``(dst, src)`` the second buffer to the first, all in one call (cuMemcpyBatchAsync). They run in "
-      "any\n"
-      "order, and may run at once; later work comes behind all of them. ``source_access``: ``\"any_time\"`` if no earlier "
-      "work "
-      "of the\n"
-      "stream writes the sources. Raises ``LengthMismatchError``. Feature ``batch_copies``.");
+      "For each pair ``(dst, src)``, copies the second buffer to the first; all in one call (cuMemcpyBatchAsync). The\n"
+      "copies run in any order, possibly concurrently; later work waits for all of them. ``source_access``:\n"
+      "``\"any_time\"`` if no earlier work on the stream writes the sources. Raises ``LengthMismatchError``. Feature\n"
+      "``batch_copies``.");
 }
 
 }  // namespace weir::python

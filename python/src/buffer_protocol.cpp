@@ -5,7 +5,7 @@
 #include "python/src/objects.hpp"
 #include "weir/memory.hpp"
 
-// The buffer protocol: memory that the host may touch, for numpy, memoryview and their like, without a copy.
+// The buffer protocol: numpy, memoryview and others access host-accessible memory without a copy.
 namespace weir::python {
 namespace {
 
@@ -16,12 +16,12 @@ const char* format_of(DType type) noexcept {
     case TypeCode::unsigned_integer: return type.bits == 8 ? "B" : type.bits == 16 ? "H" : type.bits == 32 ? "I" : "Q";
     case TypeCode::floating: return type.bits == 16 ? "e" : type.bits == 32 ? "f" : "d";
     case TypeCode::complex: return type.bits == 64 ? "Zf" : "Zd";
-    case TypeCode::bfloat: return "H";  // the protocol does not know it: its bits
+    case TypeCode::bfloat: return "H";  // the protocol has no bfloat16: the raw bits
   }
   return "B";
 }
 
-/// What a view of a buffer needs for as long as it lives.
+/// The arrays that a Py_buffer points to.
 struct Exported {
   std::vector<Py_ssize_t> shape, strides;
 };
@@ -29,7 +29,7 @@ struct Exported {
 int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
   view->obj = nullptr;
   if (!nb::inst_ready(object)) {
-    PyErr_SetString(PyExc_BufferError, "the buffer is one that only __new__ has made");
+    PyErr_SetString(PyExc_BufferError, "the buffer is not initialized: only __new__ was called");
     return -1;
   }
   const BufferObject& self = *nb::inst_ptr<BufferObject>(nb::handle(object));

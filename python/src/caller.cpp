@@ -3,13 +3,13 @@
 
 #include "python/src/gil.hpp"
 
-// Where the program is, for tools.
+// The Python call stack, for tools.
 namespace weir::python {
 
 Caller::Frames::Frames() {
   constexpr std::size_t most = 16;
   std::vector<int> lines;
-  // By attributes, which stay from one Python to the next.
+  // Reads attributes, which are stable across Python versions.
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   for (; frame.is_valid() && !frame.is_none() && lines.size() < most; frame = frame.attr("f_back")) {
     const nb::object code = frame.attr("f_code");

@@ -7,14 +7,14 @@
 
 #include "weir/fwd.hpp"
 
-/// What all files of the Python package's extension share.
+/// Shared by all files of the extension module.
 namespace weir::python {
 
 namespace nb = nanobind;
 
-/// Python's exception for an error of Weir's: a new reference, or null with another exception. With the interpreter's lock.
+/// The Python exception for a Weir error: a new reference, or null with another exception set. With the GIL held.
 PyObject* new_exception(const Error& error) noexcept;
-/// Makes the exception that is being handled Python's.
+/// Sets the C++ exception that is being handled as Python's.
 void set_python_error() noexcept;
 
 // Each binds one concept; module.cpp calls them in this order.

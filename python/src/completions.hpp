@@ -11,22 +11,21 @@
 /// Functions that are called once an event is complete, for `await`.
 namespace weir::python {
 
-/// A function that is told how work ended.
+/// A task that learns how the work ended.
 class Completion : public Task {
  public:
   void fail(const Error& error) { error_ = error; }
   void abandon(bool) noexcept override {}  // nothing waits for it
 
  protected:
-  /// None, or the exception: a new reference, or null with an exception.
+  /// None or the exception, as a new reference; null with an exception set on failure.
   PyObject* new_error() const { return error_ ? new_exception(*error_) : Py_NewRef(Py_None); }
 
  private:
   std::optional<Error> error_;
 };
 
-/// Has the thread of functions run `completion` soon after `event` is complete. No stream and no thread of the driver's
-/// waits.
+/// The host-function thread runs `completion` soon after `event` is complete. Blocks neither streams nor driver threads.
 void when_complete(const EventPtr& event, std::shared_ptr<Completion> completion);
 
 }  // namespace weir::python

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/objects.hpp"
 
-// The current stream of each device: a context variable, so that it is a task's own under asyncio, and a thread's own
-// elsewhere. Its value is a list of pairs (stream, the rest), the innermost `with` first; None is the empty list.
+// The current stream of each device: a context variable, so each thread and each asyncio task has its own. Its value is a
+// linked list of pairs (stream, rest), innermost `with` first; None is the empty list.
 namespace weir::python {
 namespace {
 
@@ -42,10 +42,10 @@ void bind_current_stream(nb::module_& module) {
         return self;
       },
       nb::scope(stream), nb::name("__enter__"), nb::is_method(), nb::sig("def __enter__(self) -> Stream"),
-      "Makes it the current stream of its device.");
+      "Makes this the current stream of its device.");
   nb::cpp_function_def([](nb::object self, nb::args) { leave(self); }, nb::scope(stream), nb::name("__exit__"),
                        nb::is_method(), nb::sig("def __exit__(self, *args: object) -> None"),
-                       "The current stream is the former one again.");
+                       "Restores the previous current stream.");
   module.def(
       "get_current_stream", [](nb::handle device) { return StreamObject{current_stream_of(device_of(device))}; },
       nb::arg("device") = nb::none(),

@@ -74,7 +74,7 @@ EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync
   return without_gil([&] { return EventObject{device.create_event(options)}; });
 }
 
-/// Of each backend: its name, state, the reason if it is not usable, and its driver's version.
+/// For each backend: its name, its state, the reason if it is not usable, and its driver's version.
 nb::list probe() {
   nb::list all;
   for (const BackendInfo& info : without_gil([] { return Registry::instance().probe_all(); })) {
@@ -89,7 +89,8 @@ nb::list probe() {
 
 void bind_device(nb::module_& module) {
   module.def("_probe", &probe, nb::sig("def _probe() -> list[tuple[str, str, str, str]]"));
-  nb::class_<DeviceProperties>(module, "DeviceProperties", "What a device is. What the backend does not know is 0 or empty.")
+  nb::class_<DeviceProperties>(module, "DeviceProperties",
+                               "Limits and sizes of a device. What the backend does not know is 0 or empty.")
       .def_ro("total_memory", &DeviceProperties::total_memory, "Bytes.")
       .def_ro("multiprocessor_count", &DeviceProperties::multiprocessor_count)
       .def_ro("warp_size", &DeviceProperties::warp_size, "Threads in a warp: never assume 32.")
@@ -102,16 +103,17 @@ void bind_device(nb::module_& module) {
       .def_prop_ro(
           "max_grid_dim", [](const DeviceProperties& p) { return nb::make_tuple(p.max_grid.x, p.max_grid.y, p.max_grid.z); },
           nb::sig("def max_grid_dim(self) -> tuple[int, int, int]"))
-      .def_ro("max_shared_memory_per_block", &DeviceProperties::shared_memory_per_block, "Bytes that every block may use.")
+      .def_ro("max_shared_memory_per_block", &DeviceProperties::shared_memory_per_block, "Bytes that any block can use.")
       .def_ro("max_shared_memory_per_block_optin", &DeviceProperties::shared_memory_per_block_optin,
-              "Bytes that a launch may ask for.")
+              "Bytes that a launch can opt in to.")
       .def_ro("max_shared_memory_per_multiprocessor", &DeviceProperties::shared_memory_per_multiprocessor, "Bytes.")
       .def_ro("max_registers_per_block", &DeviceProperties::registers_per_block)
       .def_ro("l2_cache_size", &DeviceProperties::l2_cache_size, "Bytes.")
       .def_ro("clock_rate", &DeviceProperties::clock_rate_khz, "Kilohertz.")
       .def_ro("memory_clock_rate", &DeviceProperties::memory_clock_rate_khz, "Kilohertz.")
       .def_ro("global_memory_bus_width", &DeviceProperties::memory_bus_width_bits, "Bits.")
-      .def_ro("async_engine_count", &DeviceProperties::async_engine_count, "Copies that run beside kernels.")
+      .def_ro("async_engine_count", &DeviceProperties::async_engine_count,
+              "How many copies can run concurrently with kernels.")
       .def_ro("integrated", &DeviceProperties::integrated, "Whether it shares its memory with the host.")
       .def_ro("ecc_enabled", &DeviceProperties::ecc_enabled)
       .def_ro("unified_addressing", &DeviceProperties::unified_addressing);
@@ -119,9 +121,9 @@ void bind_device(nb::module_& module) {
   nb::class_<Device>(module, "Device", "One device of one backend: a GPU, or the CPU. Lives until the process ends.")
       .def(nb::new_([](nb::handle device_id) { return &device_of(device_id); }), nb::rv_policy::reference,
            nb::arg("device_id") = nb::none(),
-           "The device of that number in the default backend (``Device(1)``) or of that name (``Device(\"cuda:1\")``,\n"
-           "``Device(\"host\")``). None: the one that WEIR_BACKEND and WEIR_DEVICE select. Raises the reason why a backend\n"
-           "cannot be used: Weir never falls back to the CPU silently.")
+           "The device with that number in the default backend (``Device(1)``) or with that name\n"
+           "(``Device(\"cuda:1\")``, ``Device(\"host\")``). None: the device that WEIR_BACKEND and WEIR_DEVICE select.\n"
+           "If a backend cannot be used, raises the reason: Weir never falls back to the CPU silently.")
       .def_static(
           "get_all_devices", [] { return without_gil([] { return devices(); }); }, nb::rv_policy::reference,
           "The devices of all backends that this machine can use.")
@@ -144,12 +146,11 @@ void bind_device(nb::module_& module) {
           },
           "``(9, 0)``.")
       .def_prop_ro("properties", &Device::properties, "Limits and sizes.")
-      .def_prop_ro(
-          "features", &features_of, nb::sig("def features(self) -> dict[str, tuple[str, str]]"),
-          "All features: by name, ``\"native\"``, ``\"emulated\"`` or ``\"absent\"``, and the reason if not native.")
+      .def_prop_ro("features", &features_of, nb::sig("def features(self) -> dict[str, tuple[str, str]]"),
+                   "All features by name: ``\"native\"``, ``\"emulated\"`` or ``\"absent\"``, and the reason if not native.")
       .def(
           "supports", [](const Device& d, const std::string& name) { return d.supports(feature_of(name)); },
-          nb::arg("feature"), "Whether the device has the feature. Raises ``ValueError`` for a name that is none.")
+          nb::arg("feature"), "Whether the device has the feature. Raises ``ValueError`` for an unknown name.")
       .def(
           "require", [](const Device& d, const std::string& name) { d.require({feature_of(name)}); }, nb::arg("feature"),
           "Raises ``UnsupportedError``, with the reason, if the device lacks the feature.")
@@ -159,7 +160,7 @@ void bind_device(nb::module_& module) {
             const MemoryInfo info = without_gil([&] { return d.memory_info(); });
             return std::pair(info.free, info.total);
           },
-          "Free and total memory, in bytes, at this moment.")
+          "Free and total memory in bytes.")
       .def_prop_ro(
           "default_stream", [](Device& d) { return without_gil([&] { return StreamObject{d.default_stream()}; }); },
           "The legacy default stream. It waits for blocking streams, and they wait for it.")
@@ -173,9 +174,9 @@ void bind_device(nb::module_& module) {
             const PriorityRange range = without_gil([&] { return d.priority_range(); });
             return std::pair(range.least, range.greatest);
           },
-          "The least and the greatest priority of streams, as the vendor numbers them: a lower number is more urgent.")
+          "The least and the greatest stream priority. These are the vendor's numbers: a lower number is more urgent.")
       .def("create_stream", &create_stream, nb::kw_only(), nb::arg("nonblocking") = true, nb::arg("priority") = nb::none(),
-           "A new stream. ``nonblocking``: whether it and the legacy default stream ignore each other. ``priority``:\n"
+           "A new stream. ``nonblocking``: it does not synchronize with the legacy default stream. ``priority``:\n"
            "``\"low\"``, ``\"normal\"``, ``\"high\"``, or a number in ``priority_range``.")
       .def("create_event", &create_event, nb::kw_only(), nb::arg("timing_enabled") = false, nb::arg("blocking_sync") = false,
            nb::arg("ipc_enabled") = false,
@@ -184,21 +185,21 @@ void bind_device(nb::module_& module) {
            "``timing_enabled``. Features ``event_timing``, ``blocking_sync_events``, ``interprocess_events``.")
       .def(
           "can_access_peer", [](const Device& d, nb::handle peer) { return d.can_access_peer(device_of(peer)); },
-          nb::arg("peer"), "Whether kernels of this device can address that device's memory once access is enabled.")
+          nb::arg("peer"), "Whether kernels on this device can access the memory of ``peer`` once access is enabled.")
       .def(
           "enable_peer_access",
           [](Device& d, nb::handle peer) {
             Device& other = device_of(peer);
             without_gil([&] { d.enable_peer_access(other); });
           },
-          nb::arg("peer"), "Lets kernels of this device address that device's memory. Feature ``peer_access``.")
+          nb::arg("peer"), "Lets kernels on this device access the memory of ``peer``. Feature ``peer_access``.")
       .def(
           "disable_peer_access",
           [](Device& d, nb::handle peer) {
             Device& other = device_of(peer);
             without_gil([&] { d.disable_peer_access(other); });
           },
-          nb::arg("peer"), "Ends what ``enable_peer_access`` began.")
+          nb::arg("peer"), "Undoes ``enable_peer_access``.")
       .def(
           "sync",
           [](Device& d, std::optional<double> timeout) {
@@ -209,7 +210,7 @@ void bind_device(nb::module_& module) {
           "Blocks until all work of the device is done. ``timeout``: seconds, after which it raises ``TimeoutError``.")
       .def_prop_ro(
           "health", [](const Device& d) { return without_gil([&] { return d.health().describe(); }); },
-          "``\"ok\"``, or the first error of a device that its driver has lost.")
+          "``\"ok\"``, or the first error of a device that the driver has lost.")
       .def("__int__", &Device::ordinal)
       .def("__str__", &Device::describe)
       .def("__repr__", [](const Device& d) { return "<Device " + d.describe() + ": " + d.properties().name + ">"; })

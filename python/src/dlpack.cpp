@@ -12,14 +12,14 @@
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
-// Buffers for other libraries: DLPack's capsules and __cuda_array_interface__. foreign_array.cpp has the way in.
+// Exports buffers: DLPack capsules and __cuda_array_interface__. foreign_array.cpp imports them.
 namespace weir::python {
 namespace {
 
 using dlpack::DeviceType;
 using dlpack::Place;
 
-/// What a tensor's deleter lets go of.
+/// What a tensor's deleter frees.
 template <class Managed>
 struct Export {
   Managed managed;
@@ -27,7 +27,7 @@ struct Export {
   std::vector<std::int64_t> shape, strides;
 };
 
-// In any library, on any thread, with the interpreter's lock or without.
+// Any library calls it, on any thread, with or without the GIL.
 template <class Managed>
 void release_export(Managed* managed) noexcept {
   auto* const whole = static_cast<Export<Managed>*>(managed->owner);
@@ -35,7 +35,7 @@ void release_export(Managed* managed) noexcept {
   delete whole;
 }
 
-// Of a capsule that nobody took.
+// For a capsule that nobody consumed.
 template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
   if (PyCapsule_IsValid(capsule, Managed::name) == 0) return;
@@ -94,8 +94,8 @@ Place place_of(const BufferObject& buffer) {
   throw nb::buffer_error(("DLPack has no number for the backend " + std::string(backend)).c_str());
 }
 
-/// The stream behind which the buffer's elements are there: the current one, which first waits for the one that the memory
-/// was allocated on, if there is one.
+/// The stream in whose order the buffer's elements are valid: the current one, after it waits for the one that the memory
+/// was allocated on, if any.
 StreamPtr ready_stream(const BufferObject& buffer) {
   StreamPtr current = current_stream_of(buffer.device());
   Stream* const allocated_on = buffer.memory->stream();
@@ -109,11 +109,11 @@ void wait_on_host(Stream& stream) {
   without_gil([&] { stream.synchronize(); });
 }
 
-/// Has the consumer's stream, by the number that it gave, wait for the buffer.
+/// Makes the consumer's stream, given by number, wait for the buffer.
 void make_ready(const BufferObject& buffer, Place place, nb::handle stream) {
   const bool is_number = !stream.is_none();
   const auto number = is_number ? nb::cast<std::int64_t>(stream) : 0;
-  if (is_number && number == -1) return;  // the consumer knows that it need not wait
+  if (is_number && number == -1) return;  // the consumer asks for no wait
   const StreamPtr ready = ready_stream(buffer);
   const bool host_reads =
       place.type == DeviceType::cpu || place.type == DeviceType::cuda_host || place.type == DeviceType::rocm_host;
@@ -128,7 +128,7 @@ void make_ready(const BufferObject& buffer, Place place, nb::handle stream) {
   without_gil([&] { consumer->wait(ready); });
 }
 
-/// The elements in new memory, behind all work that they wait for.
+/// A copy of the elements in the order of `ready_stream`.
 BufferObject copy_of(const BufferObject& buffer, MemoryKind kind) {
   const StreamPtr stream = ready_stream(buffer);
   return without_gil([&] {
@@ -191,26 +191,24 @@ void bind_dlpack(nb::module_& module) {
                                "copy: bool | None = None) -> Any"),
                        nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
                        nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
-                       "A DLPack capsule over the memory. The consumer's ``stream``, by its number, waits for all work "
-                       "enqueued so far on the\n"
-                       "current stream, and on the stream that the memory was allocated on; -1: it need not. A consumer "
-                       "without a stream, on\n"
-                       "the host, finds that work done. Raises ``BufferError`` for what DLPack cannot say.");
+                       "A DLPack capsule over the memory. The consumer's ``stream``, given by its number, waits for all\n"
+                       "work enqueued so far on the current stream and on the stream that the memory was allocated on;\n"
+                       "-1: no wait. If the consumer is on the host and gives no stream, the call blocks until that work\n"
+                       "is done. Raises ``BufferError`` for what DLPack cannot express.");
   nb::cpp_function_def(
       [](const BufferObject& self) {
         const Place place = place_of(self);
         return nb::make_tuple(static_cast<int>(place.type), place.ordinal);
       },
       nb::scope(buffer), nb::name("__dlpack_device__"), nb::is_method(),
-      nb::sig("def __dlpack_device__(self) -> tuple[int, int]"),
-      "DLPack's numbers of the kind of memory and of the device.");
+      nb::sig("def __dlpack_device__(self) -> tuple[int, int]"), "DLPack's device type and device number.");
   nb::cpp_function_def(
       [](const BufferObject&, nb::args, nb::kwargs) -> nb::object {
         throw nb::type_error("this is memory of a device, which numpy cannot read: use get()");
       },
       nb::scope(buffer), nb::name("__array__"), nb::is_method(),
       nb::sig("def __array__(self, *args: Any, **options: Any) -> Any"),
-      "Only of memory that the host cannot see, which has no buffer protocol: raises ``TypeError``, as CuPy does.");
+      "Called by numpy for memory that the host cannot access. Raises ``TypeError``, as CuPy does.");
   bind_foreign_arrays(module);
 }
 

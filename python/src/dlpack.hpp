@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// DLPack's structures, versions 0 and 1, as its specification lays them out: the package is built without DLPack's header.
+/// DLPack's structures, versions 0 and 1, from its specification: the build does not need DLPack's header.
 namespace weir::python::dlpack {
 
 enum class DeviceType : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, rocm_host = 11, cuda_managed = 13 };

@@ -28,7 +28,7 @@ constexpr std::array rows{
     Row{{TypeCode::complex, 128}, "complex128"},
 };
 
-// Borrowed from weir.dtypes, which lives as long as the interpreter.
+// From weir.dtypes; never freed.
 std::array<PyObject*, rows.size()> classes{};
 PyObject* as_dtype = nullptr;
 

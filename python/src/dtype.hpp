@@ -6,13 +6,13 @@
 
 #include "python/src/common.hpp"
 
-/// Types of elements and of kernels' parameters.
+/// Element types and kernel parameter types.
 namespace weir::python {
 
-/// What the bits of a number mean; DLPack's numbers (DLDataTypeCode).
+/// DLPack's type codes (DLDataTypeCode).
 enum class TypeCode : std::uint8_t { integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, complex = 5, boolean = 6 };
 
-/// A type of elements. In Python it is one of the classes of weir/dtypes.py, such as `weir.float32`.
+/// An element type. In Python a class of weir/dtypes.py, such as `weir.float32`.
 struct DType {
   TypeCode code = TypeCode::unsigned_integer;
   std::uint8_t bits = 8;
@@ -21,9 +21,9 @@ struct DType {
   friend bool operator==(DType, DType) = default;
 };
 
-/// The type that an object names: a class of Weir's, a numpy dtype or scalar type, "float32". Throws TypeError.
+/// The type that an object names: a Weir class, a numpy dtype or scalar type, "float32". Throws TypeError.
 DType dtype_of(nb::handle object);
-/// Weir's class for a type. Throws BufferError for one that it has not.
+/// The Weir class for a type. Throws BufferError if there is none.
 nb::object class_of(DType type);
 /// "float32"
 const char* name_of(DType type);

@@ -6,7 +6,7 @@
 #include "python/src/common.hpp"
 #include "weir/error.hpp"
 
-// Errors: each code of Weir's has an exception class of its name in weir/errors.py: stream_closed is StreamClosedError.
+// Each error code has an exception class in weir/errors.py: stream_closed is StreamClosedError.
 namespace weir::python {
 namespace {
 
@@ -43,7 +43,7 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Error&) {
     set_python_error();
-  } catch (const std::bad_cast&) {  // nanobind's, of nb::cast
+  } catch (const std::bad_cast&) {  // from nb::cast
     set_python_error();
   }
 }

@@ -17,18 +17,18 @@ EventObject::~EventObject() { release(event); }
 void bind_event(nb::module_& module) {
   nb::class_<EventObject>(
       module, "Event", nb::is_weak_referenceable(),
-      "A point in the order of a stream. Made by ``Stream.record`` or ``Device.create_event``. One that was\n"
-      "never recorded is done.")
+      "A point in the order of a stream. Made by ``Stream.record`` or ``Device.create_event``. An event that was never\n"
+      "recorded is done.")
       .def_prop_ro(
           "device", [](const EventObject& e) -> Device& { return e.event->device(); }, nb::rv_policy::reference,
-          "The device on whose streams it is recorded.")
+          "The device whose streams can record the event.")
       .def_prop_ro(
           "handle", [](const EventObject& e) { return reinterpret_cast<std::uintptr_t>(e.event->share_native_handle()); },
           "The vendor's event (cudaEvent_t, hipEvent_t) as an integer. This object still owns it.")
       .def_prop_rw(
           "name", [](const EventObject& e) { return e.event->name(); },
           [](EventObject& e, std::string_view name) { e.event->set_name(name); },
-          "For tools, errors and ``repr``; empty if it has none.")
+          "Shown by tools, errors and ``repr``; empty if not set.")
       .def_prop_ro("is_timing_enabled", [](const EventObject& e) { return e.event->options().timing; })
       .def_prop_ro("is_blocking_sync", [](const EventObject& e) { return e.event->options().blocking_sync; })
       .def_prop_ro("is_ipc_enabled", [](const EventObject& e) { return e.event->options().interprocess; })
@@ -50,7 +50,7 @@ void bind_event(nb::module_& module) {
             return without_gil([&] { return end.event->elapsed_since(start.event).count(); });
           },
           nb::arg("start"),
-          "Milliseconds from one record to the other, by the device's clock. Both need ``timing_enabled``, and must be "
+          "Milliseconds between the two records, by the device's clock. Both events need ``timing_enabled`` and must be\n"
           "done.")
       .def("__repr__", [](const EventObject& e) { return "<Event " + e.event->describe() + ">"; });
 }

@@ -9,13 +9,13 @@
 /// Objects of other libraries.
 namespace weir::python {
 
-/// The stream that a number means in DLPack and in __cuda_array_interface__: a handle, or one of CUDA's and ROCm's numbers
-/// for default streams. Does not own it.
+/// The stream for a number of DLPack or __cuda_array_interface__: a handle, or CUDA's or ROCm's number for a default stream.
+/// Borrowed.
 StreamPtr stream_of_number(Device& device, std::uintptr_t number);
-/// The number of a stream, likewise.
+/// The inverse.
 std::uintptr_t number_of_stream(Stream& stream);
-/// The device that an object of another library names by its attributes, in `backend`, or in the default one for null; else
-/// the first of `backend`, or the default device.
+/// The device in `backend` (null: the default backend) that another library's object names by its attributes. If it names
+/// none: the first device of `backend`, or the default device.
 Device& device_of_foreign(nb::handle object, const char* backend);
 
 /// weir.from_dlpack.

@@ -15,14 +15,14 @@
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
-// Arrays of other libraries as buffers, and as arguments of kernels.
+// Other libraries' arrays as buffers and as kernel arguments.
 namespace weir::python {
 namespace {
 
 using dlpack::DeviceType;
 using dlpack::Place;
 
-/// Where a buffer of another library lies, in Weir's words.
+/// Where another library's buffer lies.
 struct Location {
   Device& device;
   MemoryKind kind;
@@ -32,7 +32,7 @@ Device& device_number(const char* backend, int ordinal) {
   return without_gil([&]() -> Device& { return Registry::instance().open(backend).device(ordinal); });
 }
 
-/// The host's memory is the CPU backend's, of the kind that the host may touch.
+/// Host memory is pinned memory of the CPU backend.
 Location host_location() { return {device_number("host", 0), MemoryKind::pinned}; }
 
 Location location_of(Place place) {
@@ -48,7 +48,7 @@ Location location_of(Place place) {
       ("from_dlpack: Weir has no device of DLPack's kind " + std::to_string(static_cast<int>(place.type))).c_str());
 }
 
-/// A buffer over memory that `owner` keeps: it is let go with the buffer's last owner.
+/// A buffer over memory of `owner`. Keeps a reference to `owner` until the buffer's last owner is gone.
 nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
                  nb::object owner) {
   std::size_t bytes = dtype.size();
@@ -65,7 +65,7 @@ nb::object adopt(Location location, void* data, DType dtype, std::vector<std::in
       "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, tensor.contiguous())");
 }
 
-/// Raises BufferError unless the strides, in units of `unit`, are those of C's order.
+/// Raises BufferError unless the array is C-contiguous. `unit` is the stride from one element to the next.
 void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t* strides, std::int64_t unit) {
   if (strides == nullptr) return;
   for (const std::int64_t extent : shape)
@@ -85,7 +85,7 @@ void call_deleter(PyObject* capsule) noexcept {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-/// A capsule's tensor, which nobody else can take any more; again in the capsule at the end of this, unless it was kept.
+/// Takes a capsule's tensor, so that nobody else can. The destructor puts it back, unless `keep` was called.
 template <class Managed>
 class Taken {
  public:
@@ -122,7 +122,7 @@ nb::object adopt_tensor(Taken<Managed>& taken, bool read_only) {
   std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.dimensions);
   check_contiguous(shape, tensor.strides, 1);
   const Location location = location_of(tensor.place);
-  // From here on the tensor is ours; its deleter is called with the interpreter's lock, which some need.
+  // From here on the tensor is ours. Its deleter is called with the GIL held, which some need.
   PyObject* const owner = PyCapsule_New(managed, nullptr, &call_deleter<Managed>);
   if (owner == nullptr) throw nb::python_error();
   taken.keep();
@@ -145,7 +145,7 @@ nb::object adopt_capsule(nb::handle capsule) {
   throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
 }
 
-/// What `object.__dlpack__` gives; producers before version 1.0 do not know `max_version`.
+/// Calls `object.__dlpack__`. Producers before DLPack 1.0 do not accept `max_version`.
 nb::object capsule_from(nb::handle object, nb::handle stream) {
   const nb::object method = object.attr("__dlpack__");
   try {
@@ -184,7 +184,7 @@ std::optional<DType> type_of_format(const char* format) {
   }
 }
 
-/// What an object with the buffer protocol lends, pinned or not.
+/// The memory that an object exports by the buffer protocol, pinned or not.
 struct Lent {
   Py_buffer view{};
   Ptr<HostRegistration> pinned{};
@@ -194,7 +194,7 @@ struct Lent {
     PyErr_Clear();
     if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) return;
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
-    PyErr_Clear();  // numpy's
+    PyErr_Clear();  // numpy's error for an array with gaps
     refuse_gaps();
   }
   ~Lent() {
@@ -207,7 +207,7 @@ struct Lent {
 
 void end_loan(PyObject* capsule) noexcept { delete static_cast<Lent*>(PyCapsule_GetPointer(capsule, nullptr)); }
 
-/// A buffer over what `object` lends; pinned for `device`, if there is one.
+/// A buffer over the memory that `object` exports; pinned for `device`, if given.
 nb::object adopt_view(nb::handle object, Device* device = nullptr) {
   auto lent = std::make_unique<Lent>(object);
   const Py_buffer& view = lent->view;
@@ -251,7 +251,7 @@ nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
                nb::cast<bool>(data[1]), std::move(object));
 }
 
-/// Where `__dlpack_device__` says that an array is.
+/// The place that `__dlpack_device__` returns.
 Place place_of(nb::handle object) {
   const nb::object place = object.attr("__dlpack_device__")();
   return {static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))), nb::cast<std::int32_t>(place[1])};
@@ -276,7 +276,7 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
     try {
       return adopt_capsule(capsule_from(object, nb::none()));
     } catch (const nb::python_error& error) {
-      // Versions of DLPack before 1.0 do not know read-only arrays; the buffer protocol does.
+      // DLPack before 1.0 cannot export read-only arrays; the buffer protocol can.
       if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) throw;
     }
   } else if (nb::hasattr(object, "__cuda_array_interface__")) {
@@ -290,7 +290,7 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
 }  // namespace
 
 bool foreign_address_of(nb::handle object, void*& address) {
-  // PyTorch's dictionary costs ten times as much as its address.
+  // PyTorch's __cuda_array_interface__ costs ten times as much as its data_ptr().
   if (nb::object is_cuda = nb::getattr(object, "is_cuda", nb::none()); is_cuda.is(Py_True)) {
     if (nb::object data_ptr = nb::getattr(object, "data_ptr", nb::none()); !data_ptr.is_none()) {
       address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data_ptr()));
@@ -302,7 +302,7 @@ bool foreign_address_of(nb::handle object, void*& address) {
     address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(interface["data"])[0]));
     return true;
   }
-  // Buffers of cuda.core have DLPack alone. The capsule lets go of the array at once: the caller keeps the object.
+  // cuda.core's buffers have DLPack only. The capsule is dropped at once: the caller keeps the object alive.
   if (!nb::hasattr(object, "__dlpack_device__") || place_of(object).type == DeviceType::cpu) return false;
   const nb::object capsule = capsule_from(object, nb::int_(-1));
   address = PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0 ? address_in<dlpack::Versioned>(capsule)
@@ -314,16 +314,17 @@ void bind_foreign_arrays(nb::module_& module) {
   module.def(
       "from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("stream") = nb::none(),
       nb::sig("def from_dlpack(x: Any, /, *, stream: Any = None) -> Buffer"),
-      "A ``Buffer`` over the memory of ``x``, without a copy; ``x`` is kept until the buffer is gone. It may have\n"
-      "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol, and must be contiguous in C's order. Work of\n"
-      "``stream``, or of the current stream of its device, waits for the work that makes its elements. Memory of the\n"
-      "host belongs to ``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
+      "A ``Buffer`` over the memory of ``x``, without a copy. It keeps a reference to ``x``, which must have\n"
+      "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol and be C-contiguous. ``stream`` (default: the\n"
+      "current stream of its device) waits for the work that produces the elements. Ordinary host memory belongs to\n"
+      "``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
   nb::cpp_function_def(
       [](Device& d, nb::object x) { return adopt_view(x, &d); }, nb::scope(module.attr("Device")), nb::name("register_host"),
       nb::is_method(), nb::arg("x"), nb::sig("def register_host(self, x: Any) -> Buffer"),
-      "Pins the memory of ``x``, a numpy array or another object with the buffer protocol, where it lies, and returns a\n"
-      "``Buffer`` over it: copies of that do not block. It is pinned, and ``x`` is kept, until the buffer is gone and the\n"
-      "device's work is done. Raises ``BufferError`` for what a ``Buffer`` cannot be. Feature ``host_registration``.");
+      "Pins the memory of ``x``, a numpy array or another object with the buffer protocol, in place. Returns a\n"
+      "``Buffer`` over it, whose copies do not block. The memory stays pinned, and ``x`` alive, until the buffer is gone\n"
+      "and the device's work is done. Raises ``BufferError`` for what a ``Buffer`` cannot be. Feature\n"
+      "``host_registration``.");
 }
 
 }  // namespace weir::python

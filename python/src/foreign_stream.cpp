@@ -16,14 +16,14 @@ namespace weir::python {
 namespace {
 
 std::uintptr_t integer_of(nb::handle object) {
-  if (object.is_none()) return 0;  // ctypes has None for a null address
+  if (object.is_none()) return 0;  // ctypes returns None for a null address
   return nb::cast<std::uintptr_t>(nb::int_(nb::borrow(object)));
 }
 
-/// The handle of a stream of another library's: an integer, or an object that has it by one of the usual names.
+/// The handle of another library's stream: an integer, or an object that has it as one of the usual attributes.
 std::optional<std::uintptr_t> handle_of(nb::handle object) {
   if (nb::isinstance<nb::int_>(object) && PyBool_Check(object.ptr()) == 0) return nb::cast<std::uintptr_t>(object);
-  // cuda.core, CuPy, numba-cuda, RMM, PyTorch 2.8: a method; earlier releases of cuda.core have a tuple.
+  // cuda.core, CuPy, numba-cuda, RMM, PyTorch 2.8: a method; in earlier releases of cuda.core a tuple.
   if (nb::object protocol = nb::getattr(object, "__cuda_stream__", nb::none()); !protocol.is_none()) {
     const nb::object pair = PyCallable_Check(protocol.ptr()) != 0 ? protocol() : protocol;
     return integer_of(nb::object(pair[1]));
@@ -81,7 +81,7 @@ Device& device_of_foreign(nb::handle object, const char* backend) {
       if (ordinal) break;
     }
   }
-  if (ordinal && *ordinal < 0) ordinal.reset();  // CuPy: the current device, which the driver tells by the handle
+  if (ordinal && *ordinal < 0) ordinal.reset();  // CuPy: the current device; the driver knows it by the handle
   return without_gil([&]() -> Device& {
     if (backend != nullptr) return Registry::instance().open(backend).device(ordinal.value_or(0));
     Device& usual = default_device();
@@ -102,11 +102,11 @@ void bind_foreign_streams(nb::module_& module) {
   nb::cpp_function_def(
       &wrap, nb::scope(stream), nb::name("wrap"), nb::arg("stream"), nb::arg("device") = nb::none(),
       nb::sig("def wrap(stream: Any, device: Any = None) -> Stream"),
-      "A ``Stream`` over another library's stream: an object with ``__cuda_stream__`` (cuda.core, CuPy, numba-cuda, RMM),\n"
-      "``cuda_stream`` (PyTorch, Warp), ``ptr`` or ``handle``, or the handle as an integer; 0 is the default stream. It is\n"
-      "borrowed: the object is kept, and never destroyed by Weir; an integer's stream must outlive this one. ``device``: "
-      "if\n"
-      "the object does not tell. Raises ``WrongDeviceError`` for a stream of another device.");
+      "A ``Stream`` over another library's stream: an object with ``__cuda_stream__`` (cuda.core, CuPy, numba-cuda,\n"
+      "RMM), ``cuda_stream`` (PyTorch, Warp), ``ptr`` or ``handle``, or the handle as an integer; 0 is the default\n"
+      "stream. Weir keeps a reference to the object and never destroys its stream. The stream of an integer handle must\n"
+      "outlive this object. ``device``: for objects that do not name their device. Raises ``WrongDeviceError`` for a\n"
+      "stream of another device.");
   nb::cpp_function_def(
       [](StreamObject& self) {
         if (self.stream->device().backend().name() != "cuda")
@@ -115,7 +115,7 @@ void bind_foreign_streams(nb::module_& module) {
       },
       nb::scope(stream), nb::name("__cuda_stream__"), nb::is_method(),
       nb::sig("def __cuda_stream__(self) -> tuple[int, int]"),
-      "The protocol by which CUDA's libraries share streams: ``(0, cudaStream_t)``.");
+      "The protocol by which CUDA libraries share streams: ``(0, cudaStream_t)``.");
 }
 
 }  // namespace weir::python

@@ -24,7 +24,7 @@
 namespace weir::python {
 namespace {
 
-/// A per-thread default stream has the handle of all others.
+/// All per-thread default streams have the same handle.
 Gate::Key key_of(const Stream& stream) noexcept {
   const bool is_of_thread = stream.kind() == StreamKind::per_thread_default;
   return {&stream.device(), is_of_thread ? &stream : stream.native_handle()};
@@ -35,14 +35,14 @@ struct Gates {
   std::map<Gate::Key, std::weak_ptr<Gate>> all;
   std::set<std::shared_ptr<Gate>> held;
 };
-/// Never destroyed: threads of drivers may outlive main.
+/// Never destroyed: driver threads may outlive main.
 Gates& gates() {
   static Gates* const known = new Gates;
   return *known;
 }
 std::atomic<bool> any_gates{false};
 
-/// One call of a function, and what waits for it: a word, or the driver's thread.
+/// One call of a function, and what waits for it: a word or a driver thread.
 class HostCall final : public Task {
  public:
   HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<Thrown> thrown, std::uint32_t* word,
@@ -65,7 +65,7 @@ class HostCall final : public Task {
       if (gate_) gate_->hold();
     }
     end();
-    if (gate_) call_->clear();  // no other call comes
+    if (gate_) call_->clear();  // it is the only call
   }
   void abandon(bool stuck) noexcept override {
     if (stuck && ended_ == 0) {
@@ -86,7 +86,7 @@ class HostCall final : public Task {
     if (word_ == nullptr)
       ended_.notify_all();
     else if (gate_)
-      advance_word(word_, ticket_);  // a later one may have been given up before
+      advance_word(word_, ticket_);  // a later one may have been abandoned already
     else
       write_word(word_, ticket_);
     if (gate_) gate_->note_end();
@@ -101,10 +101,10 @@ class HostCall final : public Task {
   std::atomic<std::uint32_t> ended_{0};
 };
 
-/// What a graph's host function does at each launch.
+/// What a graph's host function runs at each launch.
 class GraphNote {
  public:
-  /// `word`: borrowed; null if the driver's thread is to wait for the function.
+  /// `word`: from `borrow_word`; null if the driver thread waits for the function.
   GraphNote(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown, std::uint32_t* word)
       : device_(device), call_(std::move(call)), thrown_(std::move(thrown)), word_(word) {}
   GraphNote(GraphNote&& other) noexcept
@@ -130,7 +130,7 @@ class GraphNote {
   std::uint32_t* word_;
 };
 
-/// Tells what functions of a stream raised that nobody can wait for any more.
+/// Reports the exceptions of a stream's functions once nobody can wait for that stream any more.
 class Report final : public Task {
  public:
   explicit Report(std::shared_ptr<Gate> gate) noexcept : gate_(std::move(gate)) {}
@@ -147,7 +147,7 @@ bool any_held() noexcept {
   return !known.held.empty();
 }
 
-/// Has the thread of functions report for gates of streams that no program owns, or that are closed.
+/// Makes the host-function thread report for gates whose streams are closed or no longer owned by the program.
 void let_go_of_held() {
   std::vector<std::shared_ptr<Gate>> orphans;
   {
@@ -162,9 +162,9 @@ void let_go_of_held() {
   for (auto& gate : orphans) post(std::make_shared<Report>(std::move(gate)));
 }
 
-/// The gates with functions that their streams have not asked for yet. One thread looks at the words where streams ask; it
-/// never calls the driver, which may wait for a function. Another looks for devices that failed, whose streams never ask,
-/// and for gates that are held in vain.
+/// The gates with functions that their streams have not requested yet. One thread polls the request words; it never calls
+/// the driver, which may wait for a function. Another looks for failed devices, whose streams never make their requests, and
+/// for gates that are held in vain.
 class Requests {
  public:
   Requests() {
@@ -180,7 +180,7 @@ class Requests {
     wake_.notify_all();
   }
 
-  /// A gate is held now. May be called with locks that `poll` takes, so takes none: a wake-up that is missed costs time.
+  /// A gate is held now. The caller may hold locks that `poll` takes, so this takes none: a missed wake-up only costs time.
   void note_held() noexcept { wake_.notify_all(); }
 
   void abandon_all() noexcept {
@@ -191,7 +191,7 @@ class Requests {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds spin_time{50}, shortest_sleep{10}, longest_sleep{1000};
-  static constexpr std::size_t most_kept = 16;  // without calls, in case that the next come soon
+  static constexpr std::size_t most_kept = 16;  // gates without calls, in case the next come soon
 
   void poll() {
     pthread_setname_np(pthread_self(), "weir requests");
@@ -217,7 +217,7 @@ class Requests {
         std::this_thread::yield();
         lock.lock();
       } else if (!gates_.empty()) {
-        // A request is noticed late by a small part of the time for which it was awaited.
+        // Sleeps for a small part of the time waited so far, so that a request is noticed only a little late.
         wake_.wait_for(lock, std::clamp<Clock::duration>((now - since_) / 16, shortest_sleep, longest_sleep));
       }
     }
@@ -235,7 +235,7 @@ class Requests {
         dropped.swap(unused_);
         if (Clock::now() >= next) looked_at = gates_;
       }
-      dropped.clear();  // the end of a gate may call the driver
+      dropped.clear();  // a gate's destructor may call the driver
       if (Clock::now() < next) continue;
       for (const auto& gate : looked_at) gate->check();
       looked_at.clear();
@@ -247,18 +247,18 @@ class Requests {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::shared_ptr<Gate>> gates_;
-  std::vector<std::shared_ptr<Gate>> unused_;  // to be dropped by the thread that may call the driver
-  Clock::time_point since_{};                  // of the newest request, or gate
+  std::vector<std::shared_ptr<Gate>> unused_;  // to be destroyed by the thread that may call the driver
+  Clock::time_point since_{};                  // of the newest request or gate
 };
 
 std::atomic<bool> any_requests{false};
-/// Never destroyed: its threads go on.
+/// Never destroyed: its threads keep running.
 Requests& requests() {
   static Requests* const all = new Requests;
   return *all;
 }
 
-/// On the CPU a host function costs less than a thread that reads words.
+/// On the CPU a host function costs less than a polling thread.
 bool can_request(const Device& device) {
   return device.backend().name() != "host" && device.supports(Feature::write_value_32) &&
          device.supports(Feature::wait_value_geq) && device.supports(Feature::batch_memory_operations);
@@ -270,8 +270,8 @@ bool can_request(const Device& device) {
 
 std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
   if (auto gate = find(*stream)) return gate;
-  auto made = std::make_shared<Gate>(stream);  // may allocate memory: not within the lock
-  std::shared_ptr<Gate> other;                 // may be the last owner, and the end of a gate takes the lock
+  auto made = std::make_shared<Gate>(stream);  // may allocate memory: not while locked
+  std::shared_ptr<Gate> other;                 // may be the last owner: destroyed after unlocking, as ~Gate locks
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   std::weak_ptr<Gate>& entry = known.all[key_of(*stream)];
@@ -284,7 +284,7 @@ std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
 
 std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
   if (!any_gates) return nullptr;
-  std::shared_ptr<Gate> gate;  // may be the last owner, and the end of a gate takes the lock
+  std::shared_ptr<Gate> gate;  // may be the last owner: destroyed after unlocking, as ~Gate locks
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   const auto entry = known.all.find(key_of(stream));
@@ -307,7 +307,7 @@ Gate::Gate(StreamPtr stream)
 }
 
 Gate::~Gate() {
-  // Functions that never ran, of a stream that was closed, leave waits behind: nobody may use the word again.
+  // Functions of a closed stream that never ran leave waits behind: the word must not be reused.
   if (word_ != nullptr && counts_on_ && read_word(word_) == issued_) give_back_word(stream_->device(), false, word_);
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
@@ -316,9 +316,8 @@ Gate::~Gate() {
 }
 
 bool Gate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name) {
-  // A driver whose queue is full waits for room, and holds locks meanwhile that all other calls need. A thread that makes
-  // one of these with the interpreter's lock would keep the functions from running that make room. So the queue never fills
-  // with them.
+  // A driver whose queue is full waits for room, and meanwhile holds locks that all other calls need. A thread that makes
+  // such a call with the GIL held would block the very functions that make room. So functions never fill the queue.
   if (!is_host_thread()) {
     const std::uint32_t most = request_ != nullptr ? most_requests : most_host_functions;
     std::unique_lock lock(room_mutex_);
@@ -328,10 +327,10 @@ bool Gate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& n
                   "the stream was closed while the call waited for room");
     }
   }
-  const std::lock_guard lock(mutex_);  // the note and the wait belong together
+  const std::lock_guard lock(mutex_);  // the request and the wait must be adjacent
   const std::uint32_t ticket = issued_ + 1;
   auto task = std::make_shared<HostCall>(call, name, thrown_, word_, ticket, shared_from_this());
-  // Tools show a host function as one, and not two operations on memory.
+  // Tools should show one host function, not two memory operations.
   const bool requests_it = request_ != nullptr && !detail::tools_look();
   ++begun_;
   try {
@@ -381,7 +380,7 @@ void Gate::request(std::uint32_t ticket, std::shared_ptr<Task> task) {
   } catch (...) {
     const std::lock_guard lock(calls_mutex_);
     if (calls_.empty())
-      ++begun_;  // it was given up meanwhile, and counts as done
+      ++begun_;  // it was abandoned meanwhile, and counts as done
     else
       calls_.pop_back();
     throw;
@@ -417,7 +416,7 @@ void Gate::check() noexcept try {
   }
   if (!stream_->device().health().is_ok()) abandon_calls();
 } catch (const std::exception&) {
-  // No memory: the next check will tell.
+  // Out of memory: the next check tries again.
 }
 
 void abandon_requests() noexcept {
@@ -432,7 +431,7 @@ void report_held() noexcept {
     held = known.held;
   }
   for (const auto& gate : held) gate->report();
-  without_gil([&] { held.clear(); });  // the end of a gate may call the driver
+  without_gil([&] { held.clear(); });  // a gate's destructor may call the driver
 }
 
 void Gate::hold() {
@@ -447,7 +446,7 @@ void Gate::hold() {
 bool Gate::is_orphan(std::uint32_t objects) const noexcept {
   if (stream_->is_closed()) return true;
   const bool is_ours = stream_->kind() == StreamKind::owned || stream_->kind() == StreamKind::adopted;
-  return is_ours && stream_->use_count() == 1 + objects;  // others can be found again by their handles
+  return is_ours && stream_->use_count() == 1 + objects;  // others can be wrapped again by their handles
 }
 
 void Gate::disclaim(const StreamObject& object, bool unreachable) noexcept {
@@ -487,7 +486,7 @@ void Gate::raise() {
 void Gate::watch(const std::shared_ptr<Thrown>& thrown) {
   const std::lock_guard lock(graphs_mutex_);
   if (std::find(graphs_.begin(), graphs_.end(), thrown) != graphs_.end()) return;
-  if (graphs_.size() >= graphs_looked_at_) {  // graphs that are gone have nothing more to tell
+  if (graphs_.size() >= graphs_looked_at_) {  // forget graphs that are gone and have nothing to report
     std::erase_if(graphs_, [](const auto& graph) { return graph.use_count() == 1 && graph->is_empty(); });
     graphs_looked_at_ = 2 * graphs_.size() + 16;
   }

@@ -14,59 +14,59 @@
 #include "weir/device.hpp"
 #include "weir/health.hpp"
 
-/// How streams and graphs wait for functions in Python, and learn what these raised.
+/// How streams and graphs wait for Python functions, and get their exceptions.
 namespace weir::python {
 
 struct StreamObject;
 
-/// What waits for the functions of one stream: the stream writes the number of the function's ticket to a word in pinned
-/// memory, its request, which a thread reads again and again. Then it waits until another word has that number, which the
-/// thread of functions writes. Functions end in the order of their tickets.
+/// Makes one stream wait for its Python functions. Each function has a ticket number. The stream writes it to a word in
+/// pinned memory, the request, which a thread polls. Then the stream waits until the host-function thread writes the same
+/// number to another word. Functions end in ticket order.
 ///
-/// Where the device cannot do both at once, and where tools look, a host function of the driver's is the request: on an H200
-/// that costs ten times as much, and a driver's queue has room for 55 of them.
-/// Where the device cannot wait for values, the driver's thread itself waits, and other host functions behind it.
+/// If the device cannot do both in one batch, or tools are attached, a driver host function is the request: on an H200 that
+/// costs ten times as much, and a driver queue has room for 55 of them. If the device cannot wait for values, the driver
+/// thread itself blocks, and other host functions wait behind it.
 class Gate : public std::enable_shared_from_this<Gate> {
  public:
-  /// That of the native stream, made at the first call. It owns `stream`, lives while functions are under way or what one
-  /// raised is not told, and as long as its owners.
+  /// The gate of the native stream, made by the first call. It keeps `stream` alive. It lives as long as its owners, and
+  /// while functions are pending or their exceptions are neither raised nor reported.
   static std::shared_ptr<Gate> of(const StreamPtr& stream);
   /// Null if the stream has none.
   static std::shared_ptr<Gate> find(const Stream& stream) noexcept;
 
-  /// A native stream.
+  /// Identifies a native stream.
   using Key = std::pair<const Device*, const void*>;
 
   explicit Gate(StreamPtr stream);
   ~Gate();
 
-  /// Enqueues a function, without the lock. False if there was no room for a while; then look for signals, and ask again.
+  /// Enqueues a function, without the GIL. False if there was no room for a while: check for signals and try again.
   bool enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name);
-  /// A wait for the word of the gate is one for a function: says so, and for which.
+  /// If `work` is a wait for the gate's word, makes it name the function that the stream waits for.
   void explain(PendingWork& work) const;
-  /// Raises what functions of the stream, and of graphs that it launched, raised.
+  /// Raises the exceptions of functions of the stream, and of graphs that it launched.
   void raise();
-  /// Keeps it alive until `raise`, or until nobody can call that any more: see `is_orphan`.
+  /// Keeps the gate alive until `raise`, or until nobody can call that any more: see `is_orphan`.
   void hold();
-  /// Whether nobody can wait for the stream any more but through `objects` of Python's.
+  /// Whether nobody can wait for the stream any more, except through `objects` Python objects.
   bool is_orphan(std::uint32_t objects) const noexcept;
-  /// Tells what `raise` would raise. With the lock.
+  /// Passes what `raise` would raise to sys.unraisablehook. With the GIL held.
   void report() noexcept;
 
-  // A traceback often owns the stream: by a method of the object that made it. So that Python's collector of cycles finds
-  // both, the first object that enqueues a function owns the exception in its eyes. All with the lock.
+  // A traceback often refers to the stream, through a method of the object that made it. So that Python's garbage collector
+  // finds this cycle, the first object that enqueues a function shows it the exception as its own. All with the GIL held.
   void claim(const StreamObject& object) noexcept {
     const StreamObject* nobody = nullptr;
     claimed_by_.compare_exchange_strong(nobody, &object);
   }
-  /// What the object owns; null if nothing.
+  /// The exception that the object owns; null if none.
   PyObject* exception_of(const StreamObject& object) const noexcept {
     return claimed_by_ == &object ? thrown_->exception() : nullptr;
   }
-  /// The object ends. If `unreachable`, nothing but its exception owns it, which is reported if nobody else can wait for the
-  /// stream. Else the gate alone owns the exception from now on.
+  /// The object is destroyed. If `unreachable`, only its exception refers to it: reports that if nobody else can wait for
+  /// the stream. Otherwise only the gate owns the exception from now on.
   void disclaim(const StreamObject& object, bool unreachable) noexcept;
-  /// A function has returned, or was given up.
+  /// A function has returned or was abandoned.
   void note_end() noexcept {
     {
       const std::lock_guard lock(room_mutex_);
@@ -74,15 +74,15 @@ class Gate : public std::enable_shared_from_this<Gate> {
     }
     room_.notify_all();
   }
-  /// Posts the calls that the stream has asked for. False if there were none. Does not call the driver, nor do the next two.
+  /// Posts the calls that the stream has requested. False if there were none. This and the next two never call the driver.
   bool post_requested() noexcept;
-  /// Gives up the calls that the stream has not asked for yet.
+  /// Abandons the calls that the stream has not requested yet.
   void abandon_calls() noexcept;
-  /// True if there are no such calls, and nobody need look until the next.
+  /// True if there are no such calls: polling may stop until the next one.
   bool rest() noexcept;
-  /// Gives them up if the device has failed. Called from time to time.
+  /// Abandons them if the device has failed. Called from time to time.
   void check() noexcept;
-  /// A graph was launched whose functions keep there what they raise, which the next `raise` raises.
+  /// Called when a graph is launched whose functions store their exceptions in `thrown`: the next `raise` raises them.
   void watch(const std::shared_ptr<Thrown>& thrown);
 
  private:
@@ -91,45 +91,45 @@ class Gate : public std::enable_shared_from_this<Gate> {
     std::shared_ptr<Task> task;
   };
   std::vector<std::shared_ptr<Thrown>> take_graphs();
-  /// Enqueues the request and the wait. Within `mutex_`.
+  /// Enqueues the request and the wait. With `mutex_` held.
   void request(std::uint32_t ticket, std::shared_ptr<Task> task);
 
   const StreamPtr stream_;
   const Key key_;
   std::uint32_t* word_;
-  std::uint32_t* request_ = nullptr;  // null: host functions of the driver's are the requests
-  bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word can be used again
+  std::uint32_t* request_ = nullptr;  // null: driver host functions are the requests
+  bool counts_on_;  // whether a later ticket ends the wait for an earlier one, so that the word is reusable
   std::uint32_t issued_ = 0;
-  // How many may wait. An H200 has eight queues, which streams share; each has room for 1020 requests, or 55 host functions
-  // with their waits.
+  // How many functions may be pending. An H200 has eight queues, which streams share; each has room for 1020 requests, or 55
+  // host functions with their waits.
   static constexpr std::uint32_t most_requests = 256, most_host_functions = 32;
   std::atomic<std::uint32_t> begun_{0}, done_{0};
-  std::mutex room_mutex_;  // of `done_`
+  std::mutex room_mutex_;  // for `done_`
   std::condition_variable room_;
-  std::mutex mutex_;           // may be held while the stream's queue is full: never wait for it with the interpreter's lock
+  std::mutex mutex_;           // may be held while the stream's queue is full: never lock it with the GIL held
   std::mutex calls_mutex_;     // never held while a driver is called
-  std::deque<Call> calls_;     // those that the stream has not asked for yet
-  bool is_polled_ = false;     // whether the thread looks at the request
+  std::deque<Call> calls_;     // those that the stream has not requested yet
+  bool is_polled_ = false;     // whether the thread polls the request
   std::uint32_t checked_ = 0;  // the first of `calls_` at the last check
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
   std::atomic<const StreamObject*> claimed_by_{nullptr};
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<Thrown>> graphs_;
-  std::size_t graphs_looked_at_ = 16;  // how many there may be before the next look at them
+  std::size_t graphs_looked_at_ = 16;  // the size at which they are pruned next
 };
 
-/// Called when the interpreter ends: gives up all calls that no stream has asked for yet.
+/// Called at interpreter shutdown: abandons all calls that no stream has requested yet.
 void abandon_requests() noexcept;
-/// Called when the interpreter ends, with the lock: tells what no `raise` will raise any more.
+/// Called at interpreter shutdown with the GIL held: reports what no `raise` will raise any more.
 void report_held() noexcept;
 
-/// Adds a function to the graph that `stream` captures, without the lock; each launch calls it. `thrown`: where what it
-/// raises is kept. `portable`: in a graph that is to be saved the driver's thread waits for the function, as there is no
-/// word where it is loaded.
+/// Adds a function to the graph that `stream` captures, without the GIL; each launch calls it. `thrown` stores its
+/// exceptions. `portable`: for a graph to be saved, the driver thread blocks until the function has returned, since a loaded
+/// graph has no word.
 void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name, std::shared_ptr<Thrown> thrown,
                   bool portable);
 
-/// For a graph that is loaded: a host function that posts the call, and waits until it has returned.
+/// For a loaded graph: a host function that posts the call and blocks until it has returned.
 HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
 
 }  // namespace weir::python

@@ -17,10 +17,11 @@ namespace {
 
 std::atomic<bool> forked{false};
 std::atomic<bool> finalizing{false};
-std::atomic<int> taking{0};  // threads that are about to take the lock
+std::atomic<int> taking{0};  // threads that are about to take the GIL
 std::atomic<std::thread::id> last_thread{};
 
-/// A thread is about to take the lock. It never does once the interpreter ends, unless it is the last one.
+/// Constructed by a thread that is about to take the GIL. Blocks forever once the interpreter shuts down, except on the
+/// thread that runs atexit functions.
 class Taking {
  public:
   Taking() noexcept {
@@ -32,14 +33,14 @@ class Taking {
   ~Taking() { --taking; }
 };
 
-// Called by atexit, with the lock: threads that are about to take the lock get it, and no other will want it.
+// Called by atexit with the GIL held. Threads that are about to take the GIL still get it; no others will.
 void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
   stop_host_thread();
   if (!forked) report_held();
   drop_captured(nullptr);
-  // Threads that go on hold objects, which is no leak of the package's.
+  // Threads that still run hold objects; that is no leak of the package.
   if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
 }

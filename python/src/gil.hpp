@@ -12,15 +12,15 @@
 #include "weir/plugin/caller.hpp"
 #include "weir/plugin/support.hpp"
 
-/// The interpreter's lock, and what happens to it when the interpreter ends.
+/// The GIL, and what happens to it at interpreter shutdown.
 ///
-/// A free-threaded interpreter has none. There "with the lock" means that the interpreter knows the thread as one of its own
-/// that runs: many do at once, so this guards no data. But the collector of cycles, `fork` and others stop all such threads,
-/// and wait until each calls Python or is without the lock. So the rules are the same: who waits for a mutex with the lock
-/// may wait only for threads that do not call Python meanwhile, and who waits for long lets go of it.
+/// A free-threaded interpreter has none. There "with the GIL held" means that the thread state is attached. Many threads are
+/// attached at once, so this guards no data. But the garbage collector, `fork` and others stop all attached threads, and
+/// wait until each calls Python or detaches. So the rules are the same: with the GIL held, lock a mutex only if its owners
+/// do not call Python, and release the GIL before a long wait.
 namespace weir::python {
 
-/// Tells tools the lines of Python that the calling thread is in. Made with the interpreter's lock.
+/// Shows tools the calling thread's Python stack. Construct with the GIL held.
 class Caller {
  public:
   Caller();
@@ -34,11 +34,11 @@ class Caller {
   CallerScope scope_;
 };
 
-/// Lets go of the interpreter's lock, if there is one, for as long as it lives: in every call that may wait for work, for a
-/// lock of the driver's or for room in a queue. A host function in Python may be what the wait is for.
+/// Releases the GIL while it lives. Needed around every call that may wait for work, for a driver lock or for room in a
+/// queue, since the wait may be for a host function in Python.
 ///
-/// A thread other than the main one never takes the lock back once the interpreter ends: it sleeps until the process is
-/// gone. Python before 3.14 would end the thread by unwinding it, which aborts the process where C++ does not expect it.
+/// Once the interpreter shuts down, only the main thread takes the GIL back; other threads sleep until the process exits.
+/// Python before 3.14 would unwind such a thread, which aborts the process where C++ does not expect it.
 class WithoutGil {
  public:
   WithoutGil() {
@@ -55,7 +55,7 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Has the lock again for as long as it lives, on the thread of a WithoutGil.
+/// Holds the GIL again while it lives, on the thread of a WithoutGil.
 class WithGil {
  public:
   WithGil();
@@ -67,8 +67,8 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
-/// Lets go of objects whose end may call the driver, which may wait there for all work, and so for host functions: without
-/// the interpreter's lock. On the thread of functions, which must not wait for them, Weir's reclaimer ends the objects.
+/// A scope for destroying objects whose destructors may call the driver, which may wait for all work and thus for host
+/// functions. Releases the GIL. On the host-function thread, which must not wait, Weir's reclaimer destroys them.
 class Releasing {
  public:
   Releasing();
@@ -78,7 +78,7 @@ class Releasing {
   WithoutGil released_;
 };
 
-/// Lets go of what the owner owns, if it does.
+/// Resets a smart pointer in such a scope, unless it is empty.
 template <class Owner>
 void release(Owner& owner) {
   if (!owner) return;
@@ -86,20 +86,20 @@ void release(Owner& owner) {
   owner.reset();
 }
 
-/// What `function` returns, called without the lock.
+/// Calls `function` without the GIL and returns its result.
 template <class F>
 decltype(auto) without_gil(F&& function) {
   const WithoutGil released;
   return std::forward<F>(function)();
 }
 
-/// Takes the lock for a thread of the package's own, for the first time, and again; lets go by PyEval_SaveThread.
+/// Take the GIL on a thread of the package, the first time and again. PyEval_SaveThread releases it.
 PyThreadState* attach_thread();
 void take_gil(PyThreadState* state);
 
-/// Whether this is the child of a process that had the thread of functions, which the child has not.
+/// Whether this process was forked from one with a host-function thread, which it lacks itself.
 bool is_forked() noexcept;
-/// Whether the interpreter ends, or has ended. True from the package's atexit function on.
+/// Whether the interpreter shuts down. True from the package's atexit function on.
 bool is_finalizing() noexcept;
 
 }  // namespace weir::python

@@ -24,7 +24,7 @@ struct Captures {
   std::map<CaptureKey, std::shared_ptr<Captured>> open;
 };
 Captures& captures() {
-  static Captures* const all = new Captures;  // never destroyed, as the streams of other threads may go on
+  static Captures* const all = new Captures;  // never destroyed: other threads may still use streams
   return *all;
 }
 
@@ -45,7 +45,7 @@ void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   begin_captured(capture, *self.stream);
 }
 
-/// Calls `end`, which ends the capture of `stream`, and returns what the capture collected, unless it goes on.
+/// Calls `end`, which ends the capture of `stream`, and returns what the capture collected.
 template <class F>
 Captured end_by(Stream& stream, F&& end) {
   const CaptureKey capture = without_gil([&] { return capture_of(stream); });
@@ -109,7 +109,7 @@ GraphExecPtr executable_of(GraphObject& self, const char* operation) {
     if (self.executable) return self.executable;
     graph = self.graph;
   }
-  GraphExecPtr made = graph->instantiate();  // two threads may do so at once; the first one's is kept
+  GraphExecPtr made = graph->instantiate();  // two threads may do so at once; the first result is used
   const std::lock_guard lock(*self.mutex);
   check();
   if (!self.executable) self.executable = made;
@@ -118,8 +118,8 @@ GraphExecPtr executable_of(GraphObject& self, const char* operation) {
 
 namespace {
 
-/// A function in Python has one word for all launches of its executable, which come one after another. The copy that is a
-/// node of another graph could run at the same time.
+/// A Python function has one word for all launches of its executable, which run one after another. A copy in another graph
+/// could run at the same time.
 void check_child(Stream& stream) {
   if (!stream.is_capturing()) return;
   std::uint32_t* const word = borrow_word(stream.device(), true);
@@ -148,7 +148,7 @@ void upload(GraphObject& self, nb::handle stream) {
   without_gil([&] { executable_of(self, "Graph.upload")->upload(on); });
 }
 
-/// Has `executable` be the only one with the functions in Python of `source`. Gives the one that was before.
+/// Makes `executable` the only owner of the Python functions of `source`. Returns the former owner.
 GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable) {
   const std::lock_guard lock(*source.mutex);
   if (source.executable || (source.given_to && source.given_to != executable)) {
@@ -161,7 +161,7 @@ GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable)
 
 void update(GraphObject& self, GraphObject& source) {
   nb::object kept = kept_by(source), changed;
-  // A launch meanwhile, in a capture, may be of either graph.
+  // A concurrent launch into a capture may use either graph.
   nb::object former_kept = exchange_kept(self, nb::make_tuple(kept_by(self), kept));
   try {
     without_gil([&] {
@@ -176,7 +176,7 @@ void update(GraphObject& self, GraphObject& source) {
         source.given_to.swap(former);
         throw;
       }
-      const std::lock_guard lock(*self.mutex);  // what they replace is destroyed behind it
+      const std::lock_guard lock(*self.mutex);  // the old values are destroyed after it is unlocked
       self.graph.swap(graph);
       self.thrown.swap(thrown);
       std::swap(self.kept, kept);
@@ -260,7 +260,7 @@ void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
     const auto found = all.open.find(capture);
     if (found != all.open.end()) kept = found->second->kept;
   }
-  if (!kept) return;  // the stream is in none of these captures
+  if (!kept) return;  // no capture that Python began
   for (PyObject* const object : objects) {
     const nb::handle used = object;
     if (used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
@@ -279,7 +279,7 @@ BodyCaptured::BodyCaptured(const CaptureKey& outer, const CaptureKey& body) : bo
 
 BodyCaptured::~BodyCaptured() {
   if (!added_) return;
-  decltype(Captures::open)::node_type dropped;  // not within the lock: it may own buffers
+  decltype(Captures::open)::node_type dropped;  // destroyed after unlocking: it may own buffers
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   dropped = all.open.extract(body_);
@@ -329,22 +329,21 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro(
           "device", [](const GraphObject& g) -> Device& { return graph_of(g)->device(); }, nb::rv_policy::reference)
       .def("launch", &launch, nb::arg("stream") = nb::none(),
-           "Enqueues one run of the whole graph on ``stream``, or on the current stream. On a stream that captures, the "
-           "graph becomes\n"
-           "a node of that capture.")
+           "Enqueues one run of the graph on ``stream`` (default: the current stream). If that stream is capturing, the\n"
+           "graph becomes a node of the capture.")
       .def("upload", &upload, nb::arg("stream") = nb::none(), "Prepares the first launch. Feature ``graph_upload``.")
       .def("update", &update, nb::arg("source"),
-           "Replaces the parameters of all nodes by those of ``source``, a graph of the same shape. If that has functions\n"
-           "in Python, they belong to this graph from now on, and ``source`` cannot be launched any more. Raises\n"
-           "``GraphUpdateFailedError`` if the shapes differ, or if such a ``source`` was launched before. Feature\n"
-           "``graph_update``.")
-      .def_prop_ro("nodes", &nodes_of, "What the nodes do, in the order of the capture: ``[\"kernel\", \"copy\"]``.")
+           "Replaces the parameters of all nodes by those of ``source``, a graph of the same topology. If ``source`` has\n"
+           "Python functions, they belong to this graph from now on, and ``source`` cannot be launched any more. Raises\n"
+           "``GraphUpdateFailedError`` if the topologies differ, or if a ``source`` with Python functions was launched\n"
+           "before. Feature ``graph_update``.")
+      .def_prop_ro("nodes", &nodes_of, "The kinds of the nodes, in capture order: ``[\"kernel\", \"copy\"]``.")
       .def_prop_ro(
           "edges", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->topology().edges; }); },
           "Pairs of indices into ``nodes``: the second runs after the first.")
       .def(
           "debug_dot", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->debug_dot(); }); },
-          "The graph in Graphviz's language. Feature ``graph_debug_dot``.")
+          "The graph in Graphviz DOT. Feature ``graph_debug_dot``.")
       .def_prop_ro(
           "handle", [](const GraphObject& g) { return reinterpret_cast<std::uintptr_t>(graph_of(g)->native_handle()); },
           "The vendor's graph (cudaGraph_t, hipGraph_t) as an integer.")
@@ -354,10 +353,9 @@ void bind_graph(nb::module_& module) {
     nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
   };
   method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
-         "Begins a capture: work of this stream becomes part of a graph and does not run, and so does work of streams that "
-         "wait for\n"
-         "it. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``:\n"
-         "writes down what is captured, so that ``Graph.save`` can save the graph. See ``weir.capture``.");
+         "Begins a capture: work on this stream, and on streams that wait for it, becomes part of a graph and does not\n"
+         "run. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``: records the\n"
+         "work so that ``Graph.save`` can save the graph. See ``weir.capture``.");
   method("end_capture", &end_capture, "Ends the capture and returns its graph.");
   method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
 }

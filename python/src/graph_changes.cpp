@@ -17,8 +17,8 @@ namespace {
 struct ChangesObject {
   Device* device;
   GraphChanges changes{};
-  std::vector<KernelPtr> kernels{};  // of the changes, which do not keep them
-  nb::dict kept{};                   // by node: the buffers and arrays that it is to use
+  std::vector<KernelPtr> kernels{};  // those of `changes`, which does not keep them alive
+  nb::dict kept{};                   // by node: the buffers and arrays that it will use
 
   void keep(std::uint32_t node, nb::tuple used) { kept[nb::int_(node)] = std::move(used); }
 };
@@ -60,7 +60,7 @@ void change_fill(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObj
 }
 
 void apply(GraphObject& self, const ChangesObject& changes) {
-  ChangesObject copy = changes;  // another thread may go on to add to them
+  ChangesObject copy = changes;  // another thread may add to them meanwhile
   copy.kept = nb::steal<nb::dict>(PyDict_Copy(changes.kept.ptr()));
   without_gil([&] { executable_of(self, "Graph.apply")->apply(copy.changes); });
   nb::object changed = nb::dict();
@@ -77,24 +77,24 @@ void apply(GraphObject& self, const ChangesObject& changes) {
 void bind_graph_changes(nb::module_& module) {
   nb::class_<ChangesObject>(
       module, "GraphChanges",
-      "Changes to nodes of a graph, which ``Graph.apply`` makes in one call. Nodes are kernels, copies and fills;\n"
-      "``Stream.last_captured_node`` names them, and ``GraphBuilder.add``.")
+      "Changes to nodes of a graph; ``Graph.apply`` makes them in one call. The nodes must be kernels, copies or fills.\n"
+      "``Stream.last_captured_node`` and ``GraphBuilder.add`` return their numbers.")
       .def(nb::new_([](nb::handle device) { return ChangesObject{&device_of(device)}; }), nb::arg("device") = nb::none(),
-           "No changes. ``device``: that of the graph.")
+           "An empty set of changes to a graph of ``device``.")
       .def("launch", &change_launch, nb::lock_self(), nb::arg("node"), nb::arg("config"), nb::arg("kernel"), nb::arg("args"),
            nb::sig("def launch(self, node: int, config: LaunchConfig, kernel: Kernel | KernelFunction, *args: Any) -> None"),
            "The node launches ``kernel`` as ``weir.launch`` would.")
       .def("copy", &change_copy, nb::lock_self(), nb::arg("node"), nb::arg("dst"), nb::arg("src"),
-           "The node copies ``src`` to ``dst``, of as many bytes as before or fewer. Raises ``LengthMismatchError``.")
+           "The node copies ``src`` to ``dst``, at most as many bytes as before. Raises ``LengthMismatchError``.")
       .def("fill", &change_fill, nb::lock_self(), nb::arg("node"), nb::arg("buffer"), nb::arg("value"),
            nb::sig("def fill(self, node: int, buffer: Buffer, value: complex) -> None"),
-           "The node sets every element of ``buffer``, of 1, 2 or 4 bytes each, to ``value``.")
+           "The node sets every element of ``buffer`` to ``value``. Elements have 1, 2 or 4 bytes.")
       .def(
           "enable", [](ChangesObject& c, std::uint32_t node) { c.changes.enable({node}); }, nb::lock_self(), nb::arg("node"),
           "The node runs again.")
       .def(
           "disable", [](ChangesObject& c, std::uint32_t node) { c.changes.disable({node}); }, nb::lock_self(),
-          nb::arg("node"), "The node does nothing; what comes behind it waits for no less.")
+          nb::arg("node"), "The node does nothing, but nodes behind it still wait for the nodes before it.")
       .def(
           "clear",
           [](ChangesObject& c) {
@@ -108,17 +108,15 @@ void bind_graph_changes(nb::module_& module) {
 
   nb::borrow<nb::class_<GraphObject>>(module.attr("Graph"))
       .def("apply", &apply, nb::arg("changes").lock(),
-           "Makes the changes to nodes of the graph. Launches from then on use them; those that run do not. Raises\n"
-           "``GraphUpdateFailedError`` for a node that is not there or is of another kind, and ``InvalidArgumentError`` as "
-           "a\n"
-           "launch does; nothing is changed then. A changed graph cannot be a part of another one until it is updated. "
-           "Feature\n"
-           "``graph_node_changes``.");
+           "Makes the changes in this graph. Later launches use them; running ones do not. Raises\n"
+           "``GraphUpdateFailedError`` for a node that does not exist or is of another kind, and\n"
+           "``InvalidArgumentError`` as a launch does; then nothing is changed. A changed graph cannot be part of\n"
+           "another graph until it is updated. Feature ``graph_node_changes``.");
   nb::borrow<nb::class_<StreamObject>>(module.attr("Stream"))
       .def_prop_ro(
           "last_captured_node", [](const StreamObject& s) { return s.stream->last_captured_node().index; },
-          "The node that the operation captured last on this stream became: an index into ``Graph.nodes``. Raises\n"
-          "``NotCapturingError``, and ``InvalidArgumentError`` right behind a wait for another stream.");
+          "The node of the last operation captured on this stream, as an index into ``Graph.nodes``. Raises\n"
+          "``NotCapturingError``, and ``InvalidArgumentError`` directly after a wait for another stream.");
 }
 
 }  // namespace weir::python

@@ -10,11 +10,11 @@
 #include "weir/graph_builder.hpp"
 #include "weir/stream.hpp"
 
-// Parts of graphs whose work a function submits: nodes of a graph that is built by hand, and bodies of conditional nodes.
+// Graph parts whose work a function submits: nodes of a GraphBuilder, and bodies of conditional nodes.
 namespace weir::python {
 namespace {
 
-/// Calls `body(stream)`; the stream is the current one meanwhile.
+/// Calls `body(stream)` with `stream` as the current stream.
 void call(const nb::callable& body, Stream& on) {
   const nb::object stream = nb::cast(StreamObject{StreamPtr(&on)});
   stream.attr("__enter__")();
@@ -74,7 +74,7 @@ class BuilderObject {
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
 
-/// What a conditional node of a capture on `stream` reads.
+/// The word that a conditional node of a capture on `stream` reads.
 const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
   const BufferObject& buffer = nb::cast<const BufferObject&>(condition);
   if (buffer.dtype != DType{TypeCode::unsigned_integer, 32} || buffer.size() == 0)
@@ -83,7 +83,7 @@ const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
   return static_cast<const std::uint32_t*>(buffer.data);
 }
 
-/// The body of a node of a capture on `outer`. Owns neither, since it ends without the lock.
+/// The body of a conditional node of a capture on `outer`. Owns neither argument, since it is destroyed without the GIL.
 UniqueFunction<void(Stream&)> function_of(const nb::callable& body, const Stream& outer) {
   return [&](Stream& stream) {
     const CaptureKey of_node = capture_of(outer), of_body = capture_of(stream);
@@ -124,34 +124,32 @@ void capture_while(StreamObject& self, nb::handle_t<BufferObject> condition, con
 void bind_graph_parts(nb::module_& module) {
   nb::class_<BuilderObject>(
       module, "GraphBuilder",
-      "Builds a graph from nodes and edges, where no order of streams has its shape. For use by one thread at a time.")
+      "Builds a graph from nodes and edges, for shapes that streams cannot express. Use it from one thread at a time.")
       .def(nb::init<nb::handle, bool>(), nb::arg("device") = nb::none(), nb::kw_only(), nb::arg("portable") = false,
            "``portable``: ``Graph.save`` can save the graph. Feature ``graph_capture``.")
       .def("add", &BuilderObject::add, nb::arg("after"), nb::arg("function"),
            nb::sig("def add(self, after: Sequence[int], function: Callable[[Stream], object]) -> int"),
-           "Adds what ``function(stream)`` submits, now, behind the nodes ``after``, and returns its last node. ``stream``\n"
-           "captures, and is the current stream meanwhile; do not use it later. Raises ``InvalidArgumentError`` for a node "
-           "that\n"
-           "is not there, and if nothing is submitted.")
-      .def("finish", &BuilderObject::finish, "The graph. The builder cannot be used any more.");
+           "Calls ``function(stream)`` now, adds the work that it submits behind the nodes ``after``, and returns the\n"
+           "last new node. ``stream`` captures and is the current stream during the call; do not use it later. Raises\n"
+           "``InvalidArgumentError`` for a node that does not exist, and if nothing is submitted.")
+      .def("finish", &BuilderObject::finish, "Returns the graph. The builder cannot be used any more.");
 
   const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
     nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
   };
-  method(
-      "capture_if", &capture_if, nb::arg("condition"), nb::arg("body"), nb::arg("otherwise") = nb::none(),
-      nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object], "
-              "otherwise: Callable[[Stream], object] | None = None) -> None"),
-      "Adds a node that runs the work which ``body(stream)`` submits, now, if the ``uint32`` in ``condition`` is not 0 at\n"
-      "the time of the launch, and else that of ``otherwise``. ``stream`` is the current stream meanwhile. Features\n"
-      "``graph_conditional_nodes``, and ``graph_switch_nodes`` for ``otherwise``.");
+  method("capture_if", &capture_if, nb::arg("condition"), nb::arg("body"), nb::arg("otherwise") = nb::none(),
+         nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object], "
+                 "otherwise: Callable[[Stream], object] | None = None) -> None"),
+         "Adds a conditional node: when a launch reaches it, it runs the work of ``body(stream)`` if the ``uint32`` in\n"
+         "``condition`` is not 0, else that of ``otherwise``. Calls these functions now, with ``stream`` as the current\n"
+         "stream. Features ``graph_conditional_nodes``, and ``graph_switch_nodes`` for ``otherwise``.");
   method("capture_switch", &capture_switch, nb::arg("condition"), nb::arg("bodies"),
          nb::sig("def capture_switch(self, condition: Buffer, bodies: Sequence[Callable[[Stream], object]]) -> None"),
-         "The same, but runs the body whose number, from 0, the value is; none if there is no such. Feature\n"
+         "Like ``capture_if``, but the value is the index of the body to run; out of range, none runs. Feature\n"
          "``graph_switch_nodes``.");
   method("capture_while", &capture_while, nb::arg("condition"), nb::arg("body"),
          nb::sig("def capture_while(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
-         "The same, but runs the work again and again while the value is not 0.");
+         "Like ``capture_if``, but repeats the work while the value is not 0.");
 }
 
 }  // namespace weir::python

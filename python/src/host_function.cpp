@@ -11,11 +11,11 @@
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
-// Functions in Python that streams call.
+// Python functions that streams call.
 namespace weir::python {
 namespace {
 
-/// As it was given, or else the function's `__qualname__`, or that of its type.
+/// The given name, else the `__qualname__` of the function or of its type.
 std::string name_of(nb::handle function, nb::handle given) {
   if (!given.is_none()) return nb::cast<std::string>(given);
   const nb::object own = nb::getattr(function, "__qualname__", nb::none());
@@ -118,28 +118,25 @@ void bind_host_functions(nb::module_& module) {
       &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(),
       nb::arg("function"), nb::arg("args"), nb::arg("name") = nb::none(),
       nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any, name: str | None = None) -> None"),
-      "Calls ``function(*args)`` in the order of the stream; later work waits until it has returned. A thread of the "
-      "package\n"
-      "calls it, never the driver's. It may enqueue work, and may not wait for work. While 256 functions of the stream\n"
-      "wait to be called (32 where host functions of the driver's tell that the stream is ready), this waits, until Ctrl-C\n"
-      "or ``close``. What it raises, the stream's next ``sync`` raises; later work still runs. Captured, it belongs to the\n"
-      "graph and runs at every launch.\n\n"
-      "``name``, or else the function's ``__qualname__``, is what tools and ``pending`` call it, and what stands for it in\n"
-      "the file of a graph. In a capture with ``portable=True`` one name stands for one function; its ``args`` do not "
-      "travel.\n\n"
-      "If no thread can get the interpreter's lock for 30 seconds (WEIR_PYTHON_GIL_TIMEOUT), because one holds it in a call "
-      "that\n"
-      "waits for this stream, the stream goes on without the function, and ``sync`` raises ``HostFunctionTimeoutError``.\n"
-      "Feature ``host_functions``.");
+      "Calls ``function(*args)`` in stream order; later work waits until it has returned. A thread of the package calls\n"
+      "it, never a driver thread. The function may enqueue work but must not wait for work. If it raises, the stream's\n"
+      "next ``sync`` raises the exception; later work still runs. In a capture, the function becomes part of the graph\n"
+      "and runs at every launch.\n\n"
+      "Blocks while 256 functions of the stream are pending (32 where a driver host function reports that the stream is\n"
+      "ready), until Ctrl-C or ``close``.\n\n"
+      "``name`` (default: the function's ``__qualname__``) is shown by tools and ``pending``, and identifies the\n"
+      "function in a saved graph. In a capture with ``portable=True`` a name stands for one function; ``args`` are not\n"
+      "saved.\n\n"
+      "If no thread gets the GIL for 30 seconds (WEIR_PYTHON_GIL_TIMEOUT), because one holds it in a call that waits for\n"
+      "this stream, the stream continues without the function, and ``sync`` raises ``HostFunctionTimeoutError``. Feature\n"
+      "``host_functions``.");
   nb::cpp_function_def(
       &add_callback, nb::scope(stream), nb::name("add_callback"), nb::is_method(), nb::arg("callback"),
       nb::arg("arg") = nb::none(),
       nb::sig("def add_callback(self, callback: Callable[[Stream, Error | None, Any], object], arg: Any = None) -> None"),
-      "Calls ``callback(stream, error, arg)`` soon after all work enqueued so far is done; ``error`` is None, or the error "
-      "if\n"
-      "the stream has failed. Nothing waits for it, so whatever holds the interpreter's lock delays the callback, and no "
-      "work.\n"
-      "What it raises goes to ``sys.unraisablehook``. Cannot be captured.");
+      "Calls ``callback(stream, error, arg)`` soon after all work enqueued so far is done; ``error`` is None, or the\n"
+      "error if the stream has failed. No work waits for the callback, so a thread that holds the GIL delays only the\n"
+      "callback. Exceptions go to ``sys.unraisablehook``. Cannot be captured.");
   module.def("_when_complete", &call_when_complete, nb::arg("event"), nb::arg("callback"));
   module.def(
       "_raise_thrown", [](const StreamObject& s) { raise_thrown(*s.stream); }, nb::arg("stream"));
@@ -149,11 +146,11 @@ void bind_host_functions(nb::module_& module) {
   nb::cpp_function_def(
       await, nb::scope(module.attr("Event")), nb::name("__await__"), nb::is_method(),
       nb::sig("def __await__(self) -> Generator[Any, None, None]"),
-      "Waits until the event is done, and lets other tasks run. Raises the device's error if the work failed.");
+      "Waits until the event is done; other tasks run meanwhile. Raises the device's error if the work failed.");
   nb::cpp_function_def(
       await, nb::scope(stream), nb::name("__await__"), nb::is_method(),
       nb::sig("def __await__(self) -> Generator[Any, None, None]"),
-      "Waits until all work enqueued so far is done, and lets other tasks run. Raises what ``sync`` raises.");
+      "Waits until all work enqueued so far is done; other tasks run meanwhile. Raises what ``sync`` raises.");
 }
 
 }  // namespace weir::python

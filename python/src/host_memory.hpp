@@ -5,10 +5,10 @@
 
 #include "python/src/common.hpp"
 
-/// Memory of the host that another object owns.
+/// Host memory that another object owns.
 namespace weir::python {
 
-/// What an object with the buffer protocol lends: its bytes, in C's order. It lends them as long as this lives.
+/// The memory that an object exports by the buffer protocol, C-contiguous. The export ends with this object.
 class HostMemory {
  public:
   enum class Access { read, write };

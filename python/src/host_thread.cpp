@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 thread_local bool on_host_thread = false;
 
-/// How long the interpreter's lock may be out of reach before streams that wait for a function go on without it.
+/// How long the GIL may be out of reach before streams that wait for a function continue without it.
 std::chrono::seconds patience() {
   return std::chrono::seconds(support::environment_number("WEIR_PYTHON_GIL_TIMEOUT", 30, 1, 1'000'000));
 }
@@ -35,7 +35,7 @@ class HostThread {
     const std::lock_guard lock(mutex_);
     if (started_) return;
     patience_ = patience();
-    const support::SignalsBlocked blocked;  // Python's handlers run in the program's own threads
+    const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
     spawn("weir functions", [this] { loop(); });
     spawn("weir lock probe", [this] { probe(); });
     spawn("weir lock watch", [this] { watch(); });
@@ -73,12 +73,12 @@ class HostThread {
   }
 
   void stop() {
-    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // what is never called keeps its objects
+    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // functions that are never called keep their objects
     PyThreadState* const state = PyEval_SaveThread();
     abandon_requests();
     abandon_all(false);
     for (int i = 0; i < 1000 && is_running(); ++i)
-      std::this_thread::sleep_for(1ms);  // one that runs on and on is left alone
+      std::this_thread::sleep_for(1ms);  // a function that does not return is left alone
     PyEval_RestoreThread(state);
   }
 
@@ -96,7 +96,7 @@ class HostThread {
     on_host_thread = true;
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
-    std::vector<std::shared_ptr<Task>> done;  // let go of without the lock
+    std::vector<std::shared_ptr<Task>> done;  // destroyed without the GIL
     std::vector<PyObject*> garbage;
     for (;;) {
       {
@@ -117,7 +117,7 @@ class HostThread {
         if (done.size() >= 64) break;
       }
       PyEval_SaveThread();
-      // This thread must not wait for a driver: it may be what the driver waits for.
+      // This thread must not wait for a driver, which may be waiting for this thread.
       const support::HostFunctionScope reclaimed;
       done.clear();
     }
@@ -153,11 +153,11 @@ class HostThread {
     for (const auto& task : tasks_) task->abandon(stuck);
   }
 
-  // --- Whether the interpreter's lock can be had at all -----------------------------------------------------------------
-  // A thread may hold the lock within a call of the driver's that waits, directly or not, for the very stream that waits for
-  // a function. No design can keep the order then. So the stream goes on, and its next `sync` raises.
+  // --- Whether the GIL is within reach ----------------------------------------------------------------------------------
+  // A thread may hold the GIL in a driver call that waits, directly or not, for the very stream that waits for a function.
+  // No design can keep the order then. So the stream continues, and its next `sync` raises.
 
-  /// Takes the lock once, whenever `watch` asks whether that is possible.
+  /// Takes the GIL once whenever `watch` asks whether that is possible.
   void probe() {
     PyThreadState* const state = attach_thread();
     for (std::uint64_t answered = 0;; ++answered) {
@@ -206,20 +206,20 @@ class HostThread {
   bool sleeps_ = false;
   std::deque<std::shared_ptr<Task>> tasks_;
   std::vector<PyObject*> garbage_;
-  std::shared_ptr<Task> running_;              // changed with `mutex_`
+  std::shared_ptr<Task> running_;              // changed with `mutex_` held
   std::atomic<std::uint32_t> outstanding_{0};  // tasks that are not done
-  std::atomic<std::uint64_t> progress_{0};     // counts whenever a thread of these has the lock
+  std::atomic<std::uint64_t> progress_{0};     // counts how often one of these threads got the GIL
   std::atomic<std::uint64_t> asked_{0};
   bool asked_pending_ = false;
 };
 
-/// Never destroyed: threads of drivers may outlive main.
+/// Never destroyed: driver threads may outlive main.
 HostThread& host_thread() {
   static HostThread* const thread = new HostThread;
   return *thread;
 }
 
-/// What the program would end with, had it raised the exception. Prints it.
+/// The exit status of a program that raised this exception. Prints the exception.
 int status_of_exception() {
   nb::python_error error;
   if (!error.matches(PyExc_SystemExit)) {
@@ -262,9 +262,9 @@ void leave_child(PyObject* result) {
       if (!file.is_none()) file.attr("flush")();
     }
   } catch (const std::exception&) {
-    status = 1;  // what was printed cannot be written
+    status = 1;  // the output cannot be written
   }
-  // Python finalizes itself on its main thread alone, which the child has not.
+  // Python finalizes only on its main thread, which the child lacks.
   ::_exit(status);
 }
 void stop_host_thread() {

@@ -8,7 +8,7 @@
 #include "weir/event.hpp"
 #include "weir/memory.hpp"
 
-// Memory and events of other processes.
+// Memory and events shared with other processes.
 namespace weir::python {
 namespace {
 
@@ -48,23 +48,23 @@ void bind_interprocess(nb::module_& module) {
   nb::borrow<nb::class_<BufferObject>>(module.attr("Buffer"))
       .def_prop_ro(
           "ipc_descriptor", &descriptor_of_buffer,
-          "With these bytes another process opens the memory, which ``Device.allocate`` made; it must live as long as\n"
-          "it is used there. Feature ``interprocess_memory``.")
+          "Bytes with which another process opens this memory, which ``Device.allocate`` must have made. Keep the memory\n"
+          "alive while it is used there. Feature ``interprocess_memory``.")
       .def_static(
           "from_ipc_descriptor", &open_buffer, nb::arg("device").none(), nb::arg("ipc_descriptor"), nb::arg("shape"),
           nb::arg("dtype") = "uint8",
           nb::sig(
               "def from_ipc_descriptor(device: Any, ipc_descriptor: bytes, shape: Any, dtype: Any = \"uint8\") -> Buffer"),
-          "The memory of another process's buffer, of that shape. ``device``: the same as there. The order of the two\n"
-          "processes' work is yours to make: by an event, or by ``sync``. Feature ``interprocess_memory``.");
+          "Opens another process's buffer, with this shape. ``device``: the same as there. Order the work of the two\n"
+          "processes yourself, by an event or ``sync``. Feature ``interprocess_memory``.");
   nb::borrow<nb::class_<EventObject>>(module.attr("Event"))
       .def_prop_ro(
           "ipc_descriptor",
           [](const EventObject& e) { return bytes_of(without_gil([&] { return e.event->interprocess_handle(); })); },
-          "With these bytes another process opens the event, made with ``ipc_enabled``. Feature ``interprocess_events``.")
+          "Bytes with which another process opens this event, made with ``ipc_enabled``. Feature ``interprocess_events``.")
       .def_static("from_ipc_descriptor", &open_event, nb::arg("device").none(), nb::arg("ipc_descriptor"),
                   nb::sig("def from_ipc_descriptor(device: Any, ipc_descriptor: bytes) -> Event"),
-                  "The event of another process. Feature ``interprocess_events``.");
+                  "Opens another process's event. Feature ``interprocess_events``.");
 }
 
 }  // namespace weir::python

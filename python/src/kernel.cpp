@@ -48,7 +48,7 @@ void check(const Kernel& kernel, const std::vector<Parameter>& parameters) {
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
-/// A list of texts; one text stands for a list of it.
+/// A list of strings; a single string is a list of one.
 std::vector<std::string> texts_of(nb::handle object) {
   std::vector<std::string> texts;
   if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__")) {
@@ -61,7 +61,7 @@ std::vector<std::string> texts_of(nb::handle object) {
 
 std::vector<std::pair<std::string, std::string>> pairs_of(nb::handle object) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  // Owns what it goes through: another thread may change the dictionary meanwhile.
+  // Iterates over a copy: another thread may change the dict meanwhile.
   const nb::object items = nb::steal(PyDict_Items(nb::cast<nb::dict>(object).ptr()));
   for (const nb::handle pair : items) pairs.emplace_back(text_of(pair[0]), text_of(pair[1]));
   return pairs;
@@ -96,7 +96,7 @@ Device& device_of_kernel(nb::handle kernel) {
   return device_of(nb::none());
 }
 
-// launch(stream, config, kernel, *args), by CPython's own call: this is what a program does most often.
+// launch(stream, config, kernel, *args), as a plain CPython function: this is the hot path.
 PyObject* launch_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
   try {
     if (count < 3) throw nb::type_error("launch(stream, config, kernel, *args)");
@@ -121,14 +121,12 @@ PyObject* launch_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef launch_method = {
     "launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&launch_call)), METH_FASTCALL,
     "launch(stream, config, kernel, *args)\n--\n\n"
-    "Launches ``kernel`` on ``stream``, which may be None: the current stream. Arguments: ``Buffer``s and other libraries'\n"
-    "arrays, as addresses; numbers, which become the parameter's type; numpy and ctypes scalars, as they are; "
-    "``weir.float32(x)``.\n"
-    "Raises ``TypeError`` or ``ValueError`` for an argument that the parameter cannot take, ``InvalidArgumentError`` for "
-    "an\n"
-    "impossible shape."};
+    "Launches ``kernel`` on ``stream``; None is the current stream. Arguments: ``Buffer`` objects and other libraries'\n"
+    "arrays, passed as addresses; numbers, converted to the parameter's type; numpy and ctypes scalars, passed as they\n"
+    "are; ``weir.float32(x)``. Raises ``TypeError`` or ``ValueError`` for an argument that the parameter cannot take, and\n"
+    "``InvalidArgumentError`` for an impossible launch shape."};
 
-/// As CuPy's: kernel(grid, block, args).
+/// kernel(grid, block, args), as in CuPy.
 void call(nb::handle self, nb::handle grid, nb::handle block, nb::handle args, std::uint32_t shared_mem, nb::handle stream) {
   const StreamPtr on = stream_of(stream, device_of_kernel(self));
   const nb::tuple given(nb::borrow(args));
@@ -140,8 +138,7 @@ void call(nb::handle self, nb::handle grid, nb::handle block, nb::handle args, s
 template <class Class>
 void def_call(Class& c) {
   c.def("__call__", &call, nb::arg("grid"), nb::arg("block"), nb::arg("args"), nb::kw_only(), nb::arg("shared_mem") = 0,
-        nb::arg("stream") = nb::none(),
-        "Launches it with the arguments in ``args`` on ``stream``, or on the current stream.");
+        nb::arg("stream") = nb::none(), "Launches the kernel with ``args`` on ``stream`` (default: the current stream).");
 }
 
 /// Whether these are the first bytes of a bundle (docs/bundle-format.md).
@@ -194,7 +191,7 @@ const KernelObject& KernelFunction::on(Device& device) {
     const std::lock_guard lock(mutex_);
     if (const KernelObject* kernel = known()) return *kernel;
   }
-  // Two threads may compile at once; the second finds the result in the cache, and keeps the first one's.
+  // Two threads may compile at once; the second finds the result in the disk cache, and uses the first one's kernel.
   auto made = without_gil([&] { return device.compile(source_, options_)->untyped_kernel(name_); });
   auto kernel = std::make_unique<KernelObject>(std::move(made), types_);
   const std::lock_guard lock(mutex_);
@@ -259,12 +256,12 @@ void bind_kernel(nb::module_& module) {
           nb::arg("grid"), nb::arg("block"), nb::arg("shmem_size") = 0, nb::arg("is_cooperative") = false, nb::kw_only(),
           nb::arg("cluster") = nb::none(), nb::arg("programmatic_stream_serialization") = false,
           nb::arg("priority") = nb::none(),
-          "``grid``: blocks; ``block``: threads in a block; an integer, or up to three, x first. ``shmem_size``: bytes of\n"
-          "dynamic shared memory of each block. ``is_cooperative``: all blocks can wait for each other; feature\n"
-          "``cooperative_launch``. ``cluster``: blocks in a thread block cluster, which divide the grid; feature\n"
-          "``cluster_launch``. ``programmatic_stream_serialization``: the kernel may begin before the one before it has\n"
-          "ended, and waits for it in ``cudaGridDependencySynchronize``; feature ``programmatic_launch``. ``priority``: as\n"
-          "the vendor numbers it; None for the stream's; feature ``launch_priority``.")
+          "``grid``: blocks; ``block``: threads per block; each an integer, or up to three, x first. ``shmem_size``:\n"
+          "dynamic shared memory per block in bytes. ``is_cooperative``: all blocks can synchronize with each other;\n"
+          "feature ``cooperative_launch``. ``cluster``: blocks per thread block cluster, which must divide the grid;\n"
+          "feature ``cluster_launch``. ``programmatic_stream_serialization``: the kernel may start before the previous\n"
+          "kernel ends, and waits for it in ``cudaGridDependencySynchronize``; feature ``programmatic_launch``.\n"
+          "``priority``: in the vendor's numbers; None for the stream's; feature ``launch_priority``.")
       .def_prop_ro(
           "grid", [](const LaunchConfig& c) { return tuple_of(c.grid); }, nb::sig("def grid(self) -> tuple[int, int, int]"))
       .def_prop_ro(
@@ -291,7 +288,7 @@ void bind_kernel(nb::module_& module) {
       });
   module.def(
       "grid_for", [](std::size_t count, std::uint32_t block) { return grid_for(count, block); }, nb::arg("count"),
-      nb::arg("block") = 256, "A one-dimensional launch of at least ``count`` threads in blocks of ``block``.");
+      nb::arg("block") = 256, "A one-dimensional ``LaunchConfig`` with at least ``count`` threads, in blocks of ``block``.");
 
   auto kernel = nb::class_<KernelObject>(module, "Kernel", "A function that a stream launches on a grid of threads.");
   kernel.def_prop_ro("name", [](const KernelObject& k) { return k.kernel->name(); })
@@ -299,7 +296,8 @@ void bind_kernel(nb::module_& module) {
           "device", [](const KernelObject& k) -> Device& { return k.kernel->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
           "num_arguments", [](const KernelObject& k) { return k.is_counted ? nb::cast(k.parameters.size()) : nb::none(); },
-          nb::sig("def num_arguments(self) -> int | None"), "None if the driver does not tell.")
+          nb::sig("def num_arguments(self) -> int | None"),
+          "The number of parameters; None if the driver does not report it.")
       .def_prop_ro(
           "handle", [](const KernelObject& k) { return reinterpret_cast<std::uintptr_t>(k.kernel->native_handle()); },
           "The vendor's function (CUfunction, hipFunction_t) as an integer.")
@@ -319,20 +317,20 @@ void bind_kernel(nb::module_& module) {
             return all;
           },
           nb::sig("def attributes(self) -> dict[str, Any]"),
-          "Limits and needs, by name; 0 where the backend has no such number.")
+          "Limits and resource usage by name; 0 where the backend has no such number.")
       .def(
           "max_active_blocks_per_multiprocessor",
           [](const KernelObject& k, std::uint32_t block_size, std::size_t dynamic_shared_memory_size) {
             return without_gil([&] { return k.kernel->max_active_blocks(block_size, dynamic_shared_memory_size); });
           },
           nb::arg("block_size"), nb::arg("dynamic_shared_memory_size") = 0,
-          "How many blocks of that size one multiprocessor runs at a time. Shared memory in bytes.")
+          "How many blocks of that size run on one multiprocessor at a time. Shared memory in bytes.")
       .def(
           "max_potential_block_size",
           [](const KernelObject& k, std::size_t dynamic_shared_memory_needed) {
             return without_gil([&] { return k.kernel->suggested_block_size(dynamic_shared_memory_needed); });
           },
-          nb::arg("dynamic_shared_memory_needed") = 0, "The number of threads in a block with the best occupancy.")
+          nb::arg("dynamic_shared_memory_needed") = 0, "The block size with the best occupancy.")
       .def("__repr__", [](const KernelObject& k) {
         return "<Kernel '" + k.kernel->name() + "' on " + k.kernel->device().describe() + ">";
       });
@@ -340,7 +338,7 @@ void bind_kernel(nb::module_& module) {
 
   auto function =
       nb::class_<KernelFunction>(module, "KernelFunction", nb::dynamic_attr(),
-                                 "A kernel in source, compiled for a device at its first launch there. See ``kernel``.");
+                                 "Kernel source that is compiled for a device at its first launch there. See ``kernel``.");
   function
       .def(
           "__init__",
@@ -352,20 +350,20 @@ void bind_kernel(nb::module_& module) {
       .def(
           "on", [](KernelFunction& f, nb::handle device) { return &f.on(device_of(device)); },
           nb::arg("device") = nb::none(), nb::rv_policy::reference_internal,
-          "The kernel for that device, compiled now unless it is already.");
+          "The kernel for that device; compiles it if necessary.");
   def_call(function);
 
-  nb::class_<ModuleObject>(module, "Module", "Device code that is loaded on one device.")
+  nb::class_<ModuleObject>(module, "Module", "Device code loaded on one device.")
       .def_prop_ro(
           "device", [](const ModuleObject& m) -> Device& { return m.module->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
           "handle", [](const ModuleObject& m) { return reinterpret_cast<std::uintptr_t>(m.module->native_handle()); },
           "The vendor's module (CUmodule, hipModule_t) as an integer.")
       .def("get_kernel", &ModuleObject::kernel, nb::arg("name"), nb::arg("types") = nb::none(),
-           "The kernel of that name, as it stands in the source; ``\"blur<float, 3>\"`` for an instance of a template. "
-           "``types``: those\n"
-           "of its parameters, such as ``(weir.int32, weir.ptr)``: launches then convert their arguments to them. Raises\n"
-           "``KernelNotFoundError``; ``InvalidArgumentError`` where the types are known not to be the kernel's.")
+           "The kernel of that name, as written in the source; ``\"blur<float, 3>\"`` for a template instance.\n"
+           "``types``: the types of its parameters, such as ``(weir.int32, weir.ptr)``; launches then convert their\n"
+           "arguments. Raises ``KernelNotFoundError``, and ``InvalidArgumentError`` if the types are known not to match\n"
+           "the kernel.")
       .def(
           "__getitem__", [](const ModuleObject& m, const std::string& name) { return m.kernel(name, nb::none()); },
           nb::arg("name"))
@@ -377,7 +375,7 @@ void bind_kernel(nb::module_& module) {
                                                                    [owner = m.module](void*) {});
             return BufferObject(std::move(memory), bytes.data(), DType{}, {static_cast<std::int64_t>(bytes.size())});
           },
-          nb::arg("name"), "The bytes of a ``__device__`` or ``__constant__`` variable.");
+          nb::arg("name"), "A ``Buffer`` over the bytes of a ``__device__`` or ``__constant__`` variable.");
 
   module.def(
       "compile",
@@ -390,11 +388,11 @@ void bind_kernel(nb::module_& module) {
       nb::sig("def compile(source: str, device: Any = None, *, name: str = ..., define_macro: dict[str, str] = {}, "
               "include_path: str | list[str] = [], std: str = ..., use_fast_math: bool = False, debug: bool = False, "
               "options: list[str] = [], headers: dict[str, str] = {}, name_expressions: list[str] = []) -> Module"),
-      "Compiles ``source``, written in what CUDA C++ and HIP C++ share, for ``device``, and loads it. Kernels are\n"
-      "``extern \"C\" __global__ void``; templates are instantiated by ``name_expressions``: ``[\"blur<float, 3>\"]``.\n"
-      "``options`` are passed to NVRTC, HIPRTC or the host's compiler as they are. Results are cached on disk.\n\n"
-      "Raises ``CompilationFailedError``, with the compiler's whole log; ``UnsupportedError``, which names the package\n"
-      "to install, without a compiler.");
+      "Compiles ``source``, written in the common subset of CUDA C++ and HIP C++, for ``device`` and loads it. Kernels\n"
+      "are ``extern \"C\" __global__ void``; ``name_expressions`` instantiates templates: ``[\"blur<float, 3>\"]``.\n"
+      "``options`` are passed to NVRTC, HIPRTC or the host compiler unchanged. Results are cached on disk.\n\n"
+      "Raises ``CompilationFailedError`` with the full compiler log. Without a compiler, raises ``UnsupportedError``,\n"
+      "which names the package to install.");
   module.def(
       "load",
       [](nb::bytes image, nb::handle device) {
@@ -404,9 +402,8 @@ void bind_kernel(nb::module_& module) {
             [&] { return ModuleObject{is_bundle(bytes) ? on.load(KernelBundle(bytes)) : on.load_module(bytes)}; });
       },
       nb::arg("image"), nb::arg("device") = nb::none(),
-      "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the host; or what fits "
-      "the\n"
-      "device of a bundle that ``weir kernels`` made. Raises ``InvalidImageError``.");
+      "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the CPU; or, from a\n"
+      "bundle made by ``weir kernels``, what fits the device. Raises ``InvalidImageError``.");
 
   const nb::object name = nb::module_::import_("sys").attr("intern")("weir._core");
   module.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_method, nullptr, name.ptr()));

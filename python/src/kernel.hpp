@@ -14,7 +14,7 @@
 /// Kernels, and what is known of their parameters.
 namespace weir::python {
 
-/// What a parameter takes, as far as it is known.
+/// What is known of a parameter's type.
 struct Parameter {
   enum class Kind : std::uint8_t { unknown, number, integer, floating, pointer };
   Kind kind = Kind::unknown;    // number: of the type `type`; integer, floating: of `size` bytes
@@ -25,16 +25,16 @@ struct Parameter {
 struct KernelObject {
   KernelPtr kernel;
   std::vector<Parameter> parameters;
-  bool is_counted = false;  // whether `parameters` are all that there are
+  bool is_counted = false;  // whether `parameters` is complete
 
-  /// `types`: of its parameters, from Python; None if they are not known.
+  /// `types`: the Python types of its parameters; None if unknown.
   KernelObject(KernelPtr kernel, nb::handle types);
   KernelObject(KernelObject&&) = default;
   KernelObject& operator=(KernelObject&&) = delete;
   ~KernelObject();
 };
 
-/// A kernel in source, which is compiled for a device at its first launch there: what `@weir.kernel` makes.
+/// Kernel source that is compiled for a device at its first launch there. Made by `@weir.kernel`.
 class KernelFunction {
  public:
   KernelFunction(std::string source, std::string name, nb::object types, CompileOptions options)
@@ -55,18 +55,18 @@ class KernelFunction {
 /// Options of `weir.compile`, by their names in Python.
 CompileOptions compile_options(const nb::kwargs& options);
 
-/// Launches with arguments as Python gives them. `stream` is of the kernel's device.
+/// Launches with Python arguments. `stream` must be of the kernel's device.
 void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
             std::size_t count);
 
-/// The node launches the kernel with such arguments from when the changes are applied.
+/// Adds the change that the node launches the kernel with these arguments.
 void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
             PyObject* const* arguments, std::size_t count);
 
 /// The kernel that an argument names: a Kernel, or a KernelFunction, compiled for `device`.
 const KernelObject& kernel_of(nb::handle argument, Device& device);
 
-/// The address of an array of another library's that a kernel may take. False if `object` is no such array.
+/// The address of another library's device array. False if `object` is none.
 bool foreign_address_of(nb::handle object, void*& address);
 
 }  // namespace weir::python

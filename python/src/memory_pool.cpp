@@ -22,10 +22,10 @@ void bind_memory_pool(nb::module_& module) {
           "Bytes that buffers use now.")
       .def(
           "total_bytes", [](const PoolObject& p) { return without_gil([&] { return p.pool->reserved_bytes(); }); },
-          "Bytes that the pool holds from the system now.")
+          "Bytes that the pool has reserved now.")
       .def(
           "trim_to", [](PoolObject& p, std::size_t keep) { without_gil([&] { p.pool->trim_to(keep); }); }, nb::arg("keep"),
-          "Returns unused memory to the system until at most ``keep`` bytes are held.")
+          "Releases unused memory until the pool holds at most ``keep`` bytes.")
       .def(
           "set_release_threshold",
           [](PoolObject& p, std::size_t bytes) { without_gil([&] { p.pool->set_release_threshold(bytes); }); },
@@ -37,11 +37,11 @@ void bind_memory_pool(nb::module_& module) {
       },
       nb::scope(device), nb::name("create_memory_pool"), nb::is_method(), nb::kw_only(), nb::arg("max_size") = 0,
       nb::arg("release_threshold") = 0,
-      "A new pool. ``max_size``: the most bytes that it may hold, 0 for no limit (feature ``memory_pool_max_size``).\n"
+      "A new pool. ``max_size``: its upper limit in bytes, 0 for no limit (feature ``memory_pool_max_size``).\n"
       "``release_threshold``: unused bytes that it keeps at a ``sync``. Feature ``memory_pools``.");
   nb::borrow<nb::class_<Device>>(device).def_prop_ro(
       "default_memory_pool", [](Device& d) { return without_gil([&] { return PoolObject(d.default_memory_pool()); }); },
-      "The pool of the device that other code uses, too. Feature ``memory_pools``.");
+      "The device's default pool, which other code uses, too. Feature ``memory_pools``.");
 }
 
 }  // namespace weir::python

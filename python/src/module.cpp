@@ -2,7 +2,7 @@
 #include "python/src/common.hpp"
 #include "weir/version.hpp"
 
-// The extension module weir._core: the C++ interface as Python sees it. weir/__init__.py gives its names.
+// The extension module weir._core. weir/__init__.py exports its names.
 NB_MODULE(_core, module) {
   using namespace weir::python;
   module.attr("version") = nb::str((std::to_string(WEIR_VERSION_MAJOR) + '.' + std::to_string(WEIR_VERSION_MINOR) + '.' +

@@ -4,11 +4,11 @@
 #include "python/src/common.hpp"
 #include "python/src/dtype.hpp"
 
-/// Numbers of Python's as bytes.
+/// Converts Python numbers to bytes.
 namespace weir::python {
 
-/// Writes `number` to `to` as one of `type`. False, without an exception, if it is none: an integer that does not fit.
-/// Throws what Python's conversion throws, as TypeError for a text.
+/// Writes `number` to `to` as `type`. False, without an exception, for an integer that does not fit. Throws what Python's
+/// conversion raises, such as TypeError for a string.
 bool store_number(void* to, nb::handle number, DType type);
 
 }  // namespace weir::python

@@ -29,18 +29,19 @@ StreamObject create_stream(PartitionObject& self, nb::handle priority) {
 void bind_partition(nb::module_& module) {
   nb::class_<PartitionObject>(
       module, "Partition",
-      "Some of a device's compute units: kernels of its streams run on these alone. On CUDA a green context. All else,\n"
-      "memory and events among it, is the device's. Keep it as long as graphs with its kernels are launched.")
+      "Some of a device's compute units; kernels on its streams run only there. A green context on CUDA. Everything\n"
+      "else, such as memory and events, belongs to the device. Keep the partition alive while graphs with its kernels\n"
+      "are launched.")
       .def_prop_ro(
           "device", [](const PartitionObject& p) -> Device& { return p.partition->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
           "compute_units", [](const PartitionObject& p) { return p.partition->compute_units(); },
-          "How many it has: at least as many as were asked for, since drivers have them in groups.")
+          "The number of compute units: at least as many as requested, since drivers hand them out in groups.")
       .def_prop_ro(
           "handle", [](const PartitionObject& p) { return reinterpret_cast<std::uintptr_t>(p.partition->native_handle()); },
           "The vendor's object (CUgreenCtx) as an integer; 0 where there is none.")
       .def("create_stream", &create_stream, nb::kw_only(), nb::arg("priority") = nb::none(),
-           "A new stream whose kernels run on these units. ``priority``: as for ``Device.create_stream``.")
+           "A new stream whose kernels run only on these units. ``priority``: as for ``Device.create_stream``.")
       .def("__repr__", [](const PartitionObject& p) { return "<Partition " + p.partition->describe() + ">"; });
 
   nb::cpp_function_def(
@@ -48,8 +49,8 @@ void bind_partition(nb::module_& module) {
         return without_gil([&] { return PartitionObject(d.partition({compute_units})); });
       },
       nb::scope(module.attr("Device")), nb::name("create_partition"), nb::is_method(), nb::arg("compute_units"),
-      "A part of the device with so many multiprocessors, compute units or workers of the CPU, none of which is in another\n"
-      "partition. Raises ``InvalidArgumentError`` for none, and for more than are left. Feature ``partitions``.");
+      "A partition of that many multiprocessors, compute units or CPU workers, none of which is in another partition.\n"
+      "Raises ``InvalidArgumentError`` for 0, and for more than are left. Feature ``partitions``.");
 }
 
 }  // namespace weir::python

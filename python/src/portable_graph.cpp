@@ -16,7 +16,7 @@
 namespace weir::python {
 namespace {
 
-/// The name of a file: a str, bytes, or what has `__fspath__`.
+/// A path: str, bytes, or an object with `__fspath__`.
 std::string file_of(nb::handle path) {
   const nb::bytes encoded(nb::module_::import_("os").attr("fsencode")(path));
   return {encoded.c_str(), encoded.size()};
@@ -61,9 +61,9 @@ nb::bytes to_bytes(const GraphObject& self, nb::handle memory, nb::handle scratc
 
 struct PortableObject {
   PortableGraphPtr graph;
-  std::shared_ptr<Thrown> thrown{};  // null while no function in Python is bound
-  nb::dict bound{};                  // buffers by name
-  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // one thread at a time; taken without the lock
+  std::shared_ptr<Thrown> thrown{};                                    // null while no Python function is bound
+  nb::dict bound{};                                                    // buffers by name
+  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // one thread at a time; locked without the GIL
 
   explicit PortableObject(PortableGraphPtr loaded) noexcept : graph(std::move(loaded)) {}
   PortableObject(PortableObject&&) = default;
@@ -135,7 +135,7 @@ struct PortableCaptures {
   std::map<CaptureKey, std::map<std::string, std::shared_ptr<PythonCall>>> open;
   std::atomic<bool> any{false};  // ever
 };
-/// Never destroyed, as the streams of other threads may go on.
+/// Never destroyed: other threads may still use streams.
 PortableCaptures& portable_captures() {
   static PortableCaptures* const all = new PortableCaptures;
   return *all;
@@ -184,50 +184,46 @@ void forget_portable(const CaptureKey& capture) {
 }
 
 void bind_portable_graph(nb::module_& module) {
-  nb::class_<PortableMemory>(module, "PortableMemory", "Named memory of a graph that was loaded.")
-      .def_ro("nbytes", &PortableMemory::bytes, "How many bytes it needs.")
-      .def_ro("alignment", &PortableMemory::alignment, "That of its address when it was saved; up to 256.")
+  nb::class_<PortableMemory>(module, "PortableMemory", "Named memory of a loaded graph.")
+      .def_ro("nbytes", &PortableMemory::bytes, "The size in bytes.")
+      .def_ro("alignment", &PortableMemory::alignment, "The alignment of its address when it was saved, at most 256.")
       .def_prop_ro(
           "kind", [](const PortableMemory& m) { return std::string(to_string(m.kind)); },
-          "What is allocated in its place: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
+          "The kind of memory to allocate for it: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
       .def_prop_ro(
           "role", [](const PortableMemory& m) { return std::string(to_string(m.role)); },
           "``\"bound\"``, ``\"scratch\"`` or ``\"contents\"``.")
       .def_prop_ro(
           "handle", [](const PortableMemory& m) { return reinterpret_cast<std::uintptr_t>(m.data); },
-          "The address of what is bound, or was allocated; 0 before.")
+          "The address of the bound or allocated memory; 0 before that.")
       .def("__repr__", [](const PortableMemory& m) {
         return "<PortableMemory '" + m.name + "': " + std::to_string(m.bytes) + " bytes, " + std::string(to_string(m.role)) +
                ">";
       });
 
   nb::class_<PortableObject>(module, "PortableGraph", nb::is_weak_referenceable(),
-                             "A graph that was loaded from a file, with its kernels on a device. Made by "
-                             "``Device.load_graph``. ``bind`` says what\n"
-                             "its names stand for, ``build`` makes a ``Graph``.")
+                             "A graph loaded from a file, with its kernels on a device. Made by ``Device.load_graph``.\n"
+                             "``bind`` binds its names, ``build`` makes a ``Graph``.")
       .def_prop_ro(
           "device", [](const PortableObject& g) -> Device& { return g.graph->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
           "captured_on", [](const PortableObject& g) { return g.graph->captured_on(); },
           "Where the graph was captured: ``\"cuda sm_90\"``.")
       .def_prop_ro("memory", &memory_of, nb::sig("def memory(self) -> dict[str, PortableMemory]"),
-                   "Its memory by name, in the order in which ``Graph.save`` was given it.")
+                   "Its memory by name, in the order given to ``Graph.save``.")
       .def_prop_ro(
           "host_functions", [](const PortableObject& g) { return g.locked([&] { return g.graph->host_functions(); }); },
           "The names of its host functions.")
       .def("bind", &bind, nb::arg("name"), nb::arg("target"), nb::arg("args"),
            nb::sig("def bind(self, name: str, target: Buffer | Callable[..., object], *args: Any) -> None"),
-           "Says what ``name`` stands for in graphs that are built from now on: a ``Buffer``, which they keep\n"
-           "alive, or a function, which is called with ``args`` as ``Stream.launch_host_func`` calls it. Raises\n"
-           "``InvalidArgumentError`` for a name that is not there, and for a ``Buffer`` of fewer bytes or of a lesser "
-           "alignment\n"
+           "Binds ``name`` in graphs that are built from now on: to a ``Buffer``, which they keep alive, or to a\n"
+           "function, which is called with ``args`` as ``Stream.launch_host_func`` would. Raises\n"
+           "``InvalidArgumentError`` for an unknown name, and for a ``Buffer`` with fewer bytes or a smaller alignment\n"
            "than was saved.")
       .def("build", &build,
-           "A ``Graph`` of what is bound now. Memory of the roles scratch and contents lives as long as this object and "
-           "such\n"
-           "graphs. Raises ``InvalidArgumentError``, which names what is not bound; ``UnsupportedError`` where this device "
-           "lacks\n"
-           "a feature.")
+           "Makes a ``Graph`` from what is bound now. Scratch and contents memory lives as long as this object and its\n"
+           "graphs. Raises ``InvalidArgumentError``, which names what is not bound, and ``UnsupportedError`` if this\n"
+           "device lacks a feature.")
       .def("__repr__", [](const PortableObject& g) { return "<PortableGraph " + g.graph->describe() + ">"; });
 
   nb::borrow<nb::class_<GraphObject>>(module.attr("Graph"))
@@ -235,26 +231,23 @@ void bind_portable_graph(nb::module_& module) {
            nb::arg("contents") = nb::none(),
            nb::sig("def save(self, file: str | PathLike[str], memory: Mapping[str, Buffer] | None = None, *, "
                    "scratch: Mapping[str, Buffer] | None = None, contents: Mapping[str, Buffer] | None = None) -> None"),
-           "Writes the graph, of a capture with ``portable=True``, to a file that ``Device.load_graph`` reads on any device "
-           "of\n"
-           "any vendor. All memory that the graph uses needs a name, except what it allocates itself: in ``memory`` what\n"
-           "``PortableGraph.bind`` will say, in ``scratch`` what is then allocated, in ``contents`` what is then allocated "
-           "with\n"
-           "the bytes of now. The file is this user's alone; a former one is replaced. Raises ``UnsupportedError`` for a "
-           "node\n"
-           "that cannot travel, and ``InvalidArgumentError`` for an address in no memory that has a name; both say which.")
+           "Writes the graph, captured with ``portable=True``, to a file that ``Device.load_graph`` reads on any device\n"
+           "of any vendor. All memory that the graph uses needs a name, except what it allocates itself. ``memory``: to\n"
+           "be bound by ``PortableGraph.bind``. ``scratch``: to be allocated for the loaded graph. ``contents``: the\n"
+           "same, and filled with the current bytes. Only this user can access the file; an existing one is replaced.\n"
+           "Raises ``UnsupportedError`` for a node that cannot be saved, and ``InvalidArgumentError`` for an address in\n"
+           "unnamed memory; both say which.")
       .def("to_bytes", &to_bytes, nb::arg("memory") = nb::none(), nb::kw_only(), nb::arg("scratch") = nb::none(),
            nb::arg("contents") = nb::none(),
            nb::sig("def to_bytes(self, memory: Mapping[str, Buffer] | None = None, *, "
                    "scratch: Mapping[str, Buffer] | None = None, contents: Mapping[str, Buffer] | None = None) -> bytes"),
-           "What ``save`` writes.");
+           "Returns what ``save`` writes.");
   nb::borrow<nb::class_<Device>>(module.attr("Device"))
       .def("load_graph", &load_graph, nb::arg("source"),
            nb::sig("def load_graph(self, source: str | PathLike[str] | bytes) -> PortableGraph"),
-           "Reads a graph that ``Graph.save`` wrote, on this device or another one, and loads its kernels. ``source``: the "
-           "file, or\n"
-           "its bytes. A graph is code: the file must be one that nobody but this user, or root, can write, and bytes as\n"
-           "trustworthy as the program. Raises ``InvalidImageError``, which says what is wrong with it.");
+           "Reads a graph that ``Graph.save`` wrote, on this device or another one, and loads its kernels. ``source``:\n"
+           "the file, or its bytes. A graph is code: the file must be writable only by this user or root, and bytes must\n"
+           "be as trustworthy as the program. Raises ``InvalidImageError``, which says what is wrong.");
 }
 
 }  // namespace weir::python

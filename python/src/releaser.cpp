@@ -37,13 +37,13 @@ class Releaser {
     Device* device;
   };
 
-  /// Whether the work so far is done. False if that cannot be known now, as an open capture forbids to ask.
+  /// Waits for the work so far. False if an open capture forbids that.
   static bool is_idle(Device& device) noexcept try {
     try {
       device.synchronize();
       return true;
     } catch (const Error& error) {
-      return error.errc() == Errc::device_fault && !device.health().is_ok();  // lost, and its work is over
+      return error.errc() == Errc::device_fault && !device.health().is_ok();  // the device is lost, and its work is over
     }
   } catch (...) {
     return false;
@@ -68,7 +68,7 @@ class Releaser {
   void loop() {
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
-    std::vector<Held> objects;  // with those that could not be dropped before
+    std::vector<Held> objects;  // including those that could not be dropped before
     constexpr std::chrono::milliseconds soon{10}, late{1000};
     auto retry = soon;
     for (;;) {
@@ -85,7 +85,7 @@ class Releaser {
         objects_.clear();
       }
       memory.clear();
-      if (is_finalizing()) objects.clear();  // leaked: a device may end any time now
+      if (is_finalizing()) objects.clear();  // leaked: devices may be destroyed at any time now
       if (objects.empty()) continue;
       const auto end = split(objects);
       if (end != objects.begin()) {
@@ -105,7 +105,7 @@ class Releaser {
   bool started_ = false;
 };
 
-/// Never destroyed: other libraries let go of memory at any time.
+/// Never destroyed: other libraries may free memory at any time.
 Releaser& releaser() {
   static Releaser* const one = new Releaser;
   return *one;

@@ -4,15 +4,15 @@
 #include "python/src/common.hpp"
 #include "weir/memory.hpp"
 
-/// Lets go of memory and of Python's objects on a thread that nothing waits for. Freeing memory may wait for all work of a
-/// device. A caller that holds the interpreter's lock, or the thread that runs host functions, must not: the work may wait
-/// for a host function. What cannot be let go any more, in a child of fork or while the interpreter ends, is leaked.
+/// Frees memory and drops Python references on a thread that nothing waits for. Freeing memory may wait for all work of a
+/// device. A thread that holds the GIL, and the host-function thread, must not do that: the work may wait for a host
+/// function. What cannot be freed any more, in a forked child or at interpreter shutdown, is leaked.
 namespace weir::python {
 
-/// Frees the memory, if this is its last owner. From any thread, with the interpreter's lock or without.
+/// Frees the memory if this is its last owner. From any thread, with or without the GIL.
 void release_later(AllocationPtr memory) noexcept;
-/// Drops a reference. From any thread, with the interpreter's lock or without. `device`, if any, is idle once before, since
-/// its work may use memory that the object owns: while a capture forbids to wait for it, the object stays.
+/// Drops a reference. From any thread, with or without the GIL. Waits until `device`, if any, is idle, since its work may
+/// use memory that the object owns. While a capture forbids that wait, the object stays.
 void release_later(PyObject* object, Device* device = nullptr) noexcept;
 
 }  // namespace weir::python

@@ -87,8 +87,8 @@ StreamPtr stream_of(nb::handle argument, Device& device) {
 void bind_stream(nb::module_& module) {
   nb::class_<StreamObject>(
       module, "Stream", nb::is_weak_referenceable(), nb::type_slots(slots),
-      "A queue of work on one device, done in order. Made by ``Device.create_stream``. ``with stream:`` makes it\n"
-      "the current stream of its device. Functions that enqueue work return before it is done.")
+      "A queue of work on one device, run in order. Made by ``Device.create_stream``. ``with stream:`` makes it the\n"
+      "current stream of its device. Methods that enqueue work return before it is done.")
       .def_prop_ro(
           "device", [](const StreamObject& s) -> Device& { return s.stream->device(); }, nb::rv_policy::reference,
           "The device that the work runs on.")
@@ -97,36 +97,35 @@ void bind_stream(nb::module_& module) {
           "The vendor's stream (cudaStream_t, hipStream_t) as an integer. This object still owns it.")
       .def_prop_ro(
           "is_nonblocking", [](const StreamObject& s) { return s.stream->is_non_blocking(); },
-          "Whether the stream and the legacy default stream ignore each other.")
+          "Whether the stream does not synchronize with the legacy default stream.")
       .def_prop_ro(
           "priority", [](const StreamObject& s) { return without_gil([&] { return s.stream->priority(); }); },
-          "As the vendor numbers it.")
+          "The priority, in the vendor's numbers.")
       .def_prop_rw(
           "name", [](const StreamObject& s) { return s.stream->name(); },
           [](StreamObject& s, std::string_view name) { s.stream->set_name(name); },
-          "For tools, errors and ``repr``; empty if it has none.")
+          "Shown by tools, errors and ``repr``; empty if not set.")
       .def_prop_ro("is_closed", [](const StreamObject& s) { return s.stream->is_closed(); })
       .def_prop_ro(
           "is_done", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_complete(); }); },
           "Whether all work enqueued so far is done. Raises the error if work failed.")
       .def_prop_ro(
           "is_capturing", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_capturing(); }); },
-          "Whether work of the stream becomes part of a graph, and does not run. Asking never breaks the capture.")
+          "Whether work on the stream becomes part of a graph instead of running. Asking never invalidates the capture.")
       .def_prop_ro(
           "pending", [](const StreamObject& s) { return without_gil([&] { return pending_of(*s.stream); }); },
-          "What the stream waits for, in words.")
+          "A description of what the stream waits for.")
       .def(
           "close",
           [](StreamObject& s) {
             without_gil([&] { s.stream->close(); });
             drop_captured(s.stream.get());
           },
-          "Ends the use of the stream. Does not wait for its work.")
+          "Closes the stream. Does not wait for its work.")
       .def(
           "sync",
           [](StreamObject& s, std::optional<double> timeout) {
-            wait_for(*s.stream, timeout,
-                     [&] { return s.stream->describe() + " is not done: " + pending_of(*s.stream); });
+            wait_for(*s.stream, timeout, [&] { return s.stream->describe() + " is not done: " + pending_of(*s.stream); });
             raise_thrown(*s.stream);
           },
           nb::arg("timeout") = nb::none(),

@@ -24,7 +24,7 @@ struct StreamPoolObject {
   ~StreamPoolObject() { release(pool); }
 };
 
-/// `stream` is one object in Python for as long as the lease, since `with` looks for the very object that it made current.
+/// `stream` is the same Python object throughout the lease, since `with` looks for the very object that it made current.
 struct LeaseObject {
   std::optional<StreamLease> lease;
   nb::object stream;
@@ -60,10 +60,11 @@ nb::object try_lease(StreamPoolObject& self) {
 }  // namespace
 
 void bind_stream_pool(nb::module_& module) {
-  nb::class_<LeaseObject>(module, "StreamLease",
-                          "A stream that a ``StreamPool`` lends until the end of this object, or of its ``with``.")
+  nb::class_<LeaseObject>(
+      module, "StreamLease",
+      "A stream on loan from a ``StreamPool``, until this object is closed or freed, or its ``with`` block ends.")
       .def_ro("stream", &LeaseObject::stream, nb::sig("def stream(self) -> Stream"))
-      .def("close", &LeaseObject::close, nb::lock_self(), "Gives the stream back. Does not wait for its work.")
+      .def("close", &LeaseObject::close, nb::lock_self(), "Returns the stream to the pool. Does not wait for its work.")
       .def(
           "__enter__", [](LeaseObject& l) { return l.stream.attr("__enter__")(); }, nb::sig("def __enter__(self) -> Stream"),
           "Makes the stream the current one of its device.")
@@ -73,25 +74,25 @@ void bind_stream_pool(nb::module_& module) {
             l.stream.attr("__exit__")();
             l.close();
           },
-          nb::lock_self(), nb::sig("def __exit__(self, *args: object) -> None"), "Gives the stream back.");
+          nb::lock_self(), nb::sig("def __exit__(self, *args: object) -> None"), "Returns the stream to the pool.");
 
   nb::class_<StreamPoolObject>(module, "StreamPool",
-                               "Streams on loan, for code that needs one for a short time: ``with pool.lease() as "
-                               "stream:``. A stream that was given\n"
-                               "back may still have work; work of the next lease runs behind it.")
+                               "Streams on loan, for code that needs one briefly: ``with pool.lease() as stream:``. A\n"
+                               "returned stream may still have work; work of the next lease runs behind it.")
       .def(nb::new_(&make_pool), nb::arg("device") = nb::none(), nb::kw_only(), nb::arg("max_streams") = 32,
            nb::arg("sharing") = "exclusive", nb::arg("nonblocking") = true, nb::arg("priority") = nb::none(),
-           "Streams are made when they are first needed, up to ``max_streams``. ``sharing``: ``\"exclusive\"``, or\n"
-           "``\"round_robin\"``, which lends the same streams to several at a time. The rest as for "
-           "``Device.create_stream``.")
+           "Streams are created on demand, up to ``max_streams``. ``sharing``: ``\"exclusive\"``, or\n"
+           "``\"round_robin\"``, which lends the same streams to several users at a time. ``nonblocking``, ``priority``:\n"
+           "as for ``Device.create_stream``.")
       .def_prop_ro(
           "device", [](const StreamPoolObject& p) -> Device& { return p.pool->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
-          "size", [](const StreamPoolObject& p) { return p.pool->size(); }, "How many streams it has made.")
+          "size", [](const StreamPoolObject& p) { return p.pool->size(); }, "The number of streams created so far.")
       .def(
           "lease", [](StreamPoolObject& p) { return LeaseObject(without_gil([&] { return p.pool->lease(); })); },
           "Lends a stream. Raises ``PoolExhaustedError`` if all are on loan.")
-      .def("try_lease", &try_lease, nb::sig("def try_lease(self) -> StreamLease | None"), "None if all are on loan.");
+      .def("try_lease", &try_lease, nb::sig("def try_lease(self) -> StreamLease | None"),
+           "Lends a stream; None if all are on loan.");
 }
 
 }  // namespace weir::python

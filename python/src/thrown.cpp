@@ -18,7 +18,7 @@ void Thrown::keep(PyObject* callable) {
 
 void Thrown::report() noexcept {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);  // the collector of cycles may be the caller, anywhere
+  PyErr_Fetch(&type, &value, &traceback);  // the garbage collector may call this anywhere
   if (stuck_.exchange(false)) {
     PyErr_SetString(PyExc_TimeoutError,
                     "a stream that nobody waits for went on without a host function: no thread could get the interpreter's "

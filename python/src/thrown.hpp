@@ -5,23 +5,23 @@
 
 #include "python/src/host_thread.hpp"
 
-/// What functions in Python raised, until it is told.
+/// Exceptions of Python functions.
 namespace weir::python {
 
-/// What functions raised, until somebody asks.
+/// Stores what functions raised until it is raised or reported.
 class Thrown {
  public:
   ~Thrown() { drop_later(exception_); }
-  /// Takes the exception that is set, with the lock. The first is kept; later ones go to sys.unraisablehook.
+  /// Takes the exception that is set. Keeps the first; later ones go to sys.unraisablehook. With the GIL held.
   void keep(PyObject* callable);
-  /// The interpreter's lock was out of reach. Any thread.
+  /// Notes that the GIL was out of reach. On any thread.
   void keep_stuck() noexcept { stuck_ = true; }
   bool is_empty() const noexcept { return exception_ == nullptr && !stuck_; }
-  /// What is kept, for the collector of cycles; null if there is none. With the lock.
+  /// The stored exception, for the garbage collector; null if there is none. With the GIL held.
   PyObject* exception() const noexcept { return exception_; }
-  /// Gives what was kept to sys.unraisablehook. With the lock.
+  /// Passes the exception to sys.unraisablehook. With the GIL held.
   void report() noexcept;
-  /// Raises what was kept, once. With the lock.
+  /// Raises the exception, once. With the GIL held.
   void raise(const Stream& stream);
 
  private:

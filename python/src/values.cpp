@@ -79,31 +79,29 @@ void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint
 
 void bind_values(nb::module_& module) {
   nb::class_<OperationObject>(module, "MemoryOperation", "One operation of ``Stream.batch_memory_operations``.")
-      .def_static("write", &write_of, nb::arg("buffer"), nb::arg("value"), "As ``Stream.write_value``.")
+      .def_static("write", &write_of, nb::arg("buffer"), nb::arg("value"), "Like ``Stream.write_value``.")
       .def_static("wait", &wait_of, nb::arg("buffer"), nb::arg("value"), nb::arg("condition") = "geq",
-                  nb::arg("flush") = false, "As ``Stream.wait_value``.")
+                  nb::arg("flush") = false, "Like ``Stream.wait_value``.")
       .def_static(
           "flush_remote_writes", [] { return OperationObject{MemoryOperation::flush_remote_writes()}; },
-          "Makes writes of other devices that came before visible. Feature ``wait_value_flush``.");
+          "Makes earlier writes of other devices visible. Feature ``wait_value_flush``.");
 
   const nb::object stream = module.attr("Stream");
   nb::cpp_function_def(
       &write_value, nb::scope(stream), nb::name("write_value"), nb::is_method(), nb::arg("buffer"), nb::arg("value"),
-      "Writes the first element of ``buffer``, of ``uint32`` or ``uint64``, once all earlier work is done. Features\n"
-      "``write_value_32``, ``write_value_64``.");
+      "Writes ``value`` to the first element of ``buffer``, a ``uint32`` or ``uint64``, once all earlier work is done.\n"
+      "Features ``write_value_32``, ``write_value_64``.");
   nb::cpp_function_def(
       &wait_value, nb::scope(stream), nb::name("wait_value"), nb::is_method(), nb::arg("buffer"), nb::arg("value"),
       nb::arg("condition") = "geq", nb::arg("flush") = false,
-      "Later work waits until the first element of ``buffer`` meets the condition: ``\"geq\"`` (a cyclic comparison, so\n"
-      "that counters may wrap), ``\"eq\"``, ``\"and\"`` (a common bit) or ``\"nor\"``. ``flush``: writes of other devices "
-      "that\n"
-      "came before the value are visible then. Features ``wait_value_32``, ``wait_value_64``, ``wait_value_geq``,\n"
+      "Later work waits until the first element of ``buffer`` meets the condition with ``value``: ``\"geq\"`` (a cyclic\n"
+      "comparison, so that counters may wrap), ``\"eq\"``, ``\"and\"`` (a common bit) or ``\"nor\"``. ``flush``: earlier\n"
+      "writes of other devices are visible then. Features ``wait_value_32``, ``wait_value_64``, ``wait_value_geq``,\n"
       "``wait_value_nor``, ``wait_value_flush``.");
   nb::cpp_function_def(
       &submit, nb::scope(stream), nb::name("batch_memory_operations"), nb::is_method(), nb::arg("operations"),
-      "Submits many writes and waits at once (cuStreamBatchMemOp). They run in order, and no work of another thread comes "
-      "in\n"
-      "between. Feature ``batch_memory_operations``, and those of the operations.");
+      "Submits many writes and waits in one call (cuStreamBatchMemOp). They run in order, and no work of another thread\n"
+      "comes in between. Feature ``batch_memory_operations``, and those of the operations.");
 }
 
 }  // namespace weir::python

@@ -27,7 +27,7 @@ void Pauses::pause() noexcept {
     std::this_thread::yield();
     return;
   }
-  if (former_slack_ == 0) {  // Linux lets each pause be 50 us longer otherwise
+  if (former_slack_ == 0) {  // else Linux may make each pause 50 us longer
     former_slack_ = std::max(prctl(PR_GET_TIMERSLACK), 1);
     prctl(PR_SET_TIMERSLACK, 1);
   }
@@ -40,7 +40,7 @@ bool waits_with_signals() noexcept {
 }
 
 bool wait_with_signals(Stream& stream, Seconds timeout) {
-  EventPtr done;  // behind the work of now, since other threads may go on to submit
+  EventPtr done;  // the end of the work so far: other threads may keep submitting
   const auto is_done = [&] {
     if (done) return done->is_complete();
     if (stream.synchronize_for(std::chrono::nanoseconds{0})) return true;
@@ -48,13 +48,13 @@ bool wait_with_signals(Stream& stream, Seconds timeout) {
     return false;
   };
   if (!ask_with_signals(is_done, timeout)) return false;
-  if (done) without_gil([&] { (void)stream.synchronize_for(std::chrono::nanoseconds{0}); });  // throws what a function threw
+  if (done) without_gil([&] { (void)stream.synchronize_for(std::chrono::nanoseconds{0}); });  // raises its error
   return true;
 }
 
 bool wait_with_signals(Device& device, Seconds timeout) {
   if (without_gil([&] { return device.synchronize_for(std::chrono::nanoseconds{0}); })) return true;
-  // A thread waits, and goes on to if this one is interrupted.
+  // A helper thread waits, and keeps waiting if this one is interrupted.
   struct Wait {
     std::atomic<bool> is_over{false};
     bool is_done = false;
@@ -62,7 +62,7 @@ bool wait_with_signals(Device& device, Seconds timeout) {
   };
   const auto wait = std::make_shared<Wait>();
   {
-    const support::SignalsBlocked blocked;  // Python's handlers run in the program's own threads
+    const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
     std::thread([wait, timeout, &device] {
       try {
         wait->is_done = timeout.count() < std::numeric_limits<double>::infinity() ? device.synchronize_for(timeout)

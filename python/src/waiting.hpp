@@ -13,14 +13,13 @@
 /// How a thread waits for streams and events.
 namespace weir::python {
 
-/// Throws `called_from_host_function` on the thread of host functions: the stream waits for that thread.
+/// Throws `called_from_host_function` on the host-function thread: the stream waits for that thread.
 void check_may_wait(const char* operation);
 
-/// Raises what a function of the stream in Python raised, if one did.
+/// Raises the exception of a Python function of the stream, if there is one.
 void raise_thrown(const Stream& stream);
 
-/// The pauses of a thread that asks again and again whether work is done. None to speak of at first; later a 64th of the
-/// time that it has waited, at most a millisecond.
+/// The pauses of a polling thread: hardly any at first, later 1/64 of the time waited so far, at most a millisecond.
 class Pauses {
  public:
   Pauses() = default;
@@ -33,17 +32,16 @@ class Pauses {
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  int former_slack_ = 0;  // of the thread's timers, once it was changed
+  int former_slack_ = 0;  // the thread's former timer slack, once it was changed
 };
 
-/// Whether the wait of this thread is to be ended by Ctrl-C: Python handles signals on the main thread. Tools would be told
-/// of each question, so with them a wait is one call, as C++ has it.
+/// Whether Ctrl-C ends this thread's waits: Python handles signals on the main thread. Tools would see every poll, so with
+/// tools a wait is one call, as in C++.
 bool waits_with_signals() noexcept;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Asks `is_done`, without the interpreter's lock, until it says so, or `timeout` has passed: false then. Raises what the
-/// handler of a signal raises; the work goes on.
+/// Polls `is_done` without the GIL. False if `timeout` has passed. Raises what a signal handler raises; the work goes on.
 template <class Ask>
 bool ask_with_signals(Ask&& is_done, Seconds timeout) {
   enum class Answer { done, late, not_yet };
@@ -62,15 +60,15 @@ bool ask_with_signals(Ask&& is_done, Seconds timeout) {
   }
 }
 
-/// The same for what is to be waited for. A question of `synchronize_for` enqueues a record if the answer is no, so that a
-/// stream and a device are asked once.
+/// The same for a stream, a device or an event. Polls by `synchronize_for` might never end while other threads submit, and
+/// may enqueue a record each time, so a stream and a device are asked once.
 bool wait_with_signals(Stream& stream, Seconds timeout);
 bool wait_with_signals(Device& device, Seconds timeout);
 inline bool wait_with_signals(const Event& event, Seconds timeout) {
   return ask_with_signals([&] { return event.synchronize_for(std::chrono::nanoseconds{0}); }, timeout);
 }
 
-/// Waits without the interpreter's lock. Raises TimeoutError, with the text of `late`, when `timeout` seconds have passed.
+/// Waits without the GIL. Raises TimeoutError, with the text of `late`, after `timeout` seconds.
 template <class Waitable, class Late>
 void wait_for(Waitable& object, std::optional<double> timeout, Late&& late) {
   check_may_wait("sync");

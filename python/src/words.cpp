@@ -17,7 +17,7 @@ struct Pools {
   std::map<std::pair<const Device*, bool>, std::vector<std::uint32_t*>> unused;
 };
 
-/// Never destroyed: threads of drivers may outlive main.
+/// Never destroyed: driver threads may outlive main.
 Pools& pools() {
   static Pools* const all = new Pools;
   return *all;
@@ -36,9 +36,9 @@ std::uint32_t* borrow_word(Device& device, bool captured) noexcept try {
   std::unique_lock lock(all.mutex);
   std::vector<std::uint32_t*>& unused = all.unused[{&device, captured}];
   if (unused.empty()) {
-    lock.unlock();  // the thread of functions takes it, and must not wait for the driver
+    lock.unlock();  // the host-function thread takes this lock, and must not wait for the driver
     constexpr std::size_t count = 1024;
-    // Its owner is never released: words are given out as long as the process lives.
+    // Never freed: words are in use as long as the process lives.
     auto* const first = static_cast<std::uint32_t*>(
         device.allocate_bytes(count * sizeof(std::uint32_t), MemoryKind::pinned).detach()->data());
     std::memset(first, 0, count * sizeof(std::uint32_t));

@@ -8,25 +8,25 @@
 /// Words in pinned memory that streams wait for, and the host writes.
 namespace weir::python {
 
-/// A word of a device's, which the program writes and streams of the device wait for. Null where the device cannot wait for
-/// values, in a capture if `captured`, or where there is no memory for it.
+/// A word that the host writes and streams of the device wait for. Null if the device cannot wait for values (with
+/// `captured`: in a capture), or if there is no memory for it.
 ///
-/// The word holds what its former owner left there: 0 in a capture, else the number of the last ticket, behind which the
-/// next owner counts on. A stream that still waits for an earlier ticket goes on.
+/// The word holds what its former owner left: 0 if `captured`, else the last ticket, from which the next owner counts on. A
+/// stream that still waits for an earlier ticket continues.
 std::uint32_t* borrow_word(Device& device, bool captured) noexcept;
 void give_back_word(Device& device, bool captured, std::uint32_t* word) noexcept;
 
-/// A second word, for the opposite direction, that belongs to a word that was not borrowed for a capture.
+/// The second word, for the opposite direction, of a word that was not borrowed for a capture.
 inline std::uint32_t* request_word_of(std::uint32_t* word) noexcept { return word + 1; }
 
-/// Writes the word, for the host and for devices.
+/// Writes the word so that the host and devices see it.
 inline void write_word(std::uint32_t* word, std::uint32_t value) noexcept {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 inline std::uint32_t read_word(const std::uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 /// Whether ticket `a` was issued before `b`. Numbers may wrap around.
 inline bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
-/// Writes the word unless it has a later ticket.
+/// Writes the word unless it already has a later ticket.
 inline void advance_word(std::uint32_t* word, std::uint32_t ticket) noexcept {
   std::uint32_t seen = read_word(word);
   while (is_before(seen, ticket) &&

@@ -9,7 +9,7 @@ from ._core import Event, Stream, _raise_thrown, _when_complete
 
 
 async def wait(object: Event | Stream) -> None:
-    """Returns when the event, or all work that was enqueued on the stream, is done."""
+    """Returns when the event, or all work enqueued on the stream so far, is done."""
     loop = asyncio.get_running_loop()
     future = loop.create_future()
 
@@ -24,7 +24,7 @@ async def wait(object: Event | Stream) -> None:
     def notify(error: Exception | None) -> None:
         try:
             loop.call_soon_threadsafe(finish, error)
-        except RuntimeError:  # the loop is closed, and nobody waits any more
+        except RuntimeError:  # the loop is closed, nobody waits any more
             pass
 
     _when_complete(object if isinstance(object, Event) else object.record(), notify)

@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 
 class capture:
-    """Captures the work of ``stream``, which is the current stream meanwhile::
+    """Captures the work of ``stream``, which is the current stream inside the block::
 
         with weir.capture() as captured:
             weir.launch(captured.stream, config, kernel, n, x)
         captured.graph.launch(stream)
 
-    ``stream``: None for a new one of the default device. ``mode``: as for ``Stream.begin_capture``. ``portable``: the graph
-    can be saved, by ``Graph.save``; each captured operation costs microseconds more. If the block raises, what was captured
-    is dropped.
+    ``stream``: None for a new one of the default device. ``mode``: as for ``Stream.begin_capture``. ``portable``:
+    ``Graph.save`` can save the graph; each captured operation costs microseconds more. If the block raises, the capture is
+    dropped.
     """
 
     graph: Graph
-    """What was captured, once the block has ended."""
+    """The captured graph, set when the block has ended."""
     stream: Stream
 
     def __init__(self, stream: Stream | None = None, mode: str = "relaxed", *, portable: bool = False) -> None:

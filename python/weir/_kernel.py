@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], KernelFunction]:
-    """Makes a function's signature that of a kernel in ``source``, of the function's name::
+    """Declares the signature of the kernel in ``source`` that has the function's name::
 
         @weir.kernel(source)
         def saxpy(n: weir.int32, a: weir.float32, x: weir.ptr[weir.float32], y: weir.ptr[weir.float32]) -> None:
@@ -25,7 +25,7 @@ def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], Kerne
     """
 
     def decorate(function: Callable[..., None]) -> KernelFunction:
-        from typing import get_type_hints  # late, since it takes long to import
+        from typing import get_type_hints  # slow to import
 
         types = get_type_hints(function)
         types.pop("return", None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of elements and of kernels' parameters: ``weir.float32``, ``weir.ptr``.
+"""Element types and kernel parameter types: ``weir.float32``, ``weir.ptr``.
 
-They are classes, so that they can annotate the parameters of a kernel, and their names are numpy's. numpy takes them
-wherever it takes a dtype: ``numpy.zeros(4, weir.float32)``. numpy itself is imported at the first such use only.
+They are classes with numpy's names, so that they can annotate kernel parameters. numpy accepts them as dtypes:
+``numpy.zeros(4, weir.float32)``. Weir imports numpy only at the first such use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class dtype(type):
-    """The class of ``weir.float32`` and the other types of elements."""
+    """The metaclass of ``weir.float32`` and the other element types."""
 
     name: str
     itemsize: int
@@ -52,7 +52,7 @@ class dtype(type):
 
 
 class scalar(metaclass=dtype):
-    """A value of a certain type, for a kernel whose parameters' types are not known: ``weir.float32(2)``."""
+    """A typed value, for a kernel with unknown parameter types: ``weir.float32(2)``."""
 
     __slots__ = ("value",)
 
@@ -126,12 +126,12 @@ class complex128(scalar, kind="c", itemsize=16):
 if TYPE_CHECKING:
 
     class ptr(Generic[T]):
-        """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+        """A kernel's pointer parameter: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
 
 else:
 
     class ptr:
-        """An address in a kernel's parameters: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
+        """A kernel's pointer parameter: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
 
         __class_getitem__ = classmethod(GenericAlias)
 
@@ -147,12 +147,12 @@ _by_name.update({"bool_": bool_, "?": bool_, "int": int64, "float": float64, "co
 
 
 def as_dtype(object: Any) -> dtype:
-    """Weir's type for a type of numpy's, torch's or CuPy's, a Python type, or a name: ``"float32"``, ``"f4"``, ``"<f4"``."""
+    """The Weir type for a numpy, PyTorch, CuPy or Python type, or for a name: ``"float32"``, ``"f4"``, ``"<f4"``."""
     if isinstance(object, dtype):
         name = object.name
     elif isinstance(object, str):
         name = object
-    elif getattr(object, "isnative", True) is False:  # numpy's, whose name does not tell
+    elif getattr(object, "isnative", True) is False:  # a numpy dtype, whose name does not say so
         raise TypeError(f"{object!r} has the other byte order than this machine; Weir has none of these")
     else:
         name = getattr(object, "name", None) or getattr(object, "__name__", None) or str(object).rpartition(".")[2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors: one class for each kind, all of them ``weir.Error``. docs/errors.md has causes and remedies by the same names."""
+"""Errors: one class per kind, all derived from ``weir.Error``. docs/errors.md lists causes and remedies by these names."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ __all__ = [
 
 
 class Error(RuntimeError):
-    """What every call of Weir's raises. Its text reads "operation on object: cause; remedy"."""
+    """The base class of Weir's errors. The text reads "operation on object: cause; remedy"."""
 
     code: str = "unknown"
     """The kind of error: ``"stream_closed"``."""
     operation: str = ""
     """The call: ``"Stream::synchronize"``."""
     object: str = ""
-    """What it was called on, with backend, device and handle; or empty."""
+    """The object it was called on, with backend, device and handle; may be empty."""
     detail: str = ""
     """Cause and remedy."""
     native_code: int = 0
-    """The driver's code; 0 if no driver was asked."""
+    """The driver's error code; 0 if the error is not the driver's."""
     native_name: str = ""
     """The driver's name for it: ``"CUDA_ERROR_INVALID_VALUE"``."""
 
-    __str__ = BaseException.__str__  # that of LookupError would quote the text
+    __str__ = BaseException.__str__  # not OSError's, which TimeoutError inherits
 
 
 # Mistakes of the caller.
@@ -96,7 +96,7 @@ class WrongDeviceError(Error, ValueError):
 
 
 class WrongThreadError(Error):
-    """Another thread's per-thread default stream."""
+    """The per-thread default stream of another thread."""
 
     code = "wrong_thread"
 
@@ -134,7 +134,7 @@ class CaptureInvalidatedError(Error):
 
 
 class CaptureMergeError(Error):
-    """Would join two separate captures."""
+    """The call would join two separate captures."""
 
     code = "capture_merge"
 
@@ -146,7 +146,7 @@ class CaptureUnmatchedError(Error):
 
 
 class CaptureUnjoinedError(Error):
-    """Ended while a forked stream was not joined to its first stream."""
+    """The capture was ended while a forked stream was not joined to its first stream."""
 
     code = "capture_unjoined"
 
@@ -190,19 +190,19 @@ class AlreadyCapturingError(Error):
 # Events.
 
 class TimingDisabledError(Error):
-    """Elapsed time of an event made without timing."""
+    """Elapsed time was asked of an event made without timing."""
 
     code = "timing_disabled"
 
 
 class NotRecordedError(Error):
-    """Elapsed time of an event that was never recorded."""
+    """Elapsed time was asked of an event that was never recorded."""
 
     code = "not_recorded"
 
 
 class NotReadyError(Error):
-    """Elapsed time of an event that is not complete."""
+    """Elapsed time was asked of an event that is not complete."""
 
     code = "not_ready"
 
@@ -230,13 +230,13 @@ class CompilationFailedError(Error):
 
 
 class CompilerNotFoundError(Error):
-    """There is no compiler to compile with."""
+    """No compiler was found."""
 
     code = "compiler_not_found"
 
 
 class InvalidImageError(Error, ValueError):
-    """The module image is not one that this device can load."""
+    """The device cannot load the module image."""
 
     code = "invalid_image"
 
@@ -256,7 +256,7 @@ class GraphUpdateFailedError(Error):
 # Backends.
 
 class InvalidEnvironmentError(Error, ValueError):
-    """An environment variable does not parse."""
+    """An environment variable has an invalid value."""
 
     code = "invalid_environment"
 
@@ -298,7 +298,7 @@ class DriverTooOldError(Error):
 
 
 class NoDeviceError(Error):
-    """The driver works and shows no device."""
+    """The driver works but reports no device."""
 
     code = "no_device"
 
@@ -333,6 +333,6 @@ class CommunicatorFailedError(Error):
 
 
 class HostFunctionTimeoutError(Error, TimeoutError):
-    """A stream went on without a host function: no thread could get the interpreter's lock."""
+    """A stream continued without a host function: no thread could get the GIL."""
 
     code = "host_function_timeout"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of other libraries, both ways. docs/python-interop.md has what each needs.
+"""Shares streams with other libraries, in both directions. docs/python-interop.md says what each library needs.
 
-Into Weir: ``weir.Stream.wrap(theirs)``, or, as the current stream within a scope, ``with torch_stream():``. Out of Weir:
-``as_torch(ours)`` and its like, which those libraries' own ``with`` makes current. Each function imports its library when it
-is called; none of them waits.
+Their stream in Weir: ``weir.Stream.wrap(theirs)``, or ``with torch_stream():``, which makes it the current stream. Weir's
+stream in theirs: ``as_torch(ours)`` and similar; their own ``with`` makes it current. Each function imports its library when
+called; none of them blocks.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["as_cuda_core", "as_cupy", "as_numba", "as_rmm", "as_torch", "as_warp
 
 @contextmanager
 def torch_stream(device: Any = None) -> Iterator[Stream]:
-    """PyTorch's current stream is Weir's current stream within the scope, and its value.
+    """Makes PyTorch's current stream Weir's current stream inside the ``with`` block, and yields it.
 
-    ``device``: torch's, if not its current one.
+    ``device``: a PyTorch device; default: PyTorch's current one.
     """
     with Stream.wrap(import_module("torch").cuda.current_stream(device)) as stream:
         yield stream
@@ -30,7 +30,7 @@ def torch_stream(device: Any = None) -> Iterator[Stream]:
 
 @contextmanager
 def cupy_stream() -> Iterator[Stream]:
-    """CuPy's current stream is Weir's current stream within the scope, and its value."""
+    """Makes CuPy's current stream Weir's current stream inside the ``with`` block, and yields it."""
     cuda = import_module("cupy").cuda
     with Stream.wrap(cuda.get_current_stream().ptr, cuda.Device().id) as stream:
         yield stream
@@ -41,7 +41,7 @@ def _handle(stream: Stream) -> int:
 
 
 def _keeping(theirs: Any, stream: Stream) -> Any:
-    theirs.weir_stream = stream  # which owns the handle
+    theirs.weir_stream = stream  # keeps the owner of the handle alive
     return theirs
 
 
@@ -51,7 +51,7 @@ def as_torch(stream: Stream) -> Any:
     index = stream.device.device_id
     if stream == stream.device.default_stream:
         return torch.cuda.default_stream(index)
-    # On ROCm, too, PyTorch says cuda.
+    # PyTorch says cuda on ROCm, too.
     return _keeping(torch.cuda.ExternalStream(stream.handle, device=index), stream)
 
 
@@ -74,13 +74,13 @@ def as_warp(stream: Stream) -> Any:
 
 
 def as_cuda_core(stream: Stream) -> Any:
-    """A ``cuda.core.Stream`` over Weir's, which it keeps."""
+    """A ``cuda.core.Stream`` over Weir's, which it keeps alive."""
     try:
         Device = import_module("cuda.core").Device
     except (ImportError, AttributeError):
         Device = import_module("cuda.core.experimental").Device
     former, device = Device(), Device(stream.device.device_id)
-    device.set_current()  # cuda.core asks for it; it is the current device of PyTorch and CuPy, too
+    device.set_current()  # cuda.core requires it; also changes the current device of PyTorch and CuPy
     try:
         return device.create_stream(stream)
     finally:
