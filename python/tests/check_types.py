@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the programs in folders by mypy --strict, with the package's stubs: check_types.py CACHE FOLDER…. 77 if mypy is not here."""
+"""Checks the programs in folders with mypy --strict and the package's stubs: check_types.py CACHE FOLDER…. 77 if mypy is not here."""
 
 import importlib.util
 import os
@@ -10,7 +10,7 @@ import sys
 if importlib.util.find_spec("mypy") is None:
     sys.exit(77)
 cache, *folders = sys.argv[1:]
-# Each folder alone: two may have files of one name.
+# One folder at a time: two may have files of the same name.
 for folder in folders:
     files = map(str, sorted(pathlib.Path(folder).glob("*.py")))
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *files]

@@ -3,7 +3,7 @@
 """What a call costs from Python: Weir next to CuPy, cuda.core and PyTorch, in one process: overhead.py [ROUNDS].
 
 The peers' calls are those of bench/libraries/streams.py. In each round every library makes each call 300 times, one library
-after the other; then the device is waited for, which is not timed. Prints the medians over the rounds (51) in ns, and how
+after the other, and then waits for the device, untimed. Prints the medians over the rounds (51) in ns, and how
 Weir's compares with the cheapest peer's. Weir's launches are through a `weir.LaunchConfig`, of a kernel with a signature.
 """
 import importlib.util
@@ -48,7 +48,7 @@ def weir_operations(source):
 
 
 def rows_of(operations):
-    """The rows that a peer has, from the names of streams.py."""
+    """The rows that a peer has, by the names in streams.py."""
     rows = {name: operations[name] for name in ROWS if name in operations}
     if "record" in operations and "wait (event)" in operations:
         record, wait = operations["record"], operations["wait (event)"]
@@ -64,7 +64,7 @@ def rows_of(operations):
 
 
 def time_of(operation, count):
-    if getattr(operation, "__name__", "") == "run":  # it times itself, within the library's own scope of a stream
+    if getattr(operation, "__name__", "") == "run":  # it times itself, inside the library's own stream scope
         return operation(count) / count
     begin = time.perf_counter_ns()
     for _ in range(count):

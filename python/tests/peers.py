@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams and arrays between Weir and other libraries, under load: peers.py [PEER…] [--repeats=10].
 
-For each peer that is installed, in both directions: work of one side that a slow kernel holds back, then a hand-over, then
-work of the other side. Without the wait that belongs to the hand-over the other side reads old values. The last two columns
-leave that wait out, and say how often the values were old then: unless always, the other columns prove nothing. Prints a table;
-exit status 1 unless every cell says "10 of 10", or "-" for what the peer does not have.
+For each installed peer, in both directions: work of one side behind a slow kernel, then a hand-over, then work of the other
+side. Without the wait that belongs to the hand-over, the other side reads old values. The last two columns leave that wait out
+and count how often the values were old: unless always, the other columns prove nothing. Prints a table; exit status 1 unless
+every cell says "10 of 10", or "-" for what the peer does not have.
 
-On a machine without CUDA only the peers on the CPU are met: numpy, and PyTorch and Warp on the CPU.
+On a machine without CUDA only the CPU peers are tested: numpy, and PyTorch and Warp on the CPU.
 """
 import argparse
 import importlib
@@ -76,7 +76,7 @@ class Weir:
 
 
 class Itself:
-    """Weir as its own peer, by the protocols that it shares with others: whether the matrix itself is right."""
+    """Weir as its own peer, by the same protocols: checks the matrix itself."""
 
     version = weir.__version__
 
@@ -153,7 +153,7 @@ class Torch:
             return self.torch.from_dlpack(buffer)
 
     def give(self, stream, array, within):
-        with self.torch.cuda.stream(stream):  # which the handshake concerns
+        with self.torch.cuda.stream(stream):  # the handshake concerns it
             return weir.from_dlpack(array, stream=within)
 
     ours = staticmethod(interop.as_torch)
@@ -272,7 +272,7 @@ class Numba:
 
 
 class CudaCore:
-    """Its buffers do not know of streams: whoever hands one over orders the work."""
+    """Its buffers have no stream: whoever hands one over orders the work."""
 
     def __init__(self):
         core = importlib.import_module("cuda.core")
@@ -329,7 +329,7 @@ class CudaCore:
 
 
 class Rmm:
-    """It has memory and streams, and copies; what others add one in, it copies."""
+    """It has memory, streams and copies, but no kernels: where other peers add one, it copies."""
 
     adds = 0
     looks_at_streams = False
@@ -362,7 +362,7 @@ class Rmm:
         return array.copy_to_host().view(np.int32)
 
     def take(self, stream, buffer):
-        weir.Stream.wrap(stream, buffer.device).wait(weir.get_current_stream(buffer.device))  # it looks at no stream
+        weir.Stream.wrap(stream, buffer.device).wait(weir.get_current_stream(buffer.device))  # it ignores streams
         return buffer.view("uint8")
 
     def give(self, stream, array, within):
@@ -430,7 +430,7 @@ def streams_in(ours, peer, value, waits=True):
 
 
 def streams_out(ours, peer, value):
-    """Weir's stream as the peer's: one order for both sides' work."""
+    """Weir's stream used by the peer: one order for both sides' work."""
     stream = ours.device.create_stream()
     theirs = peer.ours(stream)
     array, out = peer.array(), ours.buffer()
@@ -443,7 +443,7 @@ def streams_out(ours, peer, value):
 
 
 def arrays_in(ours, peer, value):
-    """An array that the peer's stream has yet to write."""
+    """An array that the peer's stream has not written yet."""
     theirs, stream = peer.stream(), ours.device.create_stream()
     array, out = peer.array_of(theirs) if hasattr(peer, "array_of") else peer.array(), ours.buffer()
     ours.hold(weir.Stream.wrap(theirs, ours.device))
@@ -455,7 +455,7 @@ def arrays_in(ours, peer, value):
 
 
 def arrays_out(ours, peer, value, given=lambda buffer: buffer):
-    """A buffer that Weir's current stream has yet to write."""
+    """A buffer that Weir's current stream has not written yet."""
     theirs, buffer = peer.stream(), ours.buffer()
     with ours.device.create_stream() as stream:
         ours.hold(stream)
@@ -484,7 +484,7 @@ def stream_unawaited(ours, peer, value):
 
 
 class Unawaited:
-    """A buffer that tells its takers that they need not wait."""
+    """A buffer that tells consumers that they need not wait."""
 
     def __init__(self, buffer):
         self.buffer = buffer

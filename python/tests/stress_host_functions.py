@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host functions in Python next to threads that hold the interpreter's lock inside blocking calls of a driver:
+"""Host functions in Python next to threads that hold the GIL inside blocking driver calls:
 stress_host_functions.py [FUNCTIONS [THREADS]]
 
-The threads call Weir's C interface through ctypes.PyDLL, which keeps the lock: a copy, and a wait for their own stream, which is
-how libraries that do not let go of the lock call CUDA. Prints how many functions ran, and how long it took."""
+The threads call Weir's C interface through ctypes.PyDLL, which keeps the GIL: a copy, then a wait for their own stream, as
+libraries do that do not release the GIL. Prints how many functions ran and how long it took."""
 
 import ctypes
 import faulthandler
@@ -31,7 +31,7 @@ def main(functions: int, threads: int) -> None:
             assert c.weir_stream_copy(stream, target, source, ctypes.c_size_t(65536)) == 0
             assert c.weir_stream_synchronize(stream) == 0
             calls[i] += 1
-            time.sleep(0.001)  # without the lock
+            time.sleep(0.001)  # without the GIL
         c.weir_stream_release(stream)
 
     holders = [threading.Thread(target=hold, args=(i,)) for i in range(threads)]

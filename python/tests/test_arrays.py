@@ -24,7 +24,7 @@ def device():
 
 
 def wait_until(holds):
-    """Memory is let go on a thread of Weir's."""
+    """Polls: a Weir thread frees the memory."""
     gc.collect()
     end = time.monotonic() + 10
     while not holds():
@@ -33,7 +33,7 @@ def wait_until(holds):
 
 
 class Array:
-    """What a library has that knows __cuda_array_interface__ alone."""
+    """An array of a library that only has __cuda_array_interface__."""
 
     def __init__(self, **interface):
         self.__cuda_array_interface__ = interface
@@ -45,7 +45,7 @@ def test_numpy_in_and_out_share_the_memory(name, device):
     buffer = weir.from_dlpack(numbers)
     assert (buffer.shape, buffer.nbytes, buffer.handle) == ((3, 4), numbers.nbytes, numbers.ctypes.data)
     views = [np.asarray(buffer)]
-    if name != "bool" or np.lib.NumpyVersion(np.__version__) >= "1.25.0":  # which first knew it
+    if name != "bool" or np.lib.NumpyVersion(np.__version__) >= "1.25.0":  # the first with bool
         views.append(np.from_dlpack(buffer))
     for back in views:
         assert back.dtype == numbers.dtype and back.ctypes.data == numbers.ctypes.data and (back == numbers).all()
@@ -143,7 +143,7 @@ def test_a_consumer_on_the_host_finds_the_work_done(device):
         buffer.copy_from(weir.from_dlpack(np.full(1000, 7, np.int32)))
         threading.Timer(0.01, began.set).start()
         assert (np.from_dlpack(buffer) == 7).all()
-    other = device.create_stream()  # nor does it matter which stream is current
+    other = device.create_stream()  # it does not matter which stream is current
     buffer = other.allocate(1000, weir.int32)
     other.launch_host_func(lambda: time.sleep(0.05))
     buffer.copy_from(weir.from_dlpack(np.full(1000, 8, np.int32)), stream=other)
@@ -176,7 +176,7 @@ def test_copies_and_devices(device):
         buffer.__dlpack__(dl_device=(2, 0))
     with pytest.raises(ValueError, match="names no stream"):
         buffer.__dlpack__(stream=2)
-    assert not hasattr(buffer, "__cuda_array_interface__")  # of the host's memory
+    assert not hasattr(buffer, "__cuda_array_interface__")  # this is host memory
 
 
 def test_a_tensor_without_a_numpy_type(device):
@@ -277,7 +277,7 @@ def test_cuda_arrays_need_the_cuda_backend():
 
 
 class Tensor:
-    """What cuda.core's buffers have: DLPack alone. It says that it is on a GPU."""
+    """Like cuda.core's buffers: only DLPack. Claims to be on a GPU."""
 
     def __init__(self, numbers, versioned):
         self.numbers = numbers
@@ -377,7 +377,7 @@ def test_arrays_are_pinned_where_they_lie():
     references = sys.getrefcount(array)
     del pinned
     wait_until(lambda: sys.getrefcount(array) < references)
-    again = stream.device.register_host(array)  # which was unpinned
+    again = stream.device.register_host(array)  # it was unpinned before
     assert again.handle == array.ctypes.data
     for wrong in (array.T, np.array(["a"])):
         with pytest.raises(BufferError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs and commands in the pages: all blocks of docs/python.md, one after another, and what draws docs/gallery.md."""
+"""Runs all code blocks of docs/python.md, one after another, and the commands that draw docs/gallery.md."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def test_the_page_runs(tmp_path):
 
 
 def blocks_of_the_gallery():
-    """(the picture, the commands that make it) of each part of docs/gallery.md."""
+    """(picture, the commands that draw it) for each part of docs/gallery.md."""
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
     for part in text.split("\n## ")[1:]:
         picture = re.search(r"!\[[^]]*\]\((gallery/[^)]+)\)", part)[1]

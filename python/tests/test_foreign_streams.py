@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of other libraries. Stand-ins have what those libraries' streams have; peers.py meets the libraries themselves."""
+"""Streams of other libraries, with stand-ins for those libraries' streams; peers.py uses the real libraries."""
 import ctypes
 import gc
 import sys
@@ -15,7 +15,7 @@ from weir import interop
 
 
 class Stand:
-    """A stream as a library shows it."""
+    """A stream of another library."""
 
     def __init__(self, **attributes):
         self.__dict__.update(attributes)
@@ -113,7 +113,7 @@ def test_weirs_stream_for_torch(torch, device):
     stream = device.create_stream()
     theirs = interop.as_torch(stream)
     assert theirs.cuda_stream == stream.handle and theirs.device.index == 0
-    assert theirs.weir_stream is stream  # which owns the handle
+    assert theirs.weir_stream is stream  # it owns the handle
     assert interop.as_torch(device.default_stream) == ("default", 0)
 
 

@@ -25,7 +25,7 @@ def scale(n: weir.int32, by: weir.float32, x: weir.ptr[weir.float32]) -> None: .
 
 @pytest.fixture
 def memory():
-    """A stream, which is the current one, and three buffers of 64 numbers."""
+    """The current stream, and three buffers of 64 numbers."""
     device = weir.Device()
     with device.create_stream() as stream:
         yield stream, *(device.allocate(64, weir.float32).copy_from(np.arange(64, dtype=np.float32)) for _ in range(3))
@@ -128,7 +128,7 @@ def test_arguments_that_are_buffers_are_addresses(memory):
     saved = save(x)
     assert save(x, scale) == saved and save(x.handle, scale) == saved
     assert save(ctypes.c_void_p(x.handle), scale) == saved
-    # Without a signature a number of 8 bytes may be an address, and may be none.
+    # Without a signature a number of 8 bytes may or may not be an address.
     for untyped in (x.handle, np.uint64(x.handle), ctypes.c_void_p(x.handle)):
         with pytest.raises(weir.UnsupportedError, match=r"kernel 'scale'.*argument 3"):
             save(untyped)
@@ -242,7 +242,7 @@ def test_one_name_stands_for_one_function(memory):
         with pytest.raises(ValueError, match="name=…"):
             stream.launch_host_func(print, 2)
         stream.launch_host_func(print, 2, name="print 2")
-    with weir.capture(stream):  # nothing travels
+    with weir.capture(stream):  # not portable
         stream.launch_host_func(print, 1)
         stream.launch_host_func(print, 2)
     with weir.capture(stream, portable=True) as captured:

@@ -115,7 +115,7 @@ def test_memory_of_a_graph_that_nothing_else_owns_is_right(stream):
         weir.launch(stream, ONE, add, 1, x)
         result.copy_from(x)
         del x
-    others = [stream.device.allocate(1, weir.int32) for _ in range(100)]  # would get the memory
+    others = [stream.device.allocate(1, weir.int32) for _ in range(100)]  # would reuse the memory
     for other in others:
         other.fill(9)
     captured.graph.launch()
@@ -124,7 +124,7 @@ def test_memory_of_a_graph_that_nothing_else_owns_is_right(stream):
 
 
 class Tensor:
-    """PyTorch's, as far as a launch looks at it."""
+    """Like a PyTorch tensor, as far as a launch looks at it."""
 
     is_cuda = True
 
@@ -254,7 +254,7 @@ def test_updates_and_changes(stream, new):
         changes.clear()
         changes.launch(0, ONE, add, 1, new())
         changed.apply(changes)
-        assert new.alive == 2  # its own, which an update brings back, and what it uses now
+        assert new.alive == 2  # its own, which an update restores, and what it uses now
     del changes
     assert new.alive == 2
     changed.launch()

@@ -46,7 +46,7 @@ def test_an_update_brings_the_functions_of_its_source():
 
 
 def test_functions_belong_to_one_executable():
-    """Two that share them would run at once, and each would go on when the function of the other has returned."""
+    """Two executables that share functions could run at once, and each would continue when the other's function returns."""
     device = weir.Device()
     stream = device.create_stream()
     graph, source, other, third, launched = (graph_of(device, int) for _ in range(5))
@@ -116,7 +116,7 @@ def test_captures_of_two_backends_at_once():
     [
         ("cuGraphConditionalHandleCreate", "stream.capture_if(word, use)"),
         ("cuGraphConditionalHandleCreate", "stream.capture_while(word, use)"),
-        ("cuStreamUpdateCaptureDependencies", "weir.GraphBuilder(device).add([], use)"),  # whose node the stand-in knows not
+        ("cuStreamUpdateCaptureDependencies", "weir.GraphBuilder(device).add([], use)"),  # the stand-in does not know its node
     ],
 )
 def test_captures_of_parts_let_go_of_the_lock(held, call):
@@ -173,7 +173,7 @@ def add(value: weir.int32, x: weir.ptr[weir.int32]) -> None: ...
 
 @pytest.fixture
 def cells():
-    """A stream, which is the current one, and three numbers in memory, which are 0."""
+    """The current stream, and three numbers in memory, all 0."""
     device = weir.Device()
     with device.create_stream() as stream:
         buffers = [device.allocate(1, weir.int32) for _ in range(3)]

@@ -204,7 +204,7 @@ def test_functions_of_many_streams_and_threads():
 
 
 def test_a_hundred_thousand_functions(stream):
-    """Many times what a driver's queue has room for. One in a thousand raises, of which `sync` raises the first."""
+    """Far more than a driver queue has room for. One in a thousand raises; `sync` raises the first exception."""
     seen = []
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
 
@@ -235,7 +235,7 @@ def test_streams_that_wait_for_each_others_functions():
 
 
 def test_a_function_is_called_late_and_not_early(stream):
-    """Behind work that takes longer than the thread that looks for requests goes without sleep."""
+    """The work before it takes longer than the polling thread spins."""
     other = stream.device.create_stream()
     gate = threading.Event()
     seen = []
@@ -251,7 +251,7 @@ def test_a_function_is_called_late_and_not_early(stream):
 
 
 class Blocked:
-    """A callable without a name, which waits."""
+    """A callable without a name that blocks."""
 
     def __init__(self):
         self.gate = threading.Event()

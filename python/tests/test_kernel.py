@@ -52,7 +52,7 @@ def test_arguments_of_every_kind(module, arguments):
     stream = weir.Device().create_stream()
     x, y = arrays(stream)
     untyped = module.get_kernel("saxpy")
-    # A driver that does not tell the sizes of parameters cannot convert a plain number.
+    # Plain numbers cannot be converted if the driver does not report parameter sizes.
     for kernel in (untyped if untyped.num_arguments or arguments != (1000, 2.0) else saxpy, saxpy):
         weir.launch(stream, weir.grid_for(1000), kernel, *arguments, x, y)
     assert (y.get(stream=stream) == 4 * np.arange(1000) + 1).all()
@@ -84,13 +84,13 @@ def test_what_a_parameter_cannot_take(module):
     for error, arguments in [
         (TypeError, (1, 2.0, x)),
         (TypeError, (1, 2.0, np.zeros(3, np.float32), y)),
-        ((TypeError, weir.InvalidArgumentError), (1, x, x, y)),  # a GPU's driver tells the size alone
+        ((TypeError, weir.InvalidArgumentError), (1, x, x, y)),  # a GPU driver reports only the size
         (ValueError, (2**32, 2.0, x, y)),
         (weir.InvalidArgumentError, (np.int64(1), np.float32(2), x, y)),
     ]:
         with pytest.raises(error):
             weir.launch(stream, one, kernel, *arguments)
-    if stream.device.backend == "host":  # which knows that the parameter is an integer
+    if stream.device.backend == "host":  # it knows that the parameter is an integer
         with pytest.raises(TypeError):
             weir.launch(stream, one, kernel, 2.5, 2.0, x, y)
     with pytest.raises(TypeError, match="float64"):

@@ -61,7 +61,7 @@ def test_nothing_is_left(stream, make):
     many(5000)
     before = resident()
     many(20000)
-    allowed = 2 if getattr(sys, "_is_gil_enabled", lambda: True)() else 8  # its allocator gives pages back late
+    allowed = 2 if getattr(sys, "_is_gil_enabled", lambda: True)() else 8  # free-threaded Python's allocator returns pages late
     if make in (make_graph, make_graph_by_hand) and stream.device.backend == "cuda":
         allowed += 4  # docs/cuda-backend.md: the driver keeps 208 bytes of each
     assert resident() - before < allowed << 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/python-porting.md: all code on the right side of its tables, one row after another, in a process of its own."""
+"""Runs the code in the right column of the tables of docs/python-porting.md, one row after another, in its own process."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def test_the_tables(tmp_path):
 
 
 def names():
-    """What the page says that there is."""
+    """What the page assumes to exist."""
     device, peer = weir.Device(0), weir.Device(1)
     s, t = device.create_stream(), device.create_stream()
     a, b = s.record(timing_enabled=True), s.record(timing_enabled=True)
@@ -58,7 +58,7 @@ def names():
 
 
 def run(row):
-    """Runs the code of a row, and returns how many pieces of it there are."""
+    """Runs the code of a row and returns the number of pieces."""
     there = names()
     count = 0
     for code in re.findall(r"`([^`]+)`", row):

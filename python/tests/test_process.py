@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process: the interpreter's end, fork, other interpreters, a lock that is out of reach, signals."""
+"""Interpreter shutdown, fork, subinterpreters, a GIL that is out of reach, signals."""
 
 import ctypes
 import os
@@ -149,7 +149,7 @@ def test_a_child_of_fork_is_told():
 
 
 def test_a_function_that_forks():
-    """Its child has one thread, which ends with the function."""
+    """The child has one thread, which ends with the function."""
     done = run(
         """
         stream = weir.Device().create_stream()
@@ -223,19 +223,19 @@ def test_other_interpreters_are_refused():
         with pytest.raises(interpreters.RunFailedError, match="ImportError"):
             interpreters.run_string(one, code)
         interpreters.destroy(one)
-    weir.Device().create_stream().sync()  # of the main interpreter, as before
+    weir.Device().create_stream().sync()  # the main interpreter still works
 
 
 def test_a_lock_that_is_out_of_reach():
-    """A thread waits for the stream, and holds the lock meanwhile. No order could be kept: the stream goes on, and says so."""
+    """A thread holds the GIL while it waits for the stream. The order cannot be kept: the stream continues and raises."""
     run(
         """
         import ctypes
         stream = weir.Device().create_stream()
         stream.launch_host_func(print)
-        held = ctypes.PyDLL(None).usleep  # a PyDLL keeps the lock
+        held = ctypes.PyDLL(None).usleep  # a PyDLL keeps the GIL
         ran = []
-        stream.launch_host_func(time.sleep, 0.05)  # it needs the lock to return, and does not get it
+        stream.launch_host_func(time.sleep, 0.05)  # it needs the GIL to return, and does not get it
         stream.launch_host_func(ran.append, 1)
         held(2_500_000)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eight threads that share objects. Without the interpreter's lock they really run at once."""
+"""Eight threads that share objects. In free-threaded Python they run in parallel."""
 
 import gc
 import os
@@ -25,7 +25,7 @@ def device():
 
 @pytest.fixture(autouse=True)
 def often_another_thread():
-    """With the lock, too."""
+    """Makes threads interleave often with the GIL, too."""
     former = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -33,7 +33,7 @@ def often_another_thread():
 
 
 def together(*works):
-    """Calls all of them with the thread's number, at once, the last one on all threads that are left. Raises what one raises."""
+    """Calls them concurrently, each with its thread's number, the last one on all remaining threads. Raises what one raises."""
     barrier = threading.Barrier(THREADS)
     errors = []
 
@@ -108,7 +108,7 @@ def test_a_module(device):
         for _ in range(ROUNDS):
             kernel = module.get_kernel("add", (weir.int32, weir.int32, weir.ptr))
             weir.launch(stream, weir.LaunchConfig(2, COUNT // 2), kernel, COUNT, i, x[i : i + 1])
-            assert kernel.num_arguments == 3 and module["add"].num_arguments in (3, None)  # None: the driver does not tell
+            assert kernel.num_arguments == 3 and module["add"].num_arguments in (3, None)  # None: the driver does not report it
 
     together(work)
     assert (x.get(stream=stream) == ROUNDS * np.arange(THREADS)[:, None]).all()
@@ -240,7 +240,7 @@ def test_functions_of_one_stream(device):
 
 
 def test_each_exception_is_told_once(device, monkeypatch):
-    """By one thread's `sync`, or by the hook for those behind it."""
+    """By one thread's `sync`, or by sys.unraisablehook."""
     told = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value.args[0]))
 
@@ -248,7 +248,7 @@ def test_each_exception_is_told_once(device, monkeypatch):
         raise ValueError(call)
 
     def work(i):
-        stream = device.default_stream  # an object of each thread's own, over one native stream
+        stream = device.default_stream  # each thread has its own object over one native stream
         for n in range(ROUNDS):
             stream.launch_host_func(fail, i, n)
             try:
@@ -283,7 +283,7 @@ def test_objects_come_and_go_while_cycles_are_collected(device, monkeypatch):
             worker.stream.launch_host_func(worker.fail)
             kept = weir.from_dlpack(np.full(COUNT, n, np.int32))
             x = device.allocate(COUNT, weir.int32).copy_from(kept, stream=worker.stream)
-            other = device.create_stream()  # which raises nothing
+            other = device.create_stream()  # it raises nothing
             other.wait(worker.stream)
             assert (x.get(stream=other) == n).all() and x[1:].size == len(x) - 1
             worker.ran.wait()
@@ -317,7 +317,7 @@ def test_leases(device):
     one = weir.StreamPool(device, max_streams=1)
     lease = one.lease()
     together(lambda i: lease.close())
-    again = one.lease()  # it was given back, and once
+    again = one.lease()  # it was returned, and only once
     assert again.stream == lease.stream and one.try_lease() is None
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warp's streams by its documented interface, and its arrays of the CPU. No GPU is needed: what Warp asks its native library for
-is recorded. peers.py meets Warp on a GPU."""
+"""Warp's streams by its documented interface, and its CPU arrays. Needs no GPU: Warp's calls to its native library are recorded.
+peers.py uses Warp on a GPU."""
 import gc
 import types
 
@@ -16,7 +16,7 @@ context = pytest.importorskip("warp._src.context")
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What Warp asks of its native library for streams of the device "cuda:0"."""
+    """Records Warp's calls to its native library for streams of the device "cuda:0"."""
     warp.init()
     calls = []
 
@@ -32,7 +32,7 @@ def asked(monkeypatch):
 
 
 class OfCuda:
-    """A stream of Weir's on the CPU that says it is one of CUDA's."""
+    """A Weir stream on the CPU that claims to be a CUDA stream."""
 
     def __init__(self, stream):
         self.stream, self.device = stream, types.SimpleNamespace(device_id=0)
