@@ -59,7 +59,7 @@ namespace {
 
 constexpr const char* class_text =
     "Memory with an element type and a shape: C order, contiguous. Made by ``Device.allocate`` and ``Stream.allocate``,\n"
-    "freed when the last reference is gone. It has no arithmetic; numpy, CuPy and PyTorch have.";
+    "freed when the last reference is gone. For arithmetic, use numpy, CuPy or PyTorch.";
 
 MemoryKind kind_of(const std::string& name) {
   for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pinned, MemoryKind::managed})
