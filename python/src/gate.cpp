@@ -304,6 +304,7 @@ Gate::Gate(StreamPtr stream)
   if (!can_request(stream_->device())) return;
   request_ = request_word_of(word_);
   write_word(request_, issued_);
+  posted_ = issued_;
 }
 
 Gate::~Gate() {
@@ -390,10 +391,11 @@ void Gate::request(std::uint32_t ticket, std::shared_ptr<Task> task) {
 bool Gate::post_requested() noexcept {
   if (is_finalizing()) return abandon_calls(), true;
   const std::uint32_t requested = read_word(request_);
+  if (std::exchange(posted_, requested) == requested) return false;
   const std::lock_guard lock(calls_mutex_);
   bool any = false;
   for (; !calls_.empty() && !is_before(requested, calls_.front().ticket); calls_.pop_front(), any = true)
-    post(std::move(calls_.front().task));
+    post(std::move(calls_.front().task), true);
   return any;
 }
 

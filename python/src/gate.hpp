@@ -109,6 +109,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
   std::mutex mutex_;           // may be held while the stream's queue is full: never lock it with the GIL held
   std::mutex calls_mutex_;     // never held while a driver is called
   std::deque<Call> calls_;     // those that the stream has not requested yet
+  std::uint32_t posted_ = 0;   // the last ticket that the thread which polls has seen
   bool is_polled_ = false;     // whether the thread polls the request
   std::uint32_t checked_ = 0;  // the first of `calls_` at the last check
   const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();

@@ -33,7 +33,9 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
     if (self.stream->is_capturing())
       return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
     if (!gate) gate = Gate::of(self.stream);
-    return gate->enqueue(call, label);
+    const bool enqueued = gate->enqueue(call, label);
+    let_function_end();
+    return enqueued;
   };
   while (!without_gil(enqueue)) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();

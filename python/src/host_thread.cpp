@@ -44,11 +44,12 @@ class HostThread {
 
   bool is_started() const noexcept { return started_; }
 
-  void post(std::shared_ptr<Task> task) noexcept {
+  void post(std::shared_ptr<Task> task, bool expects_more) noexcept {
     if (is_finalizing()) return task->abandon(false);
     bool sleeps = false;
     {
       const std::lock_guard lock(mutex_);
+      expects_more_ = expects_more;
       tasks_.push_back(std::move(task));
       sleeps = sleeps_;
       if (++outstanding_ == 1) outstanding_.notify_all();
@@ -72,6 +73,10 @@ class HostThread {
     return std::nullopt;
   }
 
+  void let_function_end() noexcept {
+    yield_while(5us, [this] { return has_gil_.load(); });
+  }
+
   void stop() {
     if (CallOwner::count != 0) nb::set_leak_warnings(false);  // functions that are never called keep their objects
     PyThreadState* const state = PyEval_SaveThread();
@@ -83,6 +88,11 @@ class HostThread {
   }
 
  private:
+  template <class F>
+  static void yield_while(std::chrono::microseconds limit, F&& goes_on) noexcept {
+    for (const auto end = Clock::now() + limit; goes_on() && Clock::now() < end;) std::this_thread::yield();
+  }
+
   template <class F>
   static void spawn(const char* name, F&& body) {
     std::thread thread([name, body] {
@@ -99,6 +109,7 @@ class HostThread {
     std::vector<std::shared_ptr<Task>> done;  // destroyed without the GIL
     std::vector<PyObject*> garbage;
     for (;;) {
+      if (expects_more_) yield_while(20us, [this] { return outstanding_ == 0; });
       {
         std::unique_lock lock(mutex_);
         sleeps_ = true;
@@ -106,6 +117,7 @@ class HostThread {
         sleeps_ = false;
       }
       take_gil(state);
+      has_gil_ = true;
       ++progress_;
       while (begin_task(garbage)) {
         for (PyObject* const object : garbage) Py_DECREF(object);
@@ -117,6 +129,7 @@ class HostThread {
         if (done.size() >= 64) break;
       }
       PyEval_SaveThread();
+      has_gil_ = false;
       // This thread must not wait for a driver, which may be waiting for this thread.
       const support::HostFunctionScope reclaimed;
       done.clear();
@@ -204,6 +217,7 @@ class HostThread {
   std::condition_variable wake_;
   std::atomic<bool> started_{false};
   bool sleeps_ = false;
+  std::atomic<bool> expects_more_{false}, has_gil_{false};
   std::deque<std::shared_ptr<Task>> tasks_;
   std::vector<PyObject*> garbage_;
   std::shared_ptr<Task> running_;              // changed with `mutex_` held
@@ -246,7 +260,12 @@ void start_host_thread() {
   host_thread().start();
 }
 bool has_host_thread() noexcept { return host_thread().is_started(); }
-void post(std::shared_ptr<Task> task) noexcept { host_thread().post(std::move(task)); }
+void post(std::shared_ptr<Task> task, bool expects_more) noexcept { host_thread().post(std::move(task), expects_more); }
+void let_function_end() noexcept {
+#if !defined(Py_GIL_DISABLED)
+  if (!on_host_thread) host_thread().let_function_end();
+#endif
+}
 std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket) {
   return host_thread().name_of(word, ticket);
 }

@@ -42,8 +42,11 @@ class Task {
 void start_host_thread();
 /// Whether it was started in this process.
 bool has_host_thread() noexcept;
-/// Posts a task, from any thread. Does not take the GIL.
-void post(std::shared_ptr<Task> task) noexcept;
+/// Posts a task, from any thread. Does not take the GIL. `expects_more`: the next may come within microseconds, so that the
+/// thread looks for it before it sleeps; to wake it takes longer than most functions do.
+void post(std::shared_ptr<Task> task, bool expects_more = false) noexcept;
+/// Waits a few microseconds for the thread to release the GIL. To sleep until it has takes longer, if the function is short.
+void let_function_end() noexcept;
 /// The name of the posted function that will write `ticket` to `word`, if there is one.
 std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket);
 /// Makes the thread drop a reference. From any thread.
