@@ -34,7 +34,7 @@ Captured take_captured(const CaptureKey& capture);
 /// Called when the stream is closed or destroyed: drops the capture that Python began on it, if that is open. Null: those of
 /// all streams.
 void drop_captured(const Stream* origin);
-/// How many captures that Python began are open.
+/// How many captures are known. `use` has nothing to do while it is 0.
 inline std::atomic<std::size_t> open_captures{0};
 /// For `use`.
 void keep_in_graph(Stream& stream, std::span<PyObject* const> objects);

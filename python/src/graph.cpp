@@ -131,7 +131,10 @@ void check_child(Stream& stream) {
 
 void launch(GraphObject& self, nb::handle stream) {
   const StreamPtr on = stream_of(stream, graph_of(self)->device());
-  use(*on, {kept_by(self)});
+  const auto use_kept = [&] {
+    if (open_captures != 0) use(*on, {kept_by(self)});
+  };
+  use_kept();
   without_gil([&] {
     const GraphExecPtr executable = executable_of(self, "Graph.launch");
     if (const auto thrown = thrown_of(self)) {
@@ -140,7 +143,7 @@ void launch(GraphObject& self, nb::handle stream) {
     }
     executable->launch(on);
   });
-  use(*on, {kept_by(self)});  // of an update meanwhile
+  use_kept();  // of an update meanwhile
 }
 
 void upload(GraphObject& self, nb::handle stream) {
@@ -220,7 +223,7 @@ void begin_captured(const CaptureKey& capture, const Stream& origin) {
   auto captured = std::make_shared<Captured>(Captured{nullptr, nb::dict(), &origin});
   const std::lock_guard lock(all.mutex);
   all.open.emplace(capture, std::move(captured));
-  ++open_captures;
+  open_captures = all.open.size();
 }
 
 Captured take_captured(const CaptureKey& capture) {
@@ -228,9 +231,8 @@ Captured take_captured(const CaptureKey& capture) {
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   const auto node = all.open.extract(capture);
-  if (!node) return {};
-  if (node.mapped()->kept) --open_captures;
-  return *node.mapped();
+  open_captures = all.open.size();
+  return node ? *node.mapped() : Captured{};
 }
 
 void drop_captured(const Stream* origin) {
@@ -283,6 +285,7 @@ BodyCaptured::~BodyCaptured() {
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   dropped = all.open.extract(body_);
+  open_captures = all.open.size();
 }
 
 namespace {
