@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
 
 // weir-bench-graph-files [KERNELS [ROUNDS]]: what a saved graph costs to load and to run once, on the default device, beside

@@ -54,6 +54,18 @@ function(weir_optimize_library target)
   endif()
 endfunction()
 
+# weir_add_room(NAME sources…): one room of a library or plugin, as objects. It sees the public headers and the rooms' own; whoever
+# links the room gets its objects.
+function(weir_add_room name)
+  add_library(${name} OBJECT ${ARGN})
+  set_property(TARGET ${name} PROPERTY WEIR_IS_PLUGIN ON)  # a part of what weir_plugins waits for
+  weir_configure_target(${name})
+  weir_optimize_library(${name})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${name} PRIVATE ${WEIR_FMT})
+  target_precompile_headers(${name} REUSE_FROM weir_precompiled)
+endfunction()
+
 # weir_keep_files_apart(TARGET…): also where others are compiled several files at a time (CMAKE_UNITY_BUILD, as in ci/test.sh): other
 # targets take single object files of it, or its files use one name for different things.
 function(weir_keep_files_apart)

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "collectives/extent.hpp"
-#include "core/stream_call.hpp"
-#include "core/tools.hpp"
+#include "core/runtime/stream_call.hpp"
+#include "core/runtime/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"

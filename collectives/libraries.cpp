@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/built_in.hpp"
-#include "core/no_destructor.hpp"
-#include "core/plugin_loader.hpp"
+#include "core/base/no_destructor.hpp"
+#include "core/plugins/built_in.hpp"
+#include "core/plugins/plugin_loader.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::collectives {

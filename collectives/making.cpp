@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "collectives/libraries.hpp"
-#include "core/thread_state.hpp"
+#include "core/runtime/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/communicator.hpp"

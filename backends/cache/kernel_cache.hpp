@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/file_descriptor.hpp"
+#include "core/base/file_descriptor.hpp"
 
 /// What a backend has compiled, stored under the hash of all its inputs: on disk, or in memory if no folder can be used.
 namespace weir::cache {

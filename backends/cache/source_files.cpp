@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/file_descriptor.hpp"
+#include "core/base/file_descriptor.hpp"
 
 namespace weir::cache {
 namespace {

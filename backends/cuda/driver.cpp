@@ -3,7 +3,7 @@
 
 #include "backends/cuda/api.hpp"
 #include "backends/gpu/driver_calls.hpp"
-#include "backends/gpu/library.hpp"
+#include "core/base/library.hpp"
 #include "weir/plugin/support.hpp"
 
 /// Finding and opening the driver.

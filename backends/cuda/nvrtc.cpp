@@ -8,7 +8,7 @@
 #include "backends/cuda/images.hpp"
 #include "backends/cuda/toolkit_headers.hpp"
 #include "backends/gpu/header_list.hpp"
-#include "backends/gpu/library.hpp"
+#include "core/base/library.hpp"
 #include "backends/gpu/program.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/plugin.hpp"

@@ -14,7 +14,7 @@
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/module_contents.hpp"
 #include "backends/gpu/program.hpp"
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/backend.hpp"
 #include "weir/plugin/device.hpp"
 

@@ -7,7 +7,7 @@
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/native_stream.hpp"
-#include "core/free_list.hpp"
+#include "core/base/free_list.hpp"
 #include "weir/plugin/event.hpp"
 
 namespace weir::gpu {

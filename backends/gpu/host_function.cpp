@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::gpu {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/free_list.hpp"
+#include "core/base/free_list.hpp"
 #include "weir/device.hpp"
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"

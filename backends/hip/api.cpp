@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backends/hip/api_private.hpp"
-#include "core/free_list.hpp"
+#include "core/base/free_list.hpp"
 
 namespace weir::hip {
 

@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #include "backends/gpu/driver_calls.hpp"
-#include "backends/gpu/library.hpp"
 #include "backends/hip/api.hpp"
 #include "backends/hip/api_private.hpp"
 #include "backends/hip/device_node.hpp"
+#include "core/base/library.hpp"
 #include "weir/plugin/support.hpp"
 
 /// Finding and opening the runtime.

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/gpu/library.hpp"
 #include "backends/gpu/program.hpp"
+#include "core/base/library.hpp"
 #include "weir/module.hpp"
 #include "weir/registry.hpp"
 

@@ -5,7 +5,7 @@
 #include "collectives/host/local_group.hpp"
 #include "collectives/host/steps.hpp"
 #include "collectives/libraries.hpp"
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/version.hpp"

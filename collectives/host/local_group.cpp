@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "collectives/host/reduce.hpp"
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::collectives {

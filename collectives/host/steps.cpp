@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/backend.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/gpu/library.hpp"
+#include "core/base/library.hpp"
 #include "collectives/host/reduce.hpp"
 #include "collectives/mpi/communicator.hpp"
 #include "collectives/mpi/progress.hpp"

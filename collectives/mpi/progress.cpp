@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "collectives/host/reduce.hpp"
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::mpi {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"

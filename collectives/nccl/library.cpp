@@ -9,7 +9,7 @@
 #include <stack>
 #include <vector>
 
-#include "backends/gpu/library.hpp"
+#include "core/base/library.hpp"
 #include "collectives/nccl/communicator.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"

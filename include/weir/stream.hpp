@@ -539,7 +539,7 @@ class WEIR_API Stream : public RefCounted {
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                       std::span<const MemoryAccess> accesses);
-  // There are tools, or the capture is to be saved; the other flags are in core/stream_core.hpp.
+  // There are tools, or the capture is to be saved; the other flags are in core/runtime/stream_core.hpp.
   static constexpr std::uint32_t flag_watched = 128;
   bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }
   void memory_operation(const MemoryOperation& operation);

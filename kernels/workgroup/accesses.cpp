@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/record.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/places.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/places.hpp"

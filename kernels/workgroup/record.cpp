@@ -5,7 +5,7 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/Module.h>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 
 namespace weir::workgroup {

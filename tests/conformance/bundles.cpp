@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "support.hpp"
 
 /// Kernels that were compiled ahead of time, for NVIDIA, AMD and the CPU, and are a part of this program.

@@ -65,7 +65,7 @@ weir_add_test_executable(weir_hip_runtime_tests hip_runtime_test.cpp
   "${PROJECT_SOURCE_DIR}/backends/hip/device_node.cpp"
   "${PROJECT_SOURCE_DIR}/backends/hip/hiprtc.cpp"
   "${PROJECT_SOURCE_DIR}/backends/gpu/kernel_names.cpp"
-  "${PROJECT_SOURCE_DIR}/backends/gpu/library.cpp"
+  "${PROJECT_SOURCE_DIR}/core/base/library.cpp"
   "${PROJECT_SOURCE_DIR}/backends/gpu/program.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
 target_include_directories(weir_hip_runtime_tests PRIVATE "${PROJECT_SOURCE_DIR}/tests/unit")

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
 
 namespace {

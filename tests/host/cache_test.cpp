@@ -12,7 +12,7 @@
 #include <iterator>
 #include <thread>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::cache {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/compile/child_process.hpp"
+#include "core/base/child_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::host {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "backends/host/compile/compiler.hpp"
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// What Device::compile says where it cannot.

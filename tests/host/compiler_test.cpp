@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/host/compile/temporary_folder.hpp"
 #include "backends/host/run/kernel.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::host {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/graph_file_format.hpp"
+#include "core/saved/graph_file_format.hpp"
 #include "support.hpp"
 
 // The bytes of a saved graph: that changed ones are refused, or make a graph that stays within its memory.

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "backends/host/compile/temporary_folder.hpp"
 #include "backends/host/run/kernel.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// What kernel source may say, and what it then does.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <sstream>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// The functions that CUDA C++ and HIP C++ share, against the values that their manuals give.

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace {

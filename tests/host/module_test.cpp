@@ -10,10 +10,10 @@
 #include <set>
 #include <thread>
 
-#include "backends/host/compile/child_process.hpp"
 #include "backends/host/compile/compiler.hpp"
 #include "backends/host/compile/elf_image.hpp"
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/child_process.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 namespace weir::test {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "backends/host/compile/child_process.hpp"
 #include "backends/host/compile/compiler.hpp"
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/child_process.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// When the compiler runs, and when not: counted by a compiler that writes a line for each call.

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/compile/temporary_folder.hpp"
-#include "core/kernel_bundle_format.hpp"
+#include "core/base/temporary_folder.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "tests/kernels/corpus.hpp"
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/dialect_table.hpp"

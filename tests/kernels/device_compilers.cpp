@@ -13,8 +13,8 @@
 
 #include "backends/cuda/toolkit_headers.hpp"
 #include "backends/gpu/header_list.hpp"
-#include "backends/host/compile/child_process.hpp"
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/child_process.hpp"
+#include "core/base/temporary_folder.hpp"
 
 namespace weir::test {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/random_program.hpp"
 #include "weir/weir.hpp"

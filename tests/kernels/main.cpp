@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 
 int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/environment.hpp"
+#include "core/base/environment.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

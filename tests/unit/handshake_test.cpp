@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/abi_difference.hpp"
-#include "core/plugin_loader.hpp"
-#include "core/plugin_note.hpp"
+#include "core/plugins/abi_difference.hpp"
+#include "core/plugins/plugin_loader.hpp"
+#include "core/plugins/plugin_note.hpp"
 #include "subprocess.hpp"
 #include "weir/plugin/abi.hpp"
 #include "weir/version.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "weir/error.hpp"
 #include "weir/kernel_bundle.hpp"
 

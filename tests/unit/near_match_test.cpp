@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/near_match.hpp"
+#include "core/base/near_match.hpp"
 
 #include <doctest/doctest.h>
 

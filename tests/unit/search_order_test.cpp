@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/plugin_loader.hpp"
+#include "core/plugins/plugin_loader.hpp"
 #include "subprocess.hpp"
 #include "weir/error.hpp"
 

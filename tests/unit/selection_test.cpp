@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/selection.hpp"
+#include "core/plugins/selection.hpp"
 
 #include <doctest/doctest.h>
 

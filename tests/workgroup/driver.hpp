@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 
 /// Runs kernels that the work-group pass compiled, as the host's workers do.
 namespace driver {

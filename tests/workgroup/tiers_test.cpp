@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// Kernels of which the work-group pass forms some, and leaves others to fibers in the same module.

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/near_match.hpp"
+#include "core/base/near_match.hpp"
 
 namespace weir::faults {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <system_error>
 
-#include "backends/host/compile/temporary_folder.hpp"
 #include "clang.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "weir/error.hpp"
 #include "weir/registry.hpp"
 

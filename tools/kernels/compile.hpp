@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/compile/child_process.hpp"
+#include "core/base/child_process.hpp"
 #include "headers.hpp"
 #include "weir/module.hpp"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "compile.hpp"
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "headers.hpp"
 #include "weir/error.hpp"
 #include "weir/kernel_bundle.hpp"

@@ -16,7 +16,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/plugin/caller.hpp"
 
 #if WEIR_HAS_BACKTRACE

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/graph_file_format.hpp"
+#include "core/saved/graph_file_format.hpp"
 
 /// The bytes of a recording: segments one behind the other, each written at once and whole in itself, with the header, the
 /// check number and the records of a graph file (docs/graph-format.md). So a program that is killed leaves a file that is

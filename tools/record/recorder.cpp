@@ -9,7 +9,7 @@
 #include <cstring>
 #include <exception>
 
-#include "core/saved_work.hpp"
+#include "core/saved/saved_work.hpp"
 #include "tools/model/options.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"

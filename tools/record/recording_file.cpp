@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/file_descriptor.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "tools/model/own_file.hpp"
 #include "weir/error.hpp"
 

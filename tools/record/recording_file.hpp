@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph_file_format.hpp"
+#include "core/saved/graph_file_format.hpp"
 #include "tools/record/format.hpp"
 
 namespace weir::recording {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "backends/cache/kernel_cache.hpp"
-#include "core/file_descriptor.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "layout.hpp"
 
 namespace weir::tool {

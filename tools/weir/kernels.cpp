@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "layout.hpp"
 #include "weir/error.hpp"
 #include "weir/kernel_bundle.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/near_match.hpp"
+#include "core/base/near_match.hpp"
 
 namespace weir::tool {
 namespace {

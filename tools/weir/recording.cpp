@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/kernel_bundle_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
 #include "weir/error.hpp"
 #include "weir/span.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/saved_work.hpp"
+#include "core/saved/saved_work.hpp"
 #include "tools/record/format.hpp"
 #include "weir/memory.hpp"
 

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "core/private_file.hpp"
-#include "core/saved_work.hpp"
+#include "core/base/private_file.hpp"
+#include "core/saved/saved_work.hpp"
 #include "recording.hpp"
 #include "weir/annotation.hpp"
 #include "weir/backend.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "core/near_match.hpp"
+#include "core/base/near_match.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/plugin.hpp"
 #include "weir/weir.hpp"

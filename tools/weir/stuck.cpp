@@ -23,7 +23,7 @@ int refuse(int process, const char* cause) {
 
 }  // namespace
 
-// The other end is core/stuck.cpp.
+// The other end is core/diagnosis/stuck.cpp.
 int ask_what_is_stuck(int process) {
   const std::string name = "weir-stuck-" + std::to_string(process);
   sockaddr_un address{};

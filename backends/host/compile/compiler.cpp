@@ -19,9 +19,9 @@
 #include <system_error>
 #include <utility>
 
-#include "backends/host/compile/child_process.hpp"
-#include "backends/host/compile/directory.hpp"
 #include "backends/host/run/kernel.hpp"
+#include "core/base/child_process.hpp"
+#include "core/base/directory.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {

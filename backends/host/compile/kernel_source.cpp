@@ -10,17 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/compile/kernel_prelude.hpp"
-#include "backends/host/compile/kernel_prelude_cuda.hpp"
-#include "backends/host/compile/kernel_prelude_groups.hpp"
-#include "backends/host/compile/kernel_prelude_math.hpp"
-#include "backends/host/compile/kernel_prelude_packed.hpp"
-#include "backends/host/run/device_default.hpp"
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
 #include "kernels/fiber_threads.hpp"
+#include "kernels/kernel_abi.hpp"
 #include "kernels/kernel_name.hpp"
+#include "kernels/kernel_prelude.hpp"
+#include "kernels/kernel_prelude_cuda.hpp"
+#include "kernels/kernel_prelude_groups.hpp"
+#include "kernels/kernel_prelude_math.hpp"
+#include "kernels/kernel_prelude_packed.hpp"
 #include "kernels/lexer.hpp"
 #include "kernels/runtime_atomics.hpp"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "core/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 
 namespace weir::host {
 

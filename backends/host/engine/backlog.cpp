@@ -4,10 +4,10 @@
 #include <mutex>
 #include <new>
 
-#include "backends/host/compile/program.hpp"
+#include "backends/host/engine/executable.hpp"
 #include "backends/host/graph/capture.hpp"
-#include "core/no_destructor.hpp"
-#include "core/spin_lock.hpp"
+#include "core/base/no_destructor.hpp"
+#include "core/base/spin_lock.hpp"
 
 namespace weir::host {
 

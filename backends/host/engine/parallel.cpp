@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "core/free_list.hpp"
+#include "core/base/free_list.hpp"
 
 namespace weir::host {
 namespace {

@@ -5,10 +5,10 @@
 #include <new>
 #include <utility>
 
-#include "backends/host/compile/program.hpp"
-#include "backends/host/device.hpp"
+#include "backends/host/engine/executable.hpp"
 #include "backends/host/graph/capture.hpp"
-#include "core/no_destructor.hpp"
+#include "backends/host/runtime/device.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/operation.hpp"
 #include "weir/plugin/support.hpp"

@@ -15,7 +15,7 @@
 #include "backends/host/engine/scheduler.hpp"
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/work.hpp"
-#include "core/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 
 /// The queue of a stream, which a native stream handle stands for. It counts its finished operations, uses no thread while
 /// it waits or is idle, and lives as long as it has work.

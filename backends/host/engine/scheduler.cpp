@@ -19,11 +19,11 @@
 #include <thread>
 #include <utility>
 
-#include "backends/host/engine/own_threads.hpp"
-#include "backends/host/engine/schedule.hpp"
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/value_waits.hpp"
 #include "backends/host/run/launch_check.hpp"
+#include "backends/host/schedule/own_threads.hpp"
+#include "backends/host/schedule/schedule.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/waits.hpp"

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 
 /// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
 namespace weir::host {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 #include "weir/ptr.hpp"
 #include "weir/stream_attributes.hpp"
 

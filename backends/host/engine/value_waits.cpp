@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/no_destructor.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/plugin/waits.hpp"
 
 namespace weir::host {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "backends/host/compile/program.hpp"
-#include "backends/host/device.hpp"
+#include "backends/host/engine/executable.hpp"
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/engine/value_waits.hpp"
+#include "backends/host/runtime/device.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {

@@ -9,15 +9,15 @@
 #include <new>
 #include <thread>
 
-#include "backends/host/compile/program.hpp"
-#include "backends/host/device.hpp"
+#include "backends/host/engine/executable.hpp"
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/engine/worker_memory.hpp"
 #include "backends/host/graph/capture.hpp"
-#include "backends/host/memory.hpp"
 #include "backends/host/run/fibers.hpp"
 #include "backends/host/run/launch_check.hpp"
-#include "backends/host/scheduled_memory.hpp"
+#include "backends/host/runtime/device.hpp"
+#include "backends/host/runtime/memory.hpp"
+#include "backends/host/schedule/scheduled_memory.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {

@@ -9,14 +9,14 @@
 #include <variant>
 #include <vector>
 
-#include "backends/host/engine/order.hpp"
 #include "backends/host/engine/parallel.hpp"
 #include "backends/host/engine/scheduler.hpp"
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/value_waits.hpp"
-#include "backends/host/event.hpp"
 #include "backends/host/run/grid_barrier.hpp"
 #include "backends/host/run/kernel.hpp"
+#include "backends/host/runtime/event.hpp"
+#include "backends/host/schedule/order.hpp"
 #include "weir/graph.hpp"
 #include "weir/plugin/pitched_copy.hpp"
 #include "weir/stream.hpp"

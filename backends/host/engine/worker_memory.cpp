@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 
 namespace weir::host {
 

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "backends/host/device.hpp"
-#include "core/no_destructor.hpp"
+#include "backends/host/runtime/device.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 

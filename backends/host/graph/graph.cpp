@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/host/device.hpp"
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/graph/capture.hpp"
-#include "backends/host/stream.hpp"
+#include "backends/host/runtime/device.hpp"
+#include "backends/host/runtime/stream.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "backends/host/compile/program.hpp"
+#include "backends/host/engine/executable.hpp"
 #include "backends/host/graph/graph_data.hpp"
 #include "weir/plugin/graph.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 
 /// Threads of a block as fibers. A worker runs the threads of a block one after the other. When one waits for others, it is
 /// left on its stack, and the next thread runs on another stack. So a kernel whose threads never wait is a plain loop.

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/host/module.hpp"
 #include "backends/host/run/fiber_stacks.hpp"
+#include "backends/host/run/module.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/host/engine/parallel.hpp"
-#include "backends/host/run/kernel_abi.hpp"
 #include "backends/host/run/kernel_crash.hpp"
+#include "kernels/kernel_abi.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/module.hpp"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "backends/host/run/kernel_abi.hpp"
+#include "kernels/kernel_abi.hpp"
 
 /// What happens when a kernel's thread cannot go on in the middle of its code: it reads through a null pointer, divides by
 /// zero, executes a trap, runs out of stack, or fails an assertion. The launch ends with an error, and the process lives.

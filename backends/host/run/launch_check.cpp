@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "backends/host/module.hpp"
 #include "backends/host/run/kernel.hpp"
+#include "backends/host/run/module.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 

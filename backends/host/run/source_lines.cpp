@@ -9,9 +9,9 @@
 #include <system_error>
 #include <vector>
 
-#include "backends/host/compile/child_process.hpp"
 #include "backends/host/compile/compiler.hpp"
-#include "backends/host/compile/temporary_folder.hpp"
+#include "core/base/child_process.hpp"
+#include "core/base/temporary_folder.hpp"
 #include "kernels/lexer.hpp"
 
 namespace weir::host {

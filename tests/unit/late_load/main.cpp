@@ -2,7 +2,7 @@
 
 // A program that loads Weir late, as an interpreter does: after its start, after other libraries have taken of the room that
 // the loader keeps for thread-local variables that are found without a call, and while another thread runs. Weir's own are
-// of that kind (core/thread_state.hpp): the loader refuses a library that takes more of it than is left.
+// of that kind (core/runtime/thread_state.hpp): the loader refuses a library that takes more of it than is left.
 //
 // weir_late_load USER OTHER…: loads OTHER…, then USER, which is linked to Weir, and works through it.
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/runtime/device.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "backends/host/run/kernel.hpp"
+#include "backends/host/runtime/stream.hpp"
+#include "backends/host/schedule/scheduled_memory.hpp"
+#include "weir/backend.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+
+HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler)
+    : DeviceImpl(backend, ordinal, ordinal) {
+  describe_properties(mutable_properties(), ordinal, Scheduler::instance().threads());
+  describe_features(mutable_features(), has_compiler, compiler);
+  default_queue_ = make_ptr<Queue>(*this, Queue::Role::legacy, 0);
+  memory_pool_ = make_ptr<HostMemoryPool>(*this, MemoryPoolOptions{.release_threshold = std::size_t{64} << 20U});
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
+  const auto role = blocking ? Queue::Role::blocking : Queue::Role::non_blocking;
+  return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, role, priority), StreamKind::owned);
+}
+
+namespace {
+
+/// A number of workers: which ones run a kernel is not fixed.
+class HostPartition final : public PartitionImpl {
+ public:
+  HostPartition(HostDevice& device, std::uint32_t workers) : PartitionImpl(device, nullptr, workers), device_(device) {}
+
+ protected:
+  ~HostPartition() override { device_.give_workers_back(compute_units()); }
+  StreamPtr do_create_stream(int priority) override {
+    return make_ptr<HostStream>(device_, make_ptr<Queue>(device_, Queue::Role::non_blocking, priority, compute_units()),
+                                StreamKind::owned, std::make_shared<PartitionPtr>(this));
+  }
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  HostDevice& device_;
+};
+
+}  // namespace
+
+PartitionPtr HostDevice::do_partition(std::uint32_t workers) {
+  const std::lock_guard lock(partition_mutex_);
+  const std::uint32_t left = static_cast<std::uint32_t>(properties().multiprocessor_count) - partitioned_;
+  if (workers > left) refuse_partition(workers, left);
+  PartitionPtr partition = make_ptr<HostPartition>(*this, workers);
+  partitioned_ += workers;
+  return partition;
+}
+
+void HostDevice::give_workers_back(std::uint32_t count) noexcept {
+  const std::lock_guard lock(partition_mutex_);
+  partitioned_ -= count;
+}
+
+StreamPtr HostDevice::do_create_default_stream() {
+  return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default);
+}
+
+StreamPtr HostDevice::do_create_per_thread_stream() {
+  return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, Queue::Role::per_thread, 0), StreamKind::per_thread_default);
+}
+
+StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
+  Queue& queue = handle == nullptr ? *default_queue_ : Queue::from_handle(*this, handle);
+  if (&queue == default_queue_.get()) {
+    return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default, std::move(keep_alive));
+  }
+  if (queue.role() == Queue::Role::per_thread) {
+    return make_ptr<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
+  }
+  if (ownership == Ownership::adopt) {
+    if (!queue.take_from_caller()) {
+      throw Error(Errc::invalid_argument, "Device::wrap_stream", describe(),
+                  "the handle has an owner, who would destroy the stream a second time; adopt what release_handle returned, "
+                  "once, or borrow it");
+    }
+    const Ptr<Queue> owned = Ptr<Queue>::attach(&queue);
+    try {
+      return make_ptr<HostStream>(*this, owned, StreamKind::adopted, std::move(keep_alive));
+    } catch (...) {
+      queue.release_to_caller();
+      throw;
+    }
+  }
+  return make_ptr<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::borrowed, std::move(keep_alive));
+}
+
+PriorityRange HostDevice::do_priority_range() const { return {.least = 1, .greatest = -1}; }
+
+EventPtr HostDevice::do_create_event(const EventOptions& options) { return events_.take(*this, options); }
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) {
+  void* const memory = allocate_aligned(*this, "Device::allocate", bytes);
+  watch_memory(memory, bytes, Watch::owned);
+  return memory;
+}
+
+void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(memory); }
+
+void HostDevice::do_copy(void* destination, const void* source, std::size_t bytes) {
+  std::memmove(destination, source, bytes);
+}
+
+void* HostDevice::do_register_host(void* data, std::size_t bytes) {
+  // Nothing has to be done, but memory that does not exist cannot be pinned on a GPU either. The call fails for unmapped
+  // pages and has no other effect.
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t end = first + bytes;
+  if (end < first || ::msync(reinterpret_cast<void*>(first / page * page), end - first / page * page, MS_ASYNC) != 0) {
+    throw Error(Errc::invalid_argument, "Device::register_host", describe(),
+                "the " + std::to_string(bytes) +
+                    " bytes are not all memory of this process; give the address and the size in bytes "
+                    "of memory that exists");
+  }
+  watch_memory(data, bytes, Watch::registered);
+  return data;
+}
+
+void HostDevice::do_unregister_host(void* data) { unwatch_memory(data); }
+
+MemoryPoolPtr HostDevice::do_create_memory_pool(const MemoryPoolOptions& options) {
+  return make_ptr<HostMemoryPool>(*this, options);
+}
+
+MemoryPoolPtr HostDevice::do_default_memory_pool() { return memory_pool_; }
+
+bool HostDevice::do_can_access_peer(const Device&) const { return true; }
+void HostDevice::do_enable_peer_access(const Device&) {}
+void HostDevice::do_disable_peer_access(const Device&) {}
+
+// --- Modules ----------------------------------------------------------------------------------------------------------
+
+ModulePtr HostDevice::do_load_module(std::span<const std::byte> image) {
+  return host::load_module(*this, image.data(), image.size());
+}
+
+ModulePtr HostDevice::do_compile(std::string_view source, const CompileOptions& options) {
+  return compile_module(*this, source, options);
+}
+
+int HostDevice::do_rank_image(std::string_view, std::span<const std::byte> code) const { return rank_image(*this, code); }
+
+void HostDevice::do_synchronize() {
+  const auto mine = [this](const Queue& queue) { return &queue.device() == this; };
+  for (const Ptr<Queue>& queue : BusyQueues::instance().matching(mine))
+    queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);
+}
+
+bool HostDevice::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
+  const auto mine = [this](const Queue& queue) { return &queue.device() == this; };
+  const std::vector<Ptr<Queue>> busy = BusyQueues::instance().matching(mine);
+  std::vector<std::uint64_t> points;
+  for (const Ptr<Queue>& queue : busy) points.push_back(queue->submitted());
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    if (!busy[i]->wait_on_host_until(points[i], deadline)) return false;
+  }
+  return true;
+}
+
+}  // namespace weir::host

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/runtime/memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <new>
+
+#include "backends/host/engine/queue.hpp"
+#include "backends/host/run/address_sanitizer.hpp"
+#include "backends/host/run/launch_check.hpp"
+#include "backends/host/runtime/device.hpp"
+#include "backends/host/schedule/scheduled_memory.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+namespace {
+
+std::size_t rounded(std::size_t bytes) noexcept {
+  return (bytes + allocation_alignment - 1) / allocation_alignment * allocation_alignment;
+}
+
+[[noreturn]] void throw_out_of_memory(const Device& device, const char* operation, std::size_t bytes) {
+  throw Error(Errc::out_of_memory, operation, device.describe(),
+              std::to_string(bytes) + " bytes are not to be had; the machine has " +
+                  std::to_string(device.properties().total_memory) + " in all");
+}
+
+/// Memory that is freed after the present work of all queues. Waits for one queue after another.
+class PendingFree final : public Waiter {
+ public:
+  PendingFree(void* memory, std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points)
+      : memory_(memory), points_(std::move(points)) {}
+
+  void go_on() noexcept {
+    while (!points_.empty()) {
+      // The queue is released only after the wait.
+      const auto [queue, point] = std::move(points_.back());
+      points_.pop_back();
+      if (queue->wait(*this, point)) return;
+    }
+    free_aligned(memory_);
+    delete this;
+  }
+
+ private:
+  void reached() noexcept override { go_on(); }
+
+  void* memory_;
+  std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points_;
+};
+
+}  // namespace
+
+void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes) {
+  // The system would grant more memory than there is, and end the process when it is used.
+  void* memory = nullptr;
+  // Not rounded up, so that AddressSanitizer knows where it ends.
+  if (bytes > device.properties().total_memory ||
+      ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
+    throw_out_of_memory(device, operation, bytes);
+  note_memory(memory, bytes);
+  return memory;
+}
+
+void free_aligned(void* memory) noexcept {
+  unwatch_memory(memory);
+  forget_memory(memory);
+  std::free(memory);
+}
+
+void free_behind_work(void* memory) {
+  std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
+  // Of all devices: streams of other devices may use pinned and peer memory.
+  for (Ptr<Queue>& queue : BusyQueues::instance().matching([](const Queue&) { return true; })) {
+    const std::uint64_t point = queue->submitted();
+    points.emplace_back(std::move(queue), point);
+  }
+  if (points.empty()) {
+    free_aligned(memory);
+  } else {
+    (new PendingFree(memory, std::move(points)))->go_on();
+  }
+}
+
+// --- Pool -------------------------------------------------------------------------------------------------------------
+
+struct HostMemoryPool::Header {
+  HostMemoryPool* const pool;       // an owned reference while the block is in use
+  const std::size_t size;           // without the header
+  const Queue* freed_on = nullptr;  // while it is in `queued_`
+  std::uint32_t frees_to_skip = 0;  // that are enqueued, and behind which the queue has the block again
+  std::size_t bytes_behind = 0;     // that it has behind the last of these
+
+  static Header& of(void* memory) noexcept {
+    return *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
+  }
+  void* memory() noexcept { return reinterpret_cast<std::byte*>(this) + allocation_alignment; }
+  /// Lets the first bytes alone be used.
+  void show(std::size_t bytes) noexcept {
+    poison(this + 1, allocation_alignment - sizeof(Header));
+    unpoison(memory(), bytes);
+    poison(static_cast<std::byte*>(memory()) + bytes, size - bytes);
+  }
+};
+
+HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options)
+    : MemoryPoolImpl(device, this), max_size_(options.max_size), threshold_(options.release_threshold) {}
+
+HostMemoryPool::~HostMemoryPool() { trim_locked(0); }
+
+void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
+  if (bytes > device().properties().total_memory) throw_out_of_memory(device(), "Stream::allocate_async", bytes);
+  const std::size_t size = rounded(bytes);
+  const auto hand_out = [this, bytes](Header* header) {
+    used_ += header->size;
+    retain();
+    unpoison(header->memory(), header->size);
+    watch_memory(header->memory(), header->size, Watch::pool);  // as new, whether it is or not
+    header->show(bytes);
+    return header->memory();
+  };
+  std::lock_guard lock(mutex_);
+  // Blocks of more than twice the size are left for larger requests.
+  if (const auto found = queued_.lower_bound({&queue, size});
+      found != queued_.end() && found->first.first == &queue && found->first.second <= 2 * size) {
+    Header& header = *found->second;
+    queued_.erase(found);
+    header.freed_on = nullptr;
+    ++header.frees_to_skip;
+    // Work that came before still runs on as much as it asked for: nothing is taken away until the last of these frees.
+    header.bytes_behind = bytes;
+    unpoison(header.memory(), bytes);
+    return header.memory();  // it has never left `used_`
+  }
+  if (const auto found = spare_.lower_bound(size); found != spare_.end() && found->first <= 2 * size) {
+    Header* const header = found->second;
+    spare_.erase(found);
+    return hand_out(header);
+  }
+  if (max_size_ != 0 && reserved_ + size > max_size_) trim_locked(0);
+  if (max_size_ != 0 && reserved_ + size > max_size_) {
+    throw Error(Errc::out_of_memory, "Stream::allocate_async", device().describe(),
+                std::to_string(bytes) + " bytes do not fit into the pool: " + std::to_string(used_) + " of at most " +
+                    std::to_string(max_size_) + " are in use");
+  }
+  auto* const header =
+      new (allocate_aligned(static_cast<HostDevice&>(device()), "Stream::allocate_async", size + allocation_alignment))
+          Header{this, size};
+  reserved_ += size;
+  return hand_out(header);
+}
+
+void HostMemoryPool::offer_to(const Queue& queue, void* memory) noexcept {
+  Header& header = Header::of(memory);
+  const std::lock_guard lock(header.pool->mutex_);
+  try {
+    header.pool->queued_.emplace(std::pair(&queue, header.size), &header);
+    header.freed_on = &queue;
+  } catch (const std::bad_alloc&) {
+    // No memory for the list: the block comes back when the free has run.
+  }
+}
+
+void HostMemoryPool::forget_queued_free(Header& header) noexcept {
+  if (header.freed_on == nullptr) return;
+  const auto [first, last] = queued_.equal_range({header.freed_on, header.size});
+  queued_.erase(std::find_if(first, last, [&](const auto& each) { return each.second == &header; }));
+  header.freed_on = nullptr;
+}
+
+void HostMemoryPool::mark_freed(void* memory, const std::string& name) noexcept {
+  const Header& header = Header::of(memory);
+  unpoison(memory, header.size);
+  host::mark_freed(memory, header.size, name);
+}
+
+void HostMemoryPool::give_back(void* memory) noexcept {
+  Header* const header = &Header::of(memory);
+  Ptr<HostMemoryPool> pool;  // released outside the lock
+  std::lock_guard lock(header->pool->mutex_);
+  if (header->frees_to_skip != 0) {
+    if (--header->frees_to_skip == 0) header->show(header->bytes_behind);
+    return;
+  }
+  pool = Ptr<HostMemoryPool>::attach(header->pool);
+  pool->forget_queued_free(*header);
+  pool->used_ -= header->size;
+  bool kept = false;
+  if (pool->reserved_ <= pool->threshold_) {
+    try {
+      pool->spare_.emplace(header->size, header);
+      header->show(0);
+      kept = true;
+    } catch (const std::bad_alloc&) {
+      // No memory for the list: the block goes back to the system.
+    }
+  }
+  if (!kept) pool->free_block(header);
+}
+
+void HostMemoryPool::free_block(Header* header) noexcept {
+  reserved_ -= header->size;
+  unwatch_memory(header->memory());
+  free_aligned(header);
+}
+
+void HostMemoryPool::trim_locked(std::size_t keep) noexcept {
+  while (reserved_ > keep && !spare_.empty()) {
+    const auto last = std::prev(spare_.end());
+    free_block(last->second);
+    spare_.erase(last);
+  }
+}
+
+std::size_t HostMemoryPool::do_used_bytes() const {
+  std::lock_guard lock(mutex_);
+  return used_;
+}
+std::size_t HostMemoryPool::do_reserved_bytes() const {
+  std::lock_guard lock(mutex_);
+  return reserved_;
+}
+void HostMemoryPool::do_trim_to(std::size_t keep) {
+  std::lock_guard lock(mutex_);
+  trim_locked(keep);
+}
+void HostMemoryPool::do_set_release_threshold(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  threshold_ = bytes;
+}
+
+}  // namespace weir::host

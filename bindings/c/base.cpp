@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <optional>
+
+#include "bindings/c/call.hpp"
+#include "weir/version.hpp"
+
+// The C interface: results, the last error of each thread, versions.
+namespace weir::c {
+namespace {
+
+// clang-format off
+#define WEIR_C_RESULTS(X)                                                                                               \
+  X(INVALID_ARGUMENT, invalid_argument) X(LENGTH_MISMATCH, length_mismatch) X(STREAM_CLOSED, stream_closed)             \
+  X(WRONG_DEVICE, wrong_device) X(WRONG_THREAD, wrong_thread) X(UNSUPPORTED, unsupported)                               \
+  X(CALLED_FROM_HOST_FUNCTION, called_from_host_function) X(FORKED_PROCESS, forked_process)                             \
+  X(CAPTURE_UNSUPPORTED, capture_unsupported) X(CAPTURE_INVALIDATED, capture_invalidated)                               \
+  X(CAPTURE_MERGE, capture_merge) X(CAPTURE_UNMATCHED, capture_unmatched) X(CAPTURE_UNJOINED, capture_unjoined)         \
+  X(CAPTURE_ISOLATION, capture_isolation) X(CAPTURE_IMPLICIT, capture_implicit) X(CAPTURED_EVENT, captured_event)       \
+  X(CAPTURE_WRONG_THREAD, capture_wrong_thread) X(NOT_CAPTURING, not_capturing) X(ALREADY_CAPTURING, already_capturing) \
+  X(TIMING_DISABLED, timing_disabled) X(NOT_RECORDED, not_recorded) X(NOT_READY, not_ready)                             \
+  X(OUT_OF_MEMORY, out_of_memory) X(POOL_EXHAUSTED, pool_exhausted) X(COMPILATION_FAILED, compilation_failed)           \
+  X(COMPILER_NOT_FOUND, compiler_not_found) X(INVALID_IMAGE, invalid_image) X(KERNEL_NOT_FOUND, kernel_not_found)       \
+  X(GRAPH_UPDATE_FAILED, graph_update_failed) X(INVALID_ENVIRONMENT, invalid_environment)                               \
+  X(BACKEND_UNKNOWN, backend_unknown) X(PLUGIN_NOT_FOUND, plugin_not_found)                                             \
+  X(PLUGIN_INCOMPATIBLE, plugin_incompatible) X(HEADERS_INCOMPATIBLE, headers_incompatible)                             \
+  X(DRIVER_NOT_FOUND, driver_not_found) X(DRIVER_TOO_OLD, driver_too_old) X(NO_DEVICE, no_device)                       \
+  X(DRIVER_FAILED, driver_failed) X(DEVICE_FAULT, device_fault) X(BACKEND_FAILURE, backend_failure)                     \
+  X(COMMUNICATOR_FAILED, communicator_failed)
+// clang-format on
+
+/// A thread's last failure. `error` is empty where there was no memory for it.
+struct LastError {
+  weir_result code = WEIR_SUCCESS;
+  std::optional<Error> error;
+  std::string text;
+  const char* message = "";  // `text`, or a static text
+  std::uint64_t number = 0;  // how many there were
+};
+
+thread_local constinit bool thread_ends = false;
+struct UntilThreadEnds : LastError {
+  ~UntilThreadEnds() { thread_ends = true; }
+};
+
+/// Null while the thread's variables are being destroyed: a destructor of theirs may call Weir, too.
+LastError* last_error() noexcept {
+  if (thread_ends) return nullptr;
+  static thread_local UntilThreadEnds last;
+  return &last;
+}
+
+weir_result keep(weir_result code, const char* message) noexcept {
+  if (LastError* const last = last_error()) {
+    last->error.reset();
+    last->code = code;
+    last->message = message;
+    ++last->number;
+  }
+  return code;
+}
+
+weir_result keep(weir_result code, Error error, std::string message) noexcept {
+  if (LastError* const last = last_error()) {
+    last->error = std::move(error);
+    last->text = std::move(message);
+    last->code = code;
+    last->message = last->text.c_str();
+    ++last->number;
+  }
+  return code;
+}
+
+/// An error that the C interface finds itself, in the words of C.
+weir_result keep_own(weir_result code, Errc errc, const char* function, const std::string& why) {
+  Error error(errc, function, "", why);
+  std::string message = error.what();
+  return keep(code, std::move(error), std::move(message));
+}
+
+/// Of the exception that is being handled. Throws if there is no memory for its text.
+weir_result keep_current(const char* function) {
+  try {
+    throw;
+  } catch (const Refused& refused) {
+    return keep_own(result_of(refused.code), refused.code, function, refused.why);
+  } catch (const CallbackFailed& callback) {
+    // If a call is what failed in it, that call's message says more.
+    if (callback.failures_before != failures()) return callback.result;
+    return keep_own(callback.result, Errc::invalid_argument, function,
+                    "the body returned " + std::to_string(static_cast<unsigned>(callback.result)));
+  } catch (const Error& error) {
+    return keep(result_of(error.errc()), error, std::string(function) + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    return keep_own(WEIR_ERROR_UNKNOWN, Errc::backend_failure, function, exception.what());
+  } catch (...) {
+    return keep_own(WEIR_ERROR_UNKNOWN, Errc::backend_failure, function, "an exception that is no std::exception");
+  }
+}
+
+}  // namespace
+
+weir_result result_of(Errc code) noexcept {
+  switch (code) {
+#define WEIR_C_RESULT(c, cpp) \
+  case Errc::cpp: return WEIR_ERROR_##c;
+    WEIR_C_RESULTS(WEIR_C_RESULT)
+#undef WEIR_C_RESULT
+  }
+  return WEIR_ERROR_UNKNOWN;
+}
+
+weir_result result_of(const std::error_code& code) noexcept {
+  if (!code) return WEIR_SUCCESS;
+  return code.category() == error_category() ? result_of(static_cast<Errc>(code.value())) : WEIR_ERROR_UNKNOWN;
+}
+
+weir_result failed(const char* function) noexcept {
+  try {
+    return keep_current(function);
+  } catch (...) {
+    return keep(WEIR_ERROR_OUT_OF_MEMORY, "the host's memory is exhausted");
+  }
+}
+
+std::uint64_t failures() noexcept {
+  const LastError* const last = last_error();
+  return last != nullptr ? last->number : 0;
+}
+
+void refuse(std::string why) { throw Refused{Errc::invalid_argument, std::move(why)}; }
+
+void refuse_null(const char* name) { refuse(std::string(name) + " is null"); }
+
+void refuse_enumerator(const char* name, unsigned value) {
+  refuse(std::string(name) + " is " + std::to_string(value) + ", which is none of the enumeration's numbers");
+}
+
+void check_flags(std::uint32_t flags, std::uint32_t known, const char* name) {
+  if ((flags & ~known) != 0)
+    refuse(std::string(name) + " has bits that this library does not know: " + std::to_string(flags & ~known));
+}
+
+void check_size(std::size_t size, std::size_t first, const char* name) {
+  constexpr std::size_t most = 1 << 16;  // what was never set may be any number
+  if (size < first || size > most)
+    refuse(std::string(name) + "->struct_size is " + std::to_string(size) + "; set it to sizeof the structure");
+}
+
+void check_rest(const void* given, std::size_t known, const char* name) {
+  const auto* const bytes = static_cast<const unsigned char*>(given);
+  std::size_t size;
+  std::memcpy(&size, given, sizeof(size));
+  if (std::any_of(bytes + known, bytes + size, [](unsigned char byte) { return byte != 0; })) {
+    throw Refused{Errc::unsupported, std::string(name) + " has options that this library, Weir " + version() +
+                                         ", does not know; use the library that the header came with"};
+  }
+}
+
+char* new_text(std::string_view text) {
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  copy[text.copy(copy, text.size())] = '\0';
+  return copy;
+}
+
+void* new_bytes(const void* bytes, std::size_t count) {
+  void* const copy = std::malloc(std::max<std::size_t>(count, 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  if (count != 0) std::memcpy(copy, bytes, count);
+  return copy;
+}
+
+}  // namespace weir::c
+
+using namespace weir::c;
+
+const char* weir_result_name(weir_result result) {
+  switch (result) {
+    case WEIR_SUCCESS: return "success";
+#define WEIR_C_NAME(c, cpp) \
+  case WEIR_ERROR_##c: return #cpp;
+      WEIR_C_RESULTS(WEIR_C_NAME)
+#undef WEIR_C_NAME
+    case WEIR_ERROR_UNKNOWN: break;
+  }
+  return "unknown";
+}
+
+const char* weir_last_error_message(void) {
+  const LastError* const last = last_error();
+  return last != nullptr ? last->message : "";
+}
+
+weir_result weir_last_error(weir_error* error) {
+  return call(__func__, [&] {
+    Output result(error, "error");
+    weir_error all{};
+    all.message = weir_last_error_message();
+    all.operation = all.object = all.detail = all.native_name = all.native_message = "";
+    if (const LastError* const last = last_error()) {
+      all.code = last->code;
+      if (last->error) {
+        all.operation = last->error->operation().c_str();
+        all.object = last->error->object().c_str();
+        all.detail = last->error->detail().c_str();
+        all.native_code = last->error->native().code;
+        all.native_name = last->error->native().name.c_str();
+        all.native_message = last->error->native().message.c_str();
+      }
+    }
+    result = all;
+  });
+}
+
+void weir_free(void* memory) { std::free(memory); }
+
+uint32_t weir_version(void) { return WEIR_VERSION; }
+const char* weir_version_string(void) { return weir::version(); }
+uint32_t weir_c_revision(void) { return WEIR_C_REVISION; }

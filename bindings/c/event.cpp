@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/event.hpp"
+
+#include "bindings/c/call.hpp"
+#include "bindings/c/event.hpp"
+#include "weir/device.hpp"
+#include "weir/stream.hpp"
+
+// The C interface: events.
+namespace weir::c {
+
+EventOptions event_options(std::uint32_t flags) {
+  check_flags(flags, WEIR_EVENT_TIMING | WEIR_EVENT_BLOCKING_SYNC | WEIR_EVENT_INTERPROCESS, "flags");
+  return {.timing = (flags & WEIR_EVENT_TIMING) != 0,
+          .blocking_sync = (flags & WEIR_EVENT_BLOCKING_SYNC) != 0,
+          .interprocess = (flags & WEIR_EVENT_INTERPROCESS) != 0};
+}
+
+}  // namespace weir::c
+
+using namespace weir::c;
+
+weir_result weir_event_create(weir_device* device, uint32_t flags, weir_event** event) {
+  return call(__func__, [&] {
+    auto& result = output(event, "event");
+    result = handle(required(device, "device").create_event(event_options(flags)));
+  });
+}
+
+weir_event* weir_event_retain(weir_event* event) { return retain(event); }
+void weir_event_release(weir_event* event) { release(event); }
+
+weir_device* weir_event_device(const weir_event* event) {
+  return event != nullptr ? handle(&object(event)->device()) : nullptr;
+}
+
+uint32_t weir_event_get_flags(const weir_event* event) {
+  if (event == nullptr) return 0;
+  const weir::EventOptions& options = object(event)->options();
+  return (options.timing ? WEIR_EVENT_TIMING : 0U) | (options.blocking_sync ? WEIR_EVENT_BLOCKING_SYNC : 0U) |
+         (options.interprocess ? WEIR_EVENT_INTERPROCESS : 0U);
+}
+
+void* weir_event_native_handle(const weir_event* event) {
+  return event != nullptr ? object(event)->native_handle() : nullptr;
+}
+
+void* weir_event_share_native_handle(weir_event* event) {
+  return event != nullptr ? object(event)->share_native_handle() : nullptr;
+}
+
+bool weir_event_is_recorded(const weir_event* event) { return event != nullptr && object(event)->is_recorded(); }
+
+weir_result weir_event_describe(const weir_event* event, char** text) {
+  return call(__func__, [&] {
+    auto& result = output(text, "text");
+    result = new_text(required(event, "event").describe());
+  });
+}
+
+weir_result weir_event_set_name(weir_event* event, const char* name) {
+  return call(__func__, [&] { required(event, "event").set_name(name_or_none(name)); });
+}
+
+weir_result weir_event_record(weir_event* event, weir_stream* stream) {
+  return call(__func__, [&] { required(stream, "stream").record(required(event, "event")); });
+}
+
+weir_result weir_event_record_external(weir_event* event, weir_stream* stream) {
+  return call(__func__, [&] { required(stream, "stream").record_external(required(event, "event")); });
+}
+
+weir_result weir_event_query(const weir_event* event, bool* complete) {
+  return call(__func__, [&] {
+    auto& result = output(complete, "complete");
+    result = required(event, "event").is_complete();
+  });
+}
+
+weir_result weir_event_synchronize(const weir_event* event) {
+  return call(__func__, [&] { required(event, "event").synchronize(); });
+}
+
+weir_result weir_event_synchronize_for(const weir_event* event, int64_t timeout_ns, bool* complete) {
+  return call(__func__, [&] {
+    auto& result = output(complete, "complete");
+    result = required(event, "event").synchronize_for(std::chrono::nanoseconds(timeout_ns));
+  });
+}
+
+weir_result weir_event_elapsed_time(const weir_event* start, const weir_event* end, double* milliseconds) {
+  return call(__func__, [&] {
+    auto& result = output(milliseconds, "milliseconds");
+    const weir::Event& first = required(start, "start");
+    result = required(end, "end").elapsed_since(first).count();
+  });
+}
+
+weir_result weir_event_get_interprocess_handle(const weir_event* event, weir_interprocess_handle* handle) {
+  return call(__func__, [&] {
+    auto& result = output(handle, "handle");
+    result = bytes_of(required(event, "event").interprocess_handle());
+  });
+}
+
+weir_result weir_event_open(weir_device* device, const weir_interprocess_handle* handle, weir_event** event) {
+  return call(__func__, [&] {
+    auto& result = output(event, "event");
+    result = weir::c::handle(required(device, "device").open_event(handle_of(output(handle, "handle"))));
+  });
+}

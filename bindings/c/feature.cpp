@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/c/feature.hpp"
+
+#include "bindings/c/call.hpp"
+
+// The C interface: features. Their numbers in C are fixed for good, those of C++ are not.
+using namespace weir::c;
+
+size_t weir_feature_count(void) { return weir::feature_count; }
+
+const char* weir_feature_name(weir_feature feature) {
+  const auto found = feature_of(feature);
+  return found ? to_string(*found).data() : nullptr;
+}
+
+const char* weir_feature_description(weir_feature feature) {
+  const auto found = feature_of(feature);
+  return found ? description(*found).data() : nullptr;
+}
+
+weir_result weir_feature_parse(const char* name, weir_feature* feature) {
+  return call(__func__, [&] {
+    auto& result = output(feature, "feature");
+    const auto found = weir::parse_feature(text(name, "name"));
+    if (!found) refuse("there is no feature '" + std::string(name) + "'");
+    for (std::size_t i = 0; i < weir::feature_count; ++i) {
+      if (feature_of(static_cast<weir_feature>(i)) == found) result = static_cast<weir_feature>(i);
+    }
+  });
+}

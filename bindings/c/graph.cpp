@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph.hpp"
+
+#include "bindings/c/call.hpp"
+#include "weir/stream.hpp"
+
+// The C interface: captures and graphs.
+namespace weir::c {
+namespace {
+
+static_assert(static_cast<unsigned>(CaptureMode::relaxed) == WEIR_CAPTURE_RELAXED);
+static_assert(static_cast<unsigned>(CaptureStatus::invalidated) == WEIR_CAPTURE_INVALIDATED);
+static_assert(static_cast<unsigned>(NodeKind::other) == WEIR_NODE_OTHER);
+
+CaptureMode mode_of(weir_capture_mode mode) { return enumerator(mode, CaptureMode::relaxed, "mode"); }
+
+UniqueFunction<void(Stream&)> body_of(weir_result (*body)(weir_stream*, void*), void* user_data) {
+  if (body == nullptr) refuse_null("body");
+  return [=](Stream& stream) {
+    const std::uint64_t before = failures();
+    const weir_result result = body(handle(&stream), user_data);
+    if (result != WEIR_SUCCESS) throw CallbackFailed{result, before};
+  };
+}
+
+}  // namespace
+}  // namespace weir::c
+
+using namespace weir::c;
+
+// --- Captures -----------------------------------------------------------------------------------------------------------
+
+weir_result weir_stream_begin_capture(weir_stream* stream, weir_capture_mode mode) {
+  return call(__func__, [&] { required(stream, "stream").begin_capture(mode_of(mode)); });
+}
+
+weir_result weir_stream_join_capture(weir_stream* stream) {
+  return call(__func__, [&] { required(stream, "stream").begin_capture({.external = true}); });
+}
+
+weir_result weir_stream_end_capture(weir_stream* stream, weir_graph** graph) {
+  return call(__func__, [&] {
+    auto& result = output(graph, "graph");
+    result = handle(required(stream, "stream").end_capture());
+  });
+}
+
+weir_result weir_stream_discard_capture(weir_stream* stream) {
+  return call(__func__, [&] { required(stream, "stream").discard_capture(); });
+}
+
+weir_result weir_stream_capture_info(const weir_stream* stream, weir_capture_status* status, uint64_t* id,
+                                     weir_graph** graph) {
+  return call(__func__, [&] {
+    auto& result = output(status, "status");
+    const weir::Stream& asked = required(stream, "stream");
+    if (id == nullptr && graph == nullptr) {
+      result = static_cast<weir_capture_status>(asked.capture_status());
+      return;
+    }
+    weir::CaptureInfo info = asked.capture_info();
+    result = static_cast<weir_capture_status>(info.status);
+    if (id != nullptr) *id = info.id;
+    if (graph != nullptr) *graph = handle(std::move(info.graph));
+  });
+}
+
+weir_result weir_stream_resume_capture(weir_stream* stream, weir_graph* graph, weir_capture_mode mode) {
+  return call(__func__, [&] { required(stream, "stream").resume_capture(required(graph, "graph"), mode_of(mode)); });
+}
+
+weir_result weir_stream_add_child_graph(weir_stream* stream, const weir_graph* graph) {
+  return call(__func__, [&] { required(stream, "stream").add_child_graph(required(graph, "graph")); });
+}
+
+weir_result weir_stream_capture_if(weir_stream* stream, const uint32_t* condition,
+                                   weir_result (*body)(weir_stream* stream, void* user_data), void* user_data) {
+  return call(__func__, [&] { required(stream, "stream").capture_if(condition, body_of(body, user_data)); });
+}
+
+weir_result weir_stream_capture_while(weir_stream* stream, const uint32_t* condition,
+                                      weir_result (*body)(weir_stream* stream, void* user_data), void* user_data) {
+  return call(__func__, [&] { required(stream, "stream").capture_while(condition, body_of(body, user_data)); });
+}
+
+// --- Graphs -------------------------------------------------------------------------------------------------------------
+
+weir_graph* weir_graph_retain(weir_graph* graph) { return retain(graph); }
+void weir_graph_release(weir_graph* graph) { release(graph); }
+
+weir_device* weir_graph_device(const weir_graph* graph) {
+  return graph != nullptr ? handle(&object(graph)->device()) : nullptr;
+}
+
+void* weir_graph_native_handle(const weir_graph* graph) {
+  return graph != nullptr ? object(graph)->native_handle() : nullptr;
+}
+
+weir_result weir_graph_describe(const weir_graph* graph, char** text) {
+  return call(__func__, [&] {
+    auto& result = output(text, "text");
+    result = new_text(required(graph, "graph").describe());
+  });
+}
+
+weir_result weir_graph_get_nodes(const weir_graph* graph, size_t capacity, weir_node_kind* kinds, size_t* count) {
+  return call(__func__, [&] {
+    auto& result = output(count, "count");
+    elements(kinds, capacity, "kinds");
+    const auto nodes = required(graph, "graph").topology().nodes;
+    for (std::size_t i = 0; i < std::min(capacity, nodes.size()); ++i) kinds[i] = static_cast<weir_node_kind>(nodes[i]);
+    result = nodes.size();
+  });
+}
+
+weir_result weir_graph_get_edges(const weir_graph* graph, size_t capacity, weir_graph_edge* edges, size_t* count) {
+  return call(__func__, [&] {
+    auto& result = output(count, "count");
+    elements(edges, capacity, "edges");
+    const auto all = required(graph, "graph").topology().edges;
+    for (std::size_t i = 0; i < std::min(capacity, all.size()); ++i) edges[i] = {all[i].first, all[i].second};
+    result = all.size();
+  });
+}
+
+weir_result weir_graph_debug_dot(const weir_graph* graph, char** text) {
+  return call(__func__, [&] {
+    auto& result = output(text, "text");
+    result = new_text(required(graph, "graph").debug_dot());
+  });
+}
+
+weir_result weir_graph_clone(const weir_graph* graph, weir_graph** clone) {
+  return call(__func__, [&] {
+    auto& result = output(clone, "clone");
+    result = handle(required(graph, "graph").clone());
+  });
+}
+
+// --- Executable graphs --------------------------------------------------------------------------------------------------
+
+weir_result weir_graph_instantiate(const weir_graph* graph, uint32_t flags, weir_graph_exec** exec) {
+  return call(__func__, [&] {
+    auto& result = output(exec, "exec");
+    check_flags(flags, WEIR_INSTANTIATE_NO_AUTO_FREE, "flags");
+    const bool auto_free = (flags & WEIR_INSTANTIATE_NO_AUTO_FREE) == 0;
+    result = handle(required(graph, "graph").instantiate({.auto_free_on_launch = auto_free}));
+  });
+}
+
+weir_graph_exec* weir_graph_exec_retain(weir_graph_exec* exec) { return retain(exec); }
+void weir_graph_exec_release(weir_graph_exec* exec) { release(exec); }
+
+weir_device* weir_graph_exec_device(const weir_graph_exec* exec) {
+  return exec != nullptr ? handle(&object(exec)->device()) : nullptr;
+}
+
+void* weir_graph_exec_native_handle(const weir_graph_exec* exec) {
+  return exec != nullptr ? object(exec)->native_handle() : nullptr;
+}
+
+weir_result weir_graph_exec_describe(const weir_graph_exec* exec, char** text) {
+  return call(__func__, [&] {
+    auto& result = output(text, "text");
+    result = new_text(required(exec, "exec").describe());
+  });
+}
+
+weir_result weir_graph_exec_launch(weir_graph_exec* exec, weir_stream* stream) {
+  return call(__func__, [&] { required(exec, "exec").launch(required(stream, "stream")); });
+}
+
+weir_result weir_graph_exec_upload(weir_graph_exec* exec, weir_stream* stream) {
+  return call(__func__, [&] { required(exec, "exec").upload(required(stream, "stream")); });
+}
+
+weir_result weir_graph_exec_update(weir_graph_exec* exec, const weir_graph* graph) {
+  return call(__func__, [&] { required(exec, "exec").update(required(graph, "graph")); });
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_memory.hpp"
+#include "bindings/python/src/kernel.hpp"
+#include "bindings/python/src/numbers.hpp"
+#include "bindings/python/src/objects.hpp"
+#include "weir/annotation.hpp"
+#include "weir/graph_changes.hpp"
+#include "weir/plugin/tool.hpp"
+#include "weir/stream.hpp"
+
+// Converts Python objects to kernel arguments.
+namespace weir::python {
+namespace {
+
+using Kind = Parameter::Kind;
+
+/// What an argument is to a saved graph: an address gets a name; `unknown` bytes may contain an address.
+enum class Content : std::uint8_t { value, address, unknown };
+
+/// The bytes of one argument. The largest number is complex128; larger structures go to `large`.
+struct Slot {
+  alignas(16) std::array<std::byte, 16> bytes{};
+  std::vector<std::byte> large{};
+  std::size_t size = 0;
+  Content content = Content::value;
+  MemoryAccess access{};  // the memory that it points to
+
+  void* address() noexcept { return large.empty() ? bytes.data() : large.data(); }
+  template <class T>
+  void set(const T& value) {
+    std::memcpy(bytes.data(), &value, sizeof(T));
+    size = sizeof(T);
+  }
+  void set_address(const void* address) {
+    set(address);
+    content = Content::address;
+  }
+};
+
+[[noreturn]] void refuse(const KernelObject& kernel, std::size_t i, const std::string& why) {
+  throw nb::type_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) + ": " + why).c_str());
+}
+
+[[noreturn]] void refuse_number(const KernelObject& kernel, std::size_t i, const char* type) {
+  throw nb::value_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) +
+                         ": the number is none of the parameter's type, " + type)
+                            .c_str());
+}
+
+/// Stores `number` as `type`. False if it does not fit.
+bool set_number(Slot& slot, nb::handle number, DType type) {
+  slot.size = type.size();
+  return store_number(slot.bytes.data(), number, type);
+}
+
+/// For a parameter of which only the size is known: signed if the number fits, else unsigned.
+bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
+  if (size != 1 && size != 2 && size != 4 && size != 8) return false;
+  const auto bits = static_cast<std::uint8_t>(8 * size);
+  return set_number(slot, number, {TypeCode::integer, bits}) || set_number(slot, number, {TypeCode::unsigned_integer, bits});
+}
+
+void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const BufferObject& buffer,
+                const Parameter& parameter) {
+  if (parameter.kind == Kind::number || parameter.kind == Kind::floating)
+    refuse(kernel, i, "it is a Buffer, and the parameter is a number");
+  if (parameter.type && *parameter.type != buffer.dtype) {
+    refuse(kernel, i,
+           std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
+               name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
+  }
+  slot.set_address(buffer.data);
+  slot.access = {buffer.data, buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
+}
+
+/// Copies the bytes of a scalar that has its own type, as numpy's and ctypes' do. False for other objects.
+bool set_bytes(Slot& slot, PyObject* object) {
+  if (!PyObject_CheckBuffer(object)) return false;
+  const HostMemory memory(object, HostMemory::Access::read);
+  if (memory.dimensions() != 0) return false;
+  slot.size = memory.size_bytes();
+  if (slot.size > slot.bytes.size()) slot.large.resize(slot.size);
+  std::memcpy(slot.address(), memory.data(), slot.size);
+  slot.content = Content::unknown;
+  return true;
+}
+
+/// The type of a Weir scalar such as weir.float32(2).
+std::optional<DType> type_of_scalar(PyObject* object) {
+  // No static initializer: threads that wait in one cannot be stopped by the garbage collector (see `type_of`).
+  static std::atomic<PyObject*> known{nullptr};
+  PyObject* metaclass = known.load(std::memory_order_acquire);
+  if (metaclass == nullptr) {
+    metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release().ptr();  // never freed
+    known.store(metaclass, std::memory_order_release);
+  }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass) return {};
+  return dtype_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))));
+}
+
+void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* object, const Parameter& parameter) {
+  if (nb::handle(object).type().is(type_of<BufferObject>()))
+    return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
+  if (parameter.kind == Kind::number) {
+    const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+    // Weir's and ctypes' scalars have a `value`.
+    const nb::object value = is_plain ? nb::borrow(object) : nb::getattr(nb::borrow(object), "value", nb::borrow(object));
+    if (!set_number(slot, value, *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
+    return;
+  }
+  if (object == Py_None) return slot.set_address(nullptr);
+  if (PyLong_CheckExact(object)) {
+    if (parameter.kind == Kind::floating) refuse(kernel, i, "it is an int, and the parameter a floating-point number");
+    slot.content = parameter.kind == Kind::pointer ? Content::address : Content::unknown;
+    if (parameter.kind == Kind::pointer) {
+      if (!set_integer(slot, object, 8)) refuse_number(kernel, i, "an address");
+    } else if (parameter.size == 0) {
+      refuse(kernel, i, "an int, and the driver does not tell the parameter's type; give weir.int32(…), or numpy.int32(…)");
+    } else if (!set_integer(slot, object, parameter.size)) {
+      refuse_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
+    }
+    return;
+  }
+  if (PyFloat_CheckExact(object)) {
+    if (parameter.kind == Kind::integer || parameter.kind == Kind::pointer)
+      refuse(kernel, i, "it is a float, and the parameter is none");
+    if (parameter.size != 4 && parameter.size != 8)
+      refuse(kernel, i, "a float, and the parameter's type is not known; give weir.float32(…), or numpy.float32(…)");
+    set_number(slot, object, {TypeCode::floating, static_cast<std::uint8_t>(8 * parameter.size)});
+    return;
+  }
+  if (const auto type = type_of_scalar(object)) {
+    if (!set_number(slot, nb::object(nb::borrow(object).attr("value")), *type)) refuse_number(kernel, i, name_of(*type));
+    return;
+  }
+  if (PyBool_Check(object)) return slot.set(static_cast<std::uint8_t>(object == Py_True));
+  void* address = nullptr;
+  if (foreign_address_of(object, address)) {
+    slot.set_address(address);
+    slot.access = {address, 1, AccessKind::read_write};
+    return;
+  }
+  if (set_bytes(slot, object)) {
+    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.content = Content::address;  // c_void_p
+    return;
+  }
+  refuse(kernel, i,
+         "no kernel takes this: give a weir.Buffer, a number, an address, or an array of a GPU library; memory of "
+         "the host must be copied to a Buffer");
+}
+
+/// Arguments of one launch, on the stack unless there are many.
+class Arguments {
+ public:
+  Arguments(const KernelObject& kernel, PyObject* const* arguments, std::size_t count) : count_(count) {
+    if (kernel.is_counted && count != kernel.parameters.size()) {
+      throw nb::type_error(("kernel '" + kernel.kernel->name() + "' takes " + std::to_string(kernel.parameters.size()) +
+                            " arguments, and " + std::to_string(count) + " were given")
+                               .c_str());
+    }
+    if (count > near_.slots.size()) {
+      far_slots_.resize(count);
+      far_addresses_.resize(count);
+      far_sizes_.resize(count);
+      slots_ = far_slots_.data(), addresses_ = far_addresses_.data(), sizes_ = far_sizes_.data();
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      pack(slots_[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
+      addresses_[i] = slots_[i].address();
+      sizes_[i] = slots_[i].size;
+      const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
+      if (slots_[i].content == Content::address) kinds_.pointers |= bit;
+      if (slots_[i].content == Content::unknown) kinds_.opaque |= bit;
+    }
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
+  std::span<const std::size_t> sizes() const noexcept { return {sizes_, count_}; }
+  ArgumentTypes types() const noexcept { return {sizes(), kinds_}; }
+  /// The memory that each points to, or nothing.
+  std::vector<MemoryAccess> accesses() const {
+    std::vector<MemoryAccess> all;
+    for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_[i].access);
+    return all;
+  }
+
+ private:
+  struct Near {
+    std::array<Slot, 16> slots{};
+    std::array<void*, 16> addresses;
+    std::array<std::size_t, 16> sizes;
+  };
+
+  std::size_t count_;
+  detail::NumberKinds kinds_{};
+  Near near_;
+  std::vector<Slot> far_slots_{};
+  std::vector<void*> far_addresses_{};
+  std::vector<std::size_t> far_sizes_{};
+  Slot* slots_ = near_.slots.data();
+  void** addresses_ = near_.addresses.data();
+  std::size_t* sizes_ = near_.sizes.data();
+};
+
+}  // namespace
+
+void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
+            std::size_t count) {
+  const Arguments packed(kernel, arguments, count);
+  use(stream, std::span(arguments, count));
+  const WithoutGil released;
+  if (detail::tools_look()) [[unlikely]] {
+    std::vector<MemoryAccess> accesses = packed.accesses();
+    for (std::size_t i = 0; i < accesses.size(); ++i) accesses[i] = detail::known_access(*kernel.kernel, i, accesses[i]);
+    std::erase_if(accesses, [](const MemoryAccess& access) { return access.bytes == 0; });
+    detail::declare_touches(accesses);
+  }
+  const ArgumentTypes types = packed.types();
+  stream.launch_raw(kernel.kernel, config, packed.addresses(), types);
+}
+
+void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
+            PyObject* const* arguments, std::size_t count) {
+  const Arguments packed(kernel, arguments, count);
+  changes.launch_raw(node, kernel.kernel, config, packed.addresses(), packed.sizes(), packed.accesses());
+}
+
+}  // namespace weir::python

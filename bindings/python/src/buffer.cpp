@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_memory.hpp"
+#include "bindings/python/src/host_thread.hpp"
+#include "bindings/python/src/numbers.hpp"
+#include "bindings/python/src/objects.hpp"
+#include "bindings/python/src/waiting.hpp"
+#include "weir/memory.hpp"
+#include "weir/stream.hpp"
+
+// Buffers: memory with a type and a shape.
+namespace weir::python {
+
+std::size_t BufferObject::size() const noexcept {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1},
+                         [](std::size_t n, std::int64_t extent) { return n * static_cast<std::size_t>(extent); });
+}
+
+std::vector<std::int64_t> shape_of(nb::handle argument) {
+  std::vector<std::int64_t> shape;
+  if (nb::isinstance<nb::int_>(argument)) {
+    shape.push_back(nb::cast<std::int64_t>(argument));
+  } else {
+    for (const nb::handle extent : argument) shape.push_back(nb::cast<std::int64_t>(extent));
+  }
+  for (const std::int64_t extent : shape)
+    if (extent < 0) throw nb::value_error("shape: an extent is negative");
+  return shape;
+}
+
+void check_writable(const BufferObject& buffer) {
+  if (buffer.read_only) throw nb::value_error("the buffer is read-only");
+}
+
+std::size_t byte_count(const std::vector<std::int64_t>& shape, DType dtype) {
+  std::size_t bytes = dtype.size();
+  for (const std::int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes))
+      throw nb::value_error("shape: the memory's size is no 64-bit number");
+  return bytes;
+}
+
+BufferObject buffer_of(AllocationPtr memory, DType dtype, std::vector<std::int64_t> shape) {
+  void* const data = memory->data();
+  return {std::move(memory), data, dtype, std::move(shape)};
+}
+
+namespace {
+
+constexpr const char* class_text =
+    "Memory with an element type and a shape: C order, contiguous. Made by ``Device.allocate`` and ``Stream.allocate``,\n"
+    "freed when the last reference is gone. For arithmetic, use numpy, CuPy or PyTorch.";
+
+MemoryKind kind_of(const std::string& name) {
+  for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pinned, MemoryKind::managed})
+    if (name == to_string(kind)) return kind;
+  throw nb::value_error(("kind: '" + name + "'; memory is 'device', 'pinned' or 'managed'").c_str());
+}
+
+BufferObject allocate(Device& device, nb::handle shape, nb::handle dtype, const std::string& kind) {
+  const DType type = dtype_of(dtype);
+  auto extents = shape_of(shape);
+  const std::size_t bytes = byte_count(extents, type);
+  const MemoryKind wanted = kind_of(kind);
+  return buffer_of(without_gil([&] { return device.allocate_bytes(bytes, wanted); }), type, std::move(extents));
+}
+
+BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle dtype, const PoolObject* pool) {
+  const DType type = dtype_of(dtype);
+  auto extents = shape_of(shape);
+  const std::size_t bytes = byte_count(extents, type);
+  bool captured = false;
+  AllocationPtr memory = without_gil([&] {
+    captured = open_captures != 0 && stream.stream->is_capturing();
+    return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->pool : nullptr);
+  });
+  BufferObject buffer = buffer_of(std::move(memory), type, std::move(extents));
+  buffer.is_of_graph = captured;
+  return buffer;
+}
+
+void check_lengths(std::size_t to, std::size_t from) {
+  if (to == from) return;
+  throw Error(Errc::length_mismatch, "Buffer.copy", "",
+              "the destination has " + std::to_string(to) + " bytes, the source " + std::to_string(from));
+}
+
+/// A copy to or from host memory that Weir does not own. Blocks until it is done, since that memory may be freed then.
+void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes) {
+  check_may_wait("copy");
+  without_gil([&] { stream.read_bytes(to, from, bytes); });
+  raise_thrown(stream);
+}
+
+nb::object copy_from(nb::handle_t<BufferObject> self, nb::handle source, nb::handle stream) {
+  const BufferObject& to = nb::cast<const BufferObject&>(self);
+  check_writable(to);
+  const StreamPtr on = stream_of(stream, to.device());
+  const BufferObject* from = nullptr;
+  if (nb::try_cast(source, from, false) && from != nullptr) {
+    check_lengths(to.size_bytes(), from->size_bytes());
+    use(*on, {self, source});
+    without_gil([&] { on->copy_bytes(to.data, from->data, to.size_bytes()); });
+  } else {
+    const HostMemory memory(source, HostMemory::Access::read);
+    check_lengths(to.size_bytes(), memory.size_bytes());
+    copy_and_wait(*on, to.data, memory.data(), to.size_bytes());
+  }
+  return nb::borrow(self);
+}
+
+nb::object copy_to(nb::handle_t<BufferObject> self, nb::object destination, nb::handle stream) {
+  const BufferObject& from = nb::cast<const BufferObject&>(self);
+  const StreamPtr on = stream_of(stream, from.device());
+  const BufferObject* to = nullptr;
+  if (nb::try_cast(destination, to, false) && to != nullptr) {
+    check_writable(*to);
+    check_lengths(to->size_bytes(), from.size_bytes());
+    use(*on, {self, destination});
+    without_gil([&] { on->copy_bytes(to->data, from.data, from.size_bytes()); });
+  } else {
+    const HostMemory memory(destination, HostMemory::Access::write);
+    check_lengths(memory.size_bytes(), from.size_bytes());
+    copy_and_wait(*on, memory.data(), from.data, from.size_bytes());
+  }
+  return destination;
+}
+
+void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string& source_access) {
+  if (source_access != "in_stream_order" && source_access != "any_time")
+    throw nb::value_error(("source_access: '" + source_access + "'; it is 'in_stream_order' or 'any_time'").c_str());
+  std::vector<BatchCopy> copies;
+  std::vector<nb::object> used;  // an iterator may have made them
+  for (const nb::handle pair : pairs) {
+    const nb::object dst = pair[0], src = pair[1];
+    const BufferObject *to = nullptr, *from = nullptr;
+    if (!nb::try_cast(dst, to, false) || !nb::try_cast(src, from, false) || to == nullptr || from == nullptr)
+      throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
+    check_writable(*to);
+    check_lengths(to->size_bytes(), from->size_bytes());
+    copies.push_back({to->data, from->data, to->size_bytes()});
+    use(*self.stream, {dst, src});
+    used.insert(used.end(), {dst, src});
+  }
+  without_gil([&] {
+    self.stream->copy_batch(copies, source_access == "any_time" ? SourceAccess::any_time : SourceAccess::in_stream_order);
+  });
+}
+
+void prefetch(const BufferObject& self, const std::string& location, nb::handle stream) {
+  if (location != "device" && location != "host")
+    throw nb::value_error(("location: '" + location + "'; it is 'device' or 'host'").c_str());
+  const StreamPtr on = stream_of(stream, self.device());
+  const auto* const begin = static_cast<const std::byte*>(self.memory->data());
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data) - begin);
+  without_gil([&] {
+    on->prefetch(self.memory, offset, self.size_bytes(),
+                 location == "device" ? PrefetchTarget::device : PrefetchTarget::host);
+  });
+}
+
+nb::object get(nb::handle_t<BufferObject> self, nb::handle stream) {
+  const BufferObject& from = nb::cast<const BufferObject&>(self);
+  const nb::object array =
+      nb::module_::import_("numpy").attr("empty")(nb::tuple(nb::cast(from.shape)), class_of(from.dtype).attr("dtype"));
+  return copy_to(self, array, stream);
+}
+
+void fill(nb::handle_t<BufferObject> filled, nb::handle value, nb::handle stream) {
+  const BufferObject& self = nb::cast<const BufferObject&>(filled);
+  check_writable(self);
+  const StreamPtr on = stream_of(stream, self.device());
+  alignas(16) std::array<std::byte, 16> element{};
+  if (!store_number(element.data(), value, self.dtype))
+    throw nb::value_error("fill: the value is none of the buffer's type");
+  use(*on, {filled});
+  without_gil([&] {
+    if (self.size() != 0)
+      on->fill_pattern(self.data, element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
+                       self.size());
+  });
+}
+
+/// A view of the memory from byte `offset` on.
+BufferObject part_of(const BufferObject& self, std::size_t offset, DType dtype, std::vector<std::int64_t> shape) {
+  void* const data = self.data != nullptr ? static_cast<std::byte*>(self.data) + offset : nullptr;
+  BufferObject part(self.memory, data, dtype, std::move(shape), self.read_only);
+  part.is_of_graph = self.is_of_graph;
+  return part;
+}
+
+BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) {
+  const DType type = dtype.is_none() ? self.dtype : dtype_of(dtype);
+  const std::size_t bytes = self.size_bytes();
+  if (!shape.is_none()) {
+    auto extents = shape_of(shape);
+    if (byte_count(extents, type) > bytes) throw nb::value_error("view: the memory is smaller than that");
+    return part_of(self, 0, type, std::move(extents));
+  }
+  if (type.size() == self.dtype.size()) return part_of(self, 0, type, self.shape);
+  auto extents = self.shape;
+  const std::size_t row = extents.empty() ? 1 : static_cast<std::size_t>(extents.back()) * self.dtype.size();
+  if (extents.empty() || row % type.size() != 0) throw nb::value_error("view: a row holds no whole number of such elements");
+  extents.back() = static_cast<std::int64_t>(row / type.size());
+  return part_of(self, 0, type, std::move(extents));
+}
+
+BufferObject slice(const BufferObject& self, nb::slice range) {
+  if (self.shape.empty()) throw nb::index_error("a buffer without dimensions has no slices");
+  const auto [start, stop, step, length] = range.compute(static_cast<std::size_t>(self.shape[0]));
+  (void)stop;
+  if (step != 1) throw nb::value_error("a buffer has no gaps: the step of a slice is 1");
+  auto shape = self.shape;
+  const std::size_t row = self.shape[0] != 0 ? self.size_bytes() / static_cast<std::size_t>(self.shape[0]) : 0;
+  shape[0] = static_cast<std::int64_t>(length);
+  return part_of(self, static_cast<std::size_t>(start) * row, self.dtype, std::move(shape));
+}
+
+}  // namespace
+
+BufferObject::~BufferObject() { release(memory); }
+
+void bind_buffer(nb::module_& module) {
+  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(buffer_slots()), class_text)
+      .def_prop_ro("device", &BufferObject::device, nb::rv_policy::reference, "The device that the memory was allocated on.")
+      .def_prop_ro(
+          "handle", [](const BufferObject& b) { return reinterpret_cast<std::uintptr_t>(b.data); },
+          "The address of the first element; 0 for memory of 0 bytes.")
+      .def_prop_ro(
+          "dtype", [](const BufferObject& b) { return class_of(b.dtype); }, nb::sig("def dtype(self) -> weir.dtypes.dtype"),
+          "The element type, such as ``weir.float32``.")
+      .def_prop_ro(
+          "shape", [](const BufferObject& b) { return nb::tuple(nb::cast(b.shape)); },
+          nb::sig("def shape(self) -> tuple[int, ...]"), "The extents, slowest-varying first.")
+      .def_prop_ro("size", &BufferObject::size, "The number of elements.")
+      .def_prop_ro("nbytes", &BufferObject::size_bytes, "The size in bytes.")
+      .def_prop_ro(
+          "kind", [](const BufferObject& b) { return std::string(to_string(b.memory->kind())); },
+          "``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
+      .def_prop_rw(
+          "name", [](const BufferObject& b) { return b.memory->name(); },
+          [](BufferObject& b, std::string_view name) { b.memory->set_name(name); },
+          "The name of the memory in tools; views share it. Empty if not set.")
+      .def_prop_ro(
+          "is_host_accessible", [](const BufferObject& b) { return b.memory->host_accessible(); },
+          "Whether the host can access the memory: true for pinned and managed memory.")
+      .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
+                   nb::sig("def __cuda_array_interface__(self) -> dict[str, Any]"),
+                   "Version 3; ``stream`` is the current stream. CUDA only.")
+      .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: Any, *, stream: Any = None) -> Buffer"),
+           nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
+           "Copies all bytes of ``src``, a ``Buffer`` or any object with the buffer protocol, in stream order, and\n"
+           "returns this buffer. A copy from another ``Buffer`` does not block; any other copy blocks until it is done.\n"
+           "Raises ``LengthMismatchError``.")
+      .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _T, *, stream: Any = None) -> _T"), nb::arg("dst"),
+           nb::kw_only(), nb::arg("stream") = nb::none(),
+           "Copies all bytes to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
+      .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::sig("def get(self, *, stream: Any = None) -> Any"),
+           "Copies the elements to a new numpy array in stream order. Blocks until the copy is done.")
+      .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
+           nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value`` in stream order.")
+      .def("prefetch", &prefetch, nb::arg("location") = "device", nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::sig("def prefetch(self, location: str = \"device\", *, stream: Any = None) -> None"),
+           "Moves managed memory to the ``\"device\"`` of ``stream`` or to the ``\"host\"`` before it is used. Feature\n"
+           "``managed_prefetch``.")
+      .def("view", &view, nb::sig("def view(self, dtype: Any = None, shape: Any = None) -> Buffer"),
+           nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
+           "The same memory with another element type, which changes the last extent, or another shape, which may be\n"
+           "smaller.")
+      .def("__getitem__", &slice, nb::arg("range"), "A view of some rows: ``buffer[10:20]``.")
+      .def("__repr__",
+           [](const BufferObject& b) {
+             return "<Buffer of " + std::string(name_of(b.dtype)) + " " +
+                    nb::cast<std::string>(nb::str(nb::tuple(nb::cast(b.shape)))) + ", " +
+                    std::string(to_string(b.memory->kind())) + " memory of " + b.device().describe() + ">";
+           })
+      .def("__len__", [](const BufferObject& b) {
+        if (b.shape.empty()) throw nb::type_error("a buffer without dimensions has no length");
+        return b.shape[0];
+      });
+
+  nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(),
+                       nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", kind: str = \"device\") -> Buffer"),
+                       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
+                       "Allocates uninitialized memory for ``shape`` elements of ``dtype``; ``allocate(n)`` allocates\n"
+                       "``n`` bytes. ``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises\n"
+                       "``OutOfMemoryError``.");
+  nb::cpp_function_def(
+      &allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
+      nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", pool: MemoryPool | None = None) -> Buffer"),
+      nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
+      "Allocates memory for work that is enqueued on this stream after this call. When the last reference is gone, it is\n"
+      "freed in stream order, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its\n"
+      "default pool. Feature ``async_allocation``.");
+  nb::cpp_function_def(
+      &copy_batch, nb::scope(module.attr("Stream")), nb::name("copy_batch"), nb::is_method(), nb::arg("copies"),
+      nb::arg("source_access") = "in_stream_order",
+      nb::sig(
+          "def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], source_access: str = \"in_stream_order\") -> None"),
+      "For each pair ``(dst, src)``, copies the second buffer to the first; all in one call (cuMemcpyBatchAsync). The\n"
+      "copies run in any order, possibly concurrently; later work waits for all of them. ``source_access``:\n"
+      "``\"any_time\"`` if no earlier work on the stream writes the sources. Raises ``LengthMismatchError``. Feature\n"
+      "``batch_copies``.");
+}
+
+}  // namespace weir::python

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <new>
+
+#include "bindings/python/src/objects.hpp"
+#include "weir/memory.hpp"
+
+// The buffer protocol: numpy, memoryview and others access host-accessible memory without a copy.
+namespace weir::python {
+namespace {
+
+const char* format_of(DType type) noexcept {
+  switch (type.code) {
+    case TypeCode::boolean: return "?";
+    case TypeCode::integer: return type.bits == 8 ? "b" : type.bits == 16 ? "h" : type.bits == 32 ? "i" : "q";
+    case TypeCode::unsigned_integer: return type.bits == 8 ? "B" : type.bits == 16 ? "H" : type.bits == 32 ? "I" : "Q";
+    case TypeCode::floating: return type.bits == 16 ? "e" : type.bits == 32 ? "f" : "d";
+    case TypeCode::complex: return type.bits == 64 ? "Zf" : "Zd";
+    case TypeCode::bfloat: return "H";  // the protocol has no bfloat16: the raw bits
+  }
+  return "B";
+}
+
+/// The arrays that a Py_buffer points to.
+struct Exported {
+  std::vector<Py_ssize_t> shape, strides;
+};
+
+int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
+  view->obj = nullptr;
+  if (!nb::inst_ready(object)) {
+    PyErr_SetString(PyExc_BufferError, "the buffer is not initialized: only __new__ was called");
+    return -1;
+  }
+  const BufferObject& self = *nb::inst_ptr<BufferObject>(nb::handle(object));
+  if (!self.memory->host_accessible() || ((flags & PyBUF_WRITABLE) != 0 && self.read_only)) {
+    PyErr_SetString(PyExc_BufferError, self.read_only
+                                           ? "the buffer is read-only"
+                                           : "the host may not touch memory of the kind 'device': use Buffer.get(), or "
+                                             "allocate memory of the kind 'pinned' or 'managed'");
+    return -1;
+  }
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && self.size() != 0 &&
+      std::count_if(self.shape.begin(), self.shape.end(), [](std::int64_t extent) { return extent > 1; }) > 1) {
+    PyErr_SetString(PyExc_BufferError, "the buffer is in C's order, not in Fortran's");
+    return -1;
+  }
+  if (detail::tools_watch.load(std::memory_order_relaxed) && self.size() != 0)
+    detail::note_host_access(*self.memory, self.data, self.size_bytes());
+  auto* const exported = new (std::nothrow) Exported;
+  if (exported == nullptr) return PyErr_NoMemory(), -1;
+  exported->shape.assign(self.shape.begin(), self.shape.end());
+  exported->strides.resize(self.shape.size());
+  Py_ssize_t stride = static_cast<Py_ssize_t>(self.dtype.size());
+  for (std::size_t i = self.shape.size(); i-- != 0; stride *= exported->shape[i]) exported->strides[i] = stride;
+  view->buf = self.data;
+  view->obj = Py_NewRef(object);
+  view->len = static_cast<Py_ssize_t>(self.size_bytes());
+  view->readonly = self.read_only ? 1 : 0;
+  view->itemsize = static_cast<Py_ssize_t>(self.dtype.size());
+  view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format_of(self.dtype)) : nullptr;
+  view->ndim = static_cast<int>(self.shape.size());
+  view->shape = (flags & PyBUF_ND) != 0 ? exported->shape.data() : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->strides.data() : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = exported;
+  return 0;
+}
+
+void release_buffer(PyObject*, Py_buffer* view) noexcept { delete static_cast<Exported*>(view->internal); }
+
+PyType_Slot all_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+                           {Py_bf_releasebuffer, reinterpret_cast<void*>(&release_buffer)},
+                           {0, nullptr}};
+
+}  // namespace
+
+PyType_Slot* buffer_slots() noexcept { return all_slots; }
+
+}  // namespace weir::python

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/src/objects.hpp"
+
+// The current stream of each device: a context variable, so each thread and each asyncio task has its own. Its value is a
+// linked list of pairs (stream, rest), innermost `with` first; None is the empty list.
+namespace weir::python {
+namespace {
+
+PyObject* variable = nullptr;  // lives as long as the interpreter
+
+nb::object innermost() { return nb::handle(variable).attr("get")(); }
+
+void enter(nb::handle stream) { nb::handle(variable).attr("set")(nb::make_tuple(stream, innermost())); }
+
+nb::object without(nb::object list, nb::handle stream) {
+  if (list.is_none() || list[0].is(stream)) return list.is_none() ? list : nb::object(list[1]);
+  return nb::make_tuple(list[0], without(list[1], stream));
+}
+
+void leave(nb::handle stream) { nb::handle(variable).attr("set")(without(innermost(), stream)); }
+
+}  // namespace
+
+StreamPtr current_stream_of(Device& device) {
+  for (nb::object list = innermost(); !list.is_none(); list = list[1]) {
+    const nb::object object = list[0];
+    const StreamPtr& stream = nb::cast<const StreamObject&>(object).stream;
+    if (stream->device() == device) return stream;
+  }
+  return device.default_stream();
+}
+
+void bind_current_stream(nb::module_& module) {
+  variable = nb::module_::import_("contextvars")
+                 .attr("ContextVar")("weir.current_stream", nb::arg("default") = nb::none())
+                 .release()
+                 .ptr();
+  const nb::object stream = module.attr("Stream");
+  nb::cpp_function_def(
+      [](nb::object self) {
+        enter(self);
+        return self;
+      },
+      nb::scope(stream), nb::name("__enter__"), nb::is_method(), nb::sig("def __enter__(self) -> Stream"),
+      "Makes this the current stream of its device.");
+  nb::cpp_function_def([](nb::object self, nb::args) { leave(self); }, nb::scope(stream), nb::name("__exit__"),
+                       nb::is_method(), nb::sig("def __exit__(self, *args: object) -> None"),
+                       "Restores the previous current stream.");
+  module.def(
+      "get_current_stream", [](nb::handle device) { return StreamObject{current_stream_of(device_of(device))}; },
+      nb::arg("device") = nb::none(),
+      "The current stream of ``device``: that of the innermost ``with stream:``, or the device's default stream.");
+}
+
+}  // namespace weir::python

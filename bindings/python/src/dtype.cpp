@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/src/dtype.hpp"
+
+#include <array>
+
+namespace weir::python {
+namespace {
+
+struct Row {
+  DType type;
+  const char* name;
+};
+constexpr std::array rows{
+    Row{{TypeCode::boolean, 8}, "bool_"},
+    Row{{TypeCode::integer, 8}, "int8"},
+    Row{{TypeCode::integer, 16}, "int16"},
+    Row{{TypeCode::integer, 32}, "int32"},
+    Row{{TypeCode::integer, 64}, "int64"},
+    Row{{TypeCode::unsigned_integer, 8}, "uint8"},
+    Row{{TypeCode::unsigned_integer, 16}, "uint16"},
+    Row{{TypeCode::unsigned_integer, 32}, "uint32"},
+    Row{{TypeCode::unsigned_integer, 64}, "uint64"},
+    Row{{TypeCode::floating, 16}, "float16"},
+    Row{{TypeCode::bfloat, 16}, "bfloat16"},
+    Row{{TypeCode::floating, 32}, "float32"},
+    Row{{TypeCode::floating, 64}, "float64"},
+    Row{{TypeCode::complex, 64}, "complex64"},
+    Row{{TypeCode::complex, 128}, "complex128"},
+};
+
+// From weir.dtypes; never freed.
+std::array<PyObject*, rows.size()> classes{};
+PyObject* as_dtype = nullptr;
+
+std::size_t index_of(nb::handle object) noexcept {
+  std::size_t i = 0;
+  while (i < rows.size() && classes[i] != object.ptr()) ++i;
+  return i;
+}
+
+}  // namespace
+
+DType dtype_of(nb::handle object) {
+  std::size_t i = index_of(object);
+  if (i == rows.size()) i = index_of(nb::object(nb::handle(as_dtype)(object)));
+  return rows.at(i).type;
+}
+
+nb::object class_of(DType type) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].type == type) return nb::borrow(classes[i]);
+  throw nb::buffer_error("Weir has no type for these elements");
+}
+
+const char* name_of(DType type) {
+  for (const Row& row : rows)
+    if (row.type == type) return row.name;
+  return "?";
+}
+
+void bind_dtypes(nb::module_&) {
+  const nb::module_ dtypes = nb::module_::import_("weir.dtypes");
+  for (std::size_t i = 0; i < rows.size(); ++i) classes[i] = nb::object(dtypes.attr(rows[i].name)).release().ptr();
+  as_dtype = nb::object(dtypes.attr("as_dtype")).release().ptr();
+}
+
+}  // namespace weir::python

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bindings/python/src/dlpack.hpp"
+#include "bindings/python/src/foreign.hpp"
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/kernel.hpp"
+#include "bindings/python/src/objects.hpp"
+#include "bindings/python/src/releaser.hpp"
+#include "weir/backend.hpp"
+#include "weir/registry.hpp"
+#include "weir/stream.hpp"
+
+// Other libraries' arrays as buffers and as kernel arguments.
+namespace weir::python {
+namespace {
+
+using dlpack::DeviceType;
+using dlpack::Place;
+
+/// Where another library's buffer lies.
+struct Location {
+  Device& device;
+  MemoryKind kind;
+};
+
+Device& device_number(const char* backend, int ordinal) {
+  return without_gil([&]() -> Device& { return Registry::instance().open(backend).device(ordinal); });
+}
+
+/// Host memory is pinned memory of the CPU backend.
+Location host_location() { return {device_number("host", 0), MemoryKind::pinned}; }
+
+Location location_of(Place place) {
+  switch (place.type) {
+    case DeviceType::cpu: return host_location();
+    case DeviceType::cuda: return {device_number("cuda", place.ordinal), MemoryKind::device};
+    case DeviceType::cuda_managed: return {device_number("cuda", place.ordinal), MemoryKind::managed};
+    case DeviceType::cuda_host: return {device_number("cuda", place.ordinal), MemoryKind::pinned};
+    case DeviceType::rocm: return {device_number("hip", place.ordinal), MemoryKind::device};
+    case DeviceType::rocm_host: return {device_number("hip", place.ordinal), MemoryKind::pinned};
+  }
+  throw nb::buffer_error(
+      ("from_dlpack: Weir has no device of DLPack's kind " + std::to_string(static_cast<int>(place.type))).c_str());
+}
+
+/// A buffer over memory of `owner`. Keeps a reference to `owner` until the buffer's last owner is gone.
+nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
+                 nb::object owner) {
+  std::size_t bytes = dtype.size();
+  for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
+  Device* const device = &location.device;
+  AllocationPtr memory = device->adopt_memory(bytes == 0 ? nullptr : data, bytes, location.kind,
+                                              [object = owner.ptr(), device](void*) { release_later(object, device); });
+  owner.release();
+  return nb::cast(BufferObject(std::move(memory), bytes == 0 ? nullptr : data, dtype, std::move(shape), read_only));
+}
+
+[[noreturn]] void refuse_gaps() {
+  throw nb::buffer_error(
+      "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, tensor.contiguous())");
+}
+
+/// Raises BufferError unless the array is C-contiguous. `unit` is the stride from one element to the next.
+void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t* strides, std::int64_t unit) {
+  if (strides == nullptr) return;
+  for (const std::int64_t extent : shape)
+    if (extent == 0) return;
+  std::int64_t row_major = unit;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1 && strides[i] != row_major) refuse_gaps();
+    row_major *= shape[i];
+  }
+}
+
+// --- DLPack -----------------------------------------------------------------------------------------------------------
+
+template <class Managed>
+void call_deleter(PyObject* capsule) noexcept {
+  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, nullptr));
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+/// Takes a capsule's tensor, so that nobody else can. The destructor puts it back, unless `keep` was called.
+template <class Managed>
+class Taken {
+ public:
+  explicit Taken(nb::handle capsule) : capsule_(capsule) {
+    const nb::ft_object_guard one_thread(capsule);
+    if (PyCapsule_IsValid(capsule.ptr(), Managed::name) == 0) return;
+    tensor_ = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+    PyCapsule_SetName(capsule.ptr(), Managed::used_name);
+  }
+  ~Taken() {
+    if (tensor_ == nullptr) return;
+    const nb::ft_object_guard one_thread(capsule_);
+    PyCapsule_SetName(capsule_.ptr(), Managed::name);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  /// Null if the capsule has none of this kind.
+  Managed* tensor() const noexcept { return tensor_; }
+  void keep() noexcept { tensor_ = nullptr; }
+
+ private:
+  nb::handle capsule_;
+  Managed* tensor_ = nullptr;
+};
+
+template <class Managed>
+nb::object adopt_tensor(Taken<Managed>& taken, bool read_only) {
+  Managed* const managed = taken.tensor();
+  const dlpack::Tensor& tensor = managed->tensor;
+  const DType dtype{static_cast<TypeCode>(tensor.code), tensor.bits};
+  if (tensor.lanes != 1) throw nb::buffer_error("from_dlpack: elements of several lanes are no type of Weir's");
+  (void)class_of(dtype);
+  std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.dimensions);
+  check_contiguous(shape, tensor.strides, 1);
+  const Location location = location_of(tensor.place);
+  // From here on the tensor is ours. Its deleter is called with the GIL held, which some need.
+  PyObject* const owner = PyCapsule_New(managed, nullptr, &call_deleter<Managed>);
+  if (owner == nullptr) throw nb::python_error();
+  taken.keep();
+  return adopt(location, static_cast<std::byte*>(tensor.data) + tensor.byte_offset, dtype, std::move(shape), read_only,
+               nb::steal(owner));
+}
+
+nb::object adopt_capsule(nb::handle capsule) {
+  Taken<dlpack::Versioned> taken(capsule);
+  if (const dlpack::Versioned* const managed = taken.tensor()) {
+    if (managed->major != 1) {
+      throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed->major) +
+                              "; Weir knows version 1, and those before it")
+                                 .c_str());
+    }
+    return adopt_tensor(taken, (managed->flags & dlpack::Versioned::is_read_only) != 0);
+  }
+  Taken<dlpack::Unversioned> old(capsule);
+  if (old.tensor() != nullptr) return adopt_tensor(old, false);
+  throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
+}
+
+/// Calls `object.__dlpack__`. Producers before DLPack 1.0 do not accept `max_version`.
+nb::object capsule_from(nb::handle object, nb::handle stream) {
+  const nb::object method = object.attr("__dlpack__");
+  try {
+    return method(nb::arg("stream") = stream, nb::arg("max_version") = nb::make_tuple(1, 1));
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return method(nb::arg("stream") = stream);
+}
+
+// --- The buffer protocol ----------------------------------------------------------------------------------------------
+
+std::optional<DType> type_of_format(const char* format) {
+  std::string name = format == nullptr ? "B" : format;
+  if (name.size() > 1 && (name[0] == '@' || name[0] == '=' || name[0] == '<')) name.erase(0, 1);
+  if (name == "Zf") return DType{TypeCode::complex, 64};
+  if (name == "Zd") return DType{TypeCode::complex, 128};
+  if (name.size() != 1) return {};
+  switch (name[0]) {
+    case '?': return DType{TypeCode::boolean, 8};
+    case 'b': return DType{TypeCode::integer, 8};
+    case 'h': return DType{TypeCode::integer, 16};
+    case 'i': return DType{TypeCode::integer, 32};
+    case 'l':
+    case 'q': return DType{TypeCode::integer, 64};
+    case 'c':
+    case 'B': return DType{TypeCode::unsigned_integer, 8};
+    case 'H': return DType{TypeCode::unsigned_integer, 16};
+    case 'I': return DType{TypeCode::unsigned_integer, 32};
+    case 'L':
+    case 'Q': return DType{TypeCode::unsigned_integer, 64};
+    case 'e': return DType{TypeCode::floating, 16};
+    case 'f': return DType{TypeCode::floating, 32};
+    case 'd': return DType{TypeCode::floating, 64};
+    default: return {};
+  }
+}
+
+/// The memory that an object exports by the buffer protocol, pinned or not.
+struct Lent {
+  Py_buffer view{};
+  Ptr<HostRegistration> pinned{};
+
+  explicit Lent(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) == 0) return;
+    PyErr_Clear();
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) return;
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
+    PyErr_Clear();  // numpy's error for an array with gaps
+    refuse_gaps();
+  }
+  ~Lent() {
+    if (pinned) without_gil([&] { pinned.reset(); });
+    PyBuffer_Release(&view);
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+};
+
+void end_loan(PyObject* capsule) noexcept { delete static_cast<Lent*>(PyCapsule_GetPointer(capsule, nullptr)); }
+
+/// A buffer over the memory that `object` exports; pinned for `device`, if given.
+nb::object adopt_view(nb::handle object, Device* device = nullptr) {
+  auto lent = std::make_unique<Lent>(object);
+  const Py_buffer& view = lent->view;
+  const auto dtype = type_of_format(view.format);
+  if (!dtype || view.itemsize != static_cast<Py_ssize_t>(dtype->size())) {
+    throw nb::buffer_error(
+        ("Weir has no type of elements for the format '" + std::string(view.format != nullptr ? view.format : "B") + "'")
+            .c_str());
+  }
+  const Location location = device != nullptr ? Location{*device, MemoryKind::pinned} : host_location();
+  if (device != nullptr)
+    lent->pinned = without_gil([&] { return device->register_host(view.buf, static_cast<std::size_t>(view.len)); });
+  PyObject* const owner = PyCapsule_New(lent.get(), nullptr, &end_loan);
+  if (owner == nullptr) throw nb::python_error();
+  lent.release();
+  return adopt(location, view.buf, *dtype, {view.shape, view.shape + view.ndim}, view.readonly != 0, nb::steal(owner));
+}
+
+// --- __cuda_array_interface__ -----------------------------------------------------------------------------------------
+
+nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
+  const nb::dict interface = nb::cast<nb::dict>(object.attr("__cuda_array_interface__"));
+  const StreamObject* given = nullptr;
+  const bool is_given = nb::try_cast(stream, given, false) && given != nullptr;
+  Device& device = is_given ? given->stream->device() : device_of_foreign(object, "cuda");
+  const auto shape = nb::cast<std::vector<std::int64_t>>(interface["shape"]);
+  const DType dtype = dtype_of(interface["typestr"]);
+  if (interface.contains("strides") && !interface["strides"].is_none()) {
+    const auto strides = nb::cast<std::vector<std::int64_t>>(interface["strides"]);
+    check_contiguous(shape, strides.data(), static_cast<std::int64_t>(dtype.size()));
+  }
+  if (interface.contains("mask") && !interface["mask"].is_none())
+    throw nb::buffer_error("from_dlpack: Weir has no masked arrays");
+  if (interface.contains("stream") && !interface["stream"].is_none()) {
+    const StreamPtr producer = stream_of_number(device, nb::cast<std::uintptr_t>(interface["stream"]));
+    const StreamPtr consumer = stream_of(stream, device);
+    without_gil([&] { consumer->wait(producer); });
+  }
+  const nb::object data = interface["data"];
+  return adopt({device, MemoryKind::device}, reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), dtype, shape,
+               nb::cast<bool>(data[1]), std::move(object));
+}
+
+/// The place that `__dlpack_device__` returns.
+Place place_of(nb::handle object) {
+  const nb::object place = object.attr("__dlpack_device__")();
+  return {static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))), nb::cast<std::int32_t>(place[1])};
+}
+
+template <class Managed>
+void* address_in(nb::handle capsule) {
+  const auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+  if (managed == nullptr) throw nb::python_error();
+  const dlpack::Tensor& tensor = managed->tensor;
+  return static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+}
+
+nb::object from_dlpack(nb::object object, nb::handle stream) {
+  if (PyCapsule_CheckExact(object.ptr())) return adopt_capsule(object);
+  if (nb::hasattr(object, "__dlpack__")) {
+    const Place there = place_of(object);
+    if (there.type != DeviceType::cpu) {
+      const StreamPtr consumer = stream_of(stream, location_of(there).device);
+      return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
+    }
+    try {
+      return adopt_capsule(capsule_from(object, nb::none()));
+    } catch (const nb::python_error& error) {
+      // DLPack before 1.0 cannot export read-only arrays; the buffer protocol can.
+      if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) throw;
+    }
+  } else if (nb::hasattr(object, "__cuda_array_interface__")) {
+    return adopt_cuda_array(std::move(object), stream);
+  }
+  if (PyObject_CheckBuffer(object.ptr()) != 0) return adopt_view(object);
+  throw nb::type_error(
+      "from_dlpack: this is no array: it has neither __dlpack__ nor __cuda_array_interface__ nor the buffer protocol");
+}
+
+}  // namespace
+
+bool foreign_address_of(nb::handle object, void*& address) {
+  // PyTorch's __cuda_array_interface__ costs ten times as much as its data_ptr().
+  if (nb::object is_cuda = nb::getattr(object, "is_cuda", nb::none()); is_cuda.is(Py_True)) {
+    if (nb::object data_ptr = nb::getattr(object, "data_ptr", nb::none()); !data_ptr.is_none()) {
+      address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data_ptr()));
+      return true;
+    }
+  }
+  const nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
+  if (!interface.is_none()) {
+    address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(interface["data"])[0]));
+    return true;
+  }
+  // cuda.core's buffers have DLPack only. The capsule is dropped at once: the caller keeps the object alive.
+  if (!nb::hasattr(object, "__dlpack_device__") || place_of(object).type == DeviceType::cpu) return false;
+  const nb::object capsule = capsule_from(object, nb::int_(-1));
+  address = PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0 ? address_in<dlpack::Versioned>(capsule)
+                                                                           : address_in<dlpack::Unversioned>(capsule);
+  return true;
+}
+
+void bind_foreign_arrays(nb::module_& module) {
+  module.def(
+      "from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("stream") = nb::none(),
+      nb::sig("def from_dlpack(x: Any, /, *, stream: Any = None) -> Buffer"),
+      "A ``Buffer`` over the memory of ``x``, without a copy. It keeps a reference to ``x``, which must have\n"
+      "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol and be C-contiguous. ``stream`` (default: the\n"
+      "current stream of its device) waits for the work that produces the elements. Ordinary host memory belongs to\n"
+      "``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
+  nb::cpp_function_def(
+      [](Device& d, nb::object x) { return adopt_view(x, &d); }, nb::scope(module.attr("Device")), nb::name("register_host"),
+      nb::is_method(), nb::arg("x"), nb::sig("def register_host(self, x: Any) -> Buffer"),
+      "Pins the memory of ``x``, a numpy array or another object with the buffer protocol, in place. Returns a\n"
+      "``Buffer`` over it, whose copies do not block. The memory stays pinned, and ``x`` alive, until the buffer is gone\n"
+      "and the device's work is done. Raises ``BufferError`` for what a ``Buffer`` cannot be. Feature\n"
+      "``host_registration``.");
+}
+
+}  // namespace weir::python

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/src/gil.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/host_thread.hpp"
+
+namespace weir::python {
+namespace {
+
+std::atomic<bool> forked{false};
+std::atomic<bool> finalizing{false};
+std::atomic<int> taking{0};  // threads that are about to take the GIL
+std::atomic<std::thread::id> last_thread{};
+
+/// Constructed by a thread that is about to take the GIL. Blocks forever once the interpreter shuts down, except on the
+/// thread that runs atexit functions.
+class Taking {
+ public:
+  Taking() noexcept {
+    ++taking;
+    if (!finalizing || last_thread.load() == std::this_thread::get_id()) return;
+    --taking;
+    for (;;) pause();
+  }
+  ~Taking() { --taking; }
+};
+
+// Called by atexit with the GIL held. Threads that are about to take the GIL still get it; no others will.
+void finalize() {
+  last_thread = std::this_thread::get_id();
+  finalizing = true;
+  stop_host_thread();
+  if (!forked) report_held();
+  drop_captured(nullptr);
+  // Threads that still run hold objects; that is no leak of the package.
+  if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
+  while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+}
+
+void note_fork() {
+  forked = has_host_thread();
+  taking = 0;
+}
+
+}  // namespace
+
+bool is_forked() noexcept { return forked; }
+bool is_finalizing() noexcept { return finalizing; }
+
+WithoutGil::~WithoutGil() { take_gil(state_); }
+
+Releasing::Releasing() {
+  if (is_host_thread()) scope_.emplace();
+}
+
+WithGil::WithGil() {
+  const Taking here;
+  state_ = PyGILState_Ensure();
+}
+
+void take_gil(PyThreadState* state) {
+  const Taking here;
+  PyEval_RestoreThread(state);
+}
+
+PyThreadState* attach_thread() {
+  const Taking here;
+  PyGILState_Ensure();
+  return PyThreadState_Get();
+}
+
+void bind_gil(nb::module_& module) {
+  static decltype(nb::detail::internals) of_main = nullptr;
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    nb::detail::internals = of_main;  // nanobind has replaced it by this interpreter's
+    PyErr_SetString(
+        PyExc_ImportError,
+        "weir works in the main interpreter only: its streams call Python functions on a thread that belongs to one "
+        "interpreter; use processes, started by multiprocessing's method 'spawn'");
+    throw nb::python_error();
+  }
+  of_main = nb::detail::internals;
+  pthread_atfork(nullptr, nullptr, note_fork);
+  module.def("_finalize", &finalize);
+  nb::module_::import_("atexit").attr("register")(module.attr("_finalize"));
+}
+
+}  // namespace weir::python

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/objects.hpp"
+#include "bindings/python/src/words.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+// Captures and graphs.
+namespace weir::python {
+namespace {
+
+struct Captures {
+  std::mutex mutex;
+  std::map<CaptureKey, std::shared_ptr<Captured>> open;
+};
+Captures& captures() {
+  static Captures* const all = new Captures;  // never destroyed: other threads may still use streams
+  return *all;
+}
+
+CaptureMode mode_of(const std::string& name) {
+  if (name == "relaxed") return CaptureMode::relaxed;
+  if (name == "thread_local") return CaptureMode::thread_local_;
+  if (name == "global") return CaptureMode::global;
+  throw nb::value_error(("mode: '" + name + "'; it is 'relaxed', 'thread_local' or 'global'").c_str());
+}
+
+void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
+  const CaptureMode wanted = mode_of(mode);
+  const CaptureKey capture = without_gil([&] {
+    self.stream->begin_capture({.mode = wanted, .portable = portable});
+    if (portable) note_portable(*self.stream);
+    return capture_of(*self.stream);
+  });
+  begin_captured(capture, *self.stream);
+}
+
+/// Calls `end`, which ends the capture of `stream`, and returns what the capture collected.
+template <class F>
+Captured end_by(Stream& stream, F&& end) {
+  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
+  try {
+    without_gil(std::forward<F>(end));
+  } catch (...) {
+    if (!without_gil([&] { return stream.is_capturing(); })) {
+      take_captured(capture);
+      drop_captured(&stream);  // one that an error has invalidated has no number any more
+    }
+    throw;
+  }
+  return take_captured(capture);
+}
+
+GraphObject end_capture(StreamObject& self) {
+  GraphPtr graph;
+  Captured captured = end_by(*self.stream, [&] { graph = self.stream->end_capture(); });
+  return {std::move(graph), std::move(captured)};
+}
+
+void discard_capture(StreamObject& self) {
+  end_by(*self.stream, [&] { self.stream->discard_capture(); });
+}
+
+std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.thrown;
+}
+
+nb::object kept_by(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.kept ? self.kept : nb::none();
+}
+
+/// Gives what was kept before.
+nb::object exchange_kept(GraphObject& self, nb::object kept) {
+  const std::lock_guard lock(*self.mutex);
+  std::swap(self.kept, kept);
+  return kept;
+}
+
+}  // namespace
+
+GraphPtr graph_of(const GraphObject& self) {
+  const std::lock_guard lock(*self.mutex);
+  return self.graph;
+}
+
+GraphExecPtr executable_of(GraphObject& self, const char* operation) {
+  const auto check = [&] {
+    if (!self.given_to) return;
+    throw Error(Errc::invalid_argument, operation, self.graph->describe(),
+                "the graph has given its functions in Python to another one, by `update`: only that one can be launched; "
+                "capture the work again");
+  };
+  GraphPtr graph;
+  {
+    const std::lock_guard lock(*self.mutex);
+    check();
+    if (self.executable) return self.executable;
+    graph = self.graph;
+  }
+  GraphExecPtr made = graph->instantiate();  // two threads may do so at once; the first result is used
+  const std::lock_guard lock(*self.mutex);
+  check();
+  if (!self.executable) self.executable = made;
+  return self.executable;
+}
+
+namespace {
+
+/// A Python function has one word for all launches of its executable, which run one after another. A copy in another graph
+/// could run at the same time.
+void check_child(Stream& stream) {
+  if (!stream.is_capturing()) return;
+  std::uint32_t* const word = borrow_word(stream.device(), true);
+  if (word == nullptr) return;
+  give_back_word(stream.device(), true, word);
+  throw Error(Errc::unsupported, "Graph.launch", stream.describe(),
+              "a graph with functions in Python cannot be a part of another graph on this device; capture its work again");
+}
+
+void launch(GraphObject& self, nb::handle stream) {
+  const StreamPtr on = stream_of(stream, graph_of(self)->device());
+  const auto use_kept = [&] {
+    if (open_captures != 0) use(*on, {kept_by(self)});
+  };
+  use_kept();
+  without_gil([&] {
+    const GraphExecPtr executable = executable_of(self, "Graph.launch");
+    if (const auto thrown = thrown_of(self)) {
+      check_child(*on);
+      Gate::of(on)->watch(thrown);
+    }
+    executable->launch(on);
+  });
+  use_kept();  // of an update meanwhile
+}
+
+void upload(GraphObject& self, nb::handle stream) {
+  const StreamPtr on = stream_of(stream, graph_of(self)->device());
+  without_gil([&] { executable_of(self, "Graph.upload")->upload(on); });
+}
+
+/// Makes `executable` the only owner of the Python functions of `source`. Returns the former owner.
+GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable) {
+  const std::lock_guard lock(*source.mutex);
+  if (source.executable || (source.given_to && source.given_to != executable)) {
+    throw Error(Errc::graph_update_failed, "Graph.update", executable->describe(),
+                "the source was launched, or has updated another graph: its functions in Python belong to that one, and "
+                "launches of both could run at once; capture the work again");
+  }
+  return std::exchange(source.given_to, executable);
+}
+
+void update(GraphObject& self, GraphObject& source) {
+  nb::object kept = kept_by(source), changed;
+  // A concurrent launch into a capture may use either graph.
+  nb::object former_kept = exchange_kept(self, nb::make_tuple(kept_by(self), kept));
+  try {
+    without_gil([&] {
+      const GraphExecPtr executable = executable_of(self, "Graph.update");
+      GraphPtr graph = graph_of(source);
+      auto thrown = thrown_of(source);
+      GraphExecPtr former = thrown ? give_functions(source, executable) : nullptr;
+      try {
+        executable->update(graph);
+      } catch (...) {
+        const std::lock_guard lock(*source.mutex);
+        source.given_to.swap(former);
+        throw;
+      }
+      const std::lock_guard lock(*self.mutex);  // the old values are destroyed after it is unlocked
+      self.graph.swap(graph);
+      self.thrown.swap(thrown);
+      std::swap(self.kept, kept);
+      std::swap(self.changed, changed);
+    });
+  } catch (...) {
+    exchange_kept(self, std::move(former_kept));
+    throw;
+  }
+}
+
+std::vector<std::string> nodes_of(const GraphObject& self) {
+  const Topology topology = without_gil([&] { return graph_of(self)->topology(); });
+  std::vector<std::string> names;
+  for (const NodeKind kind : topology.nodes) names.emplace_back(to_string(kind));
+  return names;
+}
+
+}  // namespace
+
+CaptureKey capture_of(const Stream& stream) { return {&stream.device().backend(), stream.capture_id()}; }
+
+std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
+  const CaptureKey capture = capture_of(stream);
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  std::shared_ptr<Captured>& captured = all.open[capture];
+  if (!captured) captured = std::make_shared<Captured>();
+  if (!captured->thrown) captured->thrown = std::make_shared<Thrown>();
+  return captured->thrown;
+}
+
+void begin_captured(const CaptureKey& capture, const Stream& origin) {
+  Captures& all = captures();
+  const auto is_known = [&] {
+    const std::lock_guard lock(all.mutex);
+    return all.open.contains(capture);
+  };
+  if (is_known()) return;
+  drop_captured(&origin);  // one that was lost
+  auto captured = std::make_shared<Captured>(Captured{nullptr, nb::dict(), &origin});
+  const std::lock_guard lock(all.mutex);
+  all.open.emplace(capture, std::move(captured));
+  open_captures = all.open.size();
+}
+
+Captured take_captured(const CaptureKey& capture) {
+  forget_portable(capture);
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  const auto node = all.open.extract(capture);
+  open_captures = all.open.size();
+  return node ? *node.mapped() : Captured{};
+}
+
+void drop_captured(const Stream* origin) {
+  const auto is_dropped = [&](const auto& entry) {
+    const Stream* const begun_on = entry.second->origin;
+    return begun_on != nullptr && (origin == nullptr || begun_on == origin);
+  };
+  Captures& all = captures();
+  while (open_captures != 0) {
+    CaptureKey dropped{};
+    {
+      const std::lock_guard lock(all.mutex);
+      const auto found = std::find_if(all.open.begin(), all.open.end(), is_dropped);
+      if (found == all.open.end()) return;
+      dropped = found->first;
+    }
+    take_captured(dropped);
+  }
+}
+
+void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
+  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
+  nb::object kept;
+  {
+    Captures& all = captures();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.open.find(capture);
+    if (found != all.open.end()) kept = found->second->kept;
+  }
+  if (!kept) return;  // no capture that Python began
+  for (PyObject* const object : objects) {
+    const nb::handle used = object;
+    if (used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
+    if (used.type().is(type_of<BufferObject>()) && held_by<BufferObject>(used).is_of_graph) continue;
+    const nb::object address = nb::steal(PyLong_FromVoidPtr(object));
+    if (PyDict_SetItem(kept.ptr(), address.ptr(), object) != 0) throw nb::python_error();
+  }
+}
+
+BodyCaptured::BodyCaptured(const CaptureKey& outer, const CaptureKey& body) : body_(body) {
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  if (const auto found = all.open.find(outer); found != all.open.end())
+    added_ = all.open.try_emplace(body, found->second).second;
+}
+
+BodyCaptured::~BodyCaptured() {
+  if (!added_) return;
+  decltype(Captures::open)::node_type dropped;  // destroyed after unlocking: it may own buffers
+  Captures& all = captures();
+  const std::lock_guard lock(all.mutex);
+  dropped = all.open.extract(body_);
+  open_captures = all.open.size();
+}
+
+namespace {
+
+// An array that the graph keeps may be of an object that owns the graph.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const GraphObject& graph = *nb::inst_ptr<GraphObject>(self);
+  Py_VISIT(graph.kept.ptr());
+  Py_VISIT(graph.changed.ptr());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  GraphObject& graph = *nb::inst_ptr<GraphObject>(self);
+  nb::object kept, changed;
+  const std::lock_guard lock(*graph.mutex);
+  std::swap(graph.kept, kept);
+  std::swap(graph.changed, changed);
+  return 0;
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                       {0, nullptr}};
+
+}  // namespace
+
+GraphObject::~GraphObject() {
+  if (!graph) return;
+  const Releasing releasing;
+  given_to.reset();
+  executable.reset();
+  graph.reset();
+}
+
+void bind_graph(nb::module_& module) {
+  nb::class_<GraphObject>(
+      module, "Graph", nb::is_weak_referenceable(), nb::type_slots(slots),
+      "Captured work, which can be launched many times. The graph keeps the buffers and arrays that it uses alive.\n"
+      "Launches run one after another, whatever their streams.")
+      .def_prop_ro(
+          "device", [](const GraphObject& g) -> Device& { return graph_of(g)->device(); }, nb::rv_policy::reference)
+      .def("launch", &launch, nb::arg("stream") = nb::none(),
+           "Enqueues one run of the graph on ``stream`` (default: the current stream). If that stream is capturing, the\n"
+           "graph becomes a node of the capture.")
+      .def("upload", &upload, nb::arg("stream") = nb::none(), "Prepares the first launch. Feature ``graph_upload``.")
+      .def("update", &update, nb::arg("source"),
+           "Replaces the parameters of all nodes by those of ``source``, a graph of the same topology. If ``source`` has\n"
+           "Python functions, they belong to this graph from now on, and ``source`` cannot be launched any more. Raises\n"
+           "``GraphUpdateFailedError`` if the topologies differ, or if a ``source`` with Python functions was launched\n"
+           "before. Feature ``graph_update``.")
+      .def_prop_ro("nodes", &nodes_of, "The kinds of the nodes, in capture order: ``[\"kernel\", \"copy\"]``.")
+      .def_prop_ro(
+          "edges", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->topology().edges; }); },
+          "Pairs of indices into ``nodes``: the second runs after the first.")
+      .def(
+          "debug_dot", [](const GraphObject& g) { return without_gil([&] { return graph_of(g)->debug_dot(); }); },
+          "The graph in Graphviz DOT. Feature ``graph_debug_dot``.")
+      .def_prop_ro(
+          "handle", [](const GraphObject& g) { return reinterpret_cast<std::uintptr_t>(graph_of(g)->native_handle()); },
+          "The vendor's graph (cudaGraph_t, hipGraph_t) as an integer.")
+      .def("__repr__", [](const GraphObject& g) { return "<Graph " + graph_of(g)->describe() + ">"; });
+
+  const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
+    nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
+  };
+  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
+         "Begins a capture: work on this stream, and on streams that wait for it, becomes part of a graph and does not\n"
+         "run. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``: records the\n"
+         "work so that ``Graph.save`` can save the graph. See ``weir.capture``.");
+  method("end_capture", &end_capture, "Ends the capture and returns its graph.");
+  method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
+}
+
+}  // namespace weir::python

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/completions.hpp"
+#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/objects.hpp"
+#include "bindings/python/src/waiting.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+// Python functions that streams call.
+namespace weir::python {
+namespace {
+
+/// The given name, else the `__qualname__` of the function or of its type.
+std::string name_of(nb::handle function, nb::handle given) {
+  if (!given.is_none()) return nb::cast<std::string>(given);
+  const nb::object own = nb::getattr(function, "__qualname__", nb::none());
+  return nb::cast<std::string>(nb::isinstance<nb::str>(own) ? own : nb::getattr(function.type(), "__qualname__"));
+}
+
+void launch_host_func(StreamObject& self, nb::callable function, nb::args args, nb::handle name) {
+  start_host_thread();
+  const std::string label = name_of(function, name);
+  const auto call = std::make_shared<PythonCall>(function, args);
+  auto gate = self.gate;
+  const bool portable = is_portable_ever() && without_gil([&] { return is_portable(*self.stream); });
+  if (portable) note_name(*self.stream, label, call);
+  const auto enqueue = [&] {
+    if (self.stream->is_capturing())
+      return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
+    if (!gate) gate = Gate::of(self.stream);
+    const bool enqueued = gate->enqueue(call, label);
+    let_function_end();
+    return enqueued;
+  };
+  while (!without_gil(enqueue)) {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  if (self.gate || !gate) return;
+  self.gate = std::move(gate);
+  self.gate->claim(self);
+}
+
+/// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
+class Callback final : public Completion, CallOwner {
+ public:
+  explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept
+      : callback_(callback.inc_ref().ptr()), stream_(stream.inc_ref().ptr()), argument_(argument.inc_ref().ptr()) {}
+  ~Callback() override {
+    drop_later(callback_);
+    drop_later(stream_);
+    drop_later(argument_);
+  }
+
+  void run() override {
+    PyObject* const error = new_error();
+    PyObject* result = nullptr;
+    if (error != nullptr) {
+      result = stream_ != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr)
+                                  : PyObject_CallFunctionObjArgs(callback_, error, nullptr);
+    }
+    leave_child(result);
+    if (result == nullptr) PyErr_WriteUnraisable(callback_);
+    Py_XDECREF(result);
+    Py_XDECREF(error);
+    Py_CLEAR(callback_);
+    Py_CLEAR(stream_);
+    Py_CLEAR(argument_);
+  }
+
+ private:
+  PyObject *callback_, *stream_, *argument_;
+};
+
+Error error_of(std::error_code status) {
+  const bool is_known = status.category() == error_category();
+  return Error(is_known ? static_cast<Errc>(status.value()) : Errc::backend_failure, "Stream.add_callback", "",
+               status.message());
+}
+
+void add_callback(nb::handle_t<StreamObject> self, nb::callable callback, nb::handle argument) {
+  Stream& stream = *held_by<StreamObject>(self).stream;
+  start_host_thread();
+  auto task = std::make_shared<Callback>(callback, self, argument);
+  without_gil([&] {
+    if (!stream.device().supports(Feature::stream_callbacks)) return when_complete(stream.record(), std::move(task));
+    stream.add_callback([task = std::move(task)](Stream&, std::error_code status) mutable {
+      if (status) task->fail(error_of(status));
+      post(std::move(task));
+    });
+  });
+}
+
+void call_when_complete(const EventObject& event, nb::callable callback) {
+  start_host_thread();
+  when_complete(event.event, std::make_shared<Callback>(callback));
+}
+
+}  // namespace
+
+void check_may_wait(const char* operation) {
+  if (!is_host_thread()) return;
+  throw Error(
+      Errc::called_from_host_function, operation, "",
+      "a function that a stream calls waits for work, and all other such functions would wait behind it; wait on another "
+      "thread");
+}
+
+void raise_thrown(const Stream& stream) {
+  if (const auto gate = Gate::find(stream)) gate->raise();
+}
+
+void bind_host_functions(nb::module_& module) {
+  const nb::object stream = module.attr("Stream");
+  nb::cpp_function_def(
+      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(),
+      nb::arg("function"), nb::arg("args"), nb::arg("name") = nb::none(),
+      nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any, name: str | None = None) -> None"),
+      "Calls ``function(*args)`` in stream order; later work waits until it has returned. A thread of the package calls\n"
+      "it, never a driver thread. The function may enqueue work but must not wait for work. If it raises, the stream's\n"
+      "next ``sync`` raises the exception; later work still runs. In a capture, the function becomes part of the graph\n"
+      "and runs at every launch.\n\n"
+      "Blocks while 256 functions of the stream are pending (32 where a driver host function reports that the stream is\n"
+      "ready), until Ctrl-C or ``close``.\n\n"
+      "``name`` (default: the function's ``__qualname__``) is shown by tools and ``pending``, and identifies the\n"
+      "function in a saved graph. In a capture with ``portable=True`` a name stands for one function; ``args`` are not\n"
+      "saved.\n\n"
+      "If no thread gets the GIL for 30 seconds (WEIR_PYTHON_GIL_TIMEOUT), because one holds it in a call that waits for\n"
+      "this stream, the stream continues without the function, and ``sync`` raises ``HostFunctionTimeoutError``. Feature\n"
+      "``host_functions``.");
+  nb::cpp_function_def(
+      &add_callback, nb::scope(stream), nb::name("add_callback"), nb::is_method(), nb::arg("callback"),
+      nb::arg("arg") = nb::none(),
+      nb::sig("def add_callback(self, callback: Callable[[Stream, Error | None, Any], object], arg: Any = None) -> None"),
+      "Calls ``callback(stream, error, arg)`` soon after all work enqueued so far is done; ``error`` is None, or the\n"
+      "error if the stream has failed. No work waits for the callback, so a thread that holds the GIL delays only the\n"
+      "callback. Exceptions go to ``sys.unraisablehook``. Cannot be captured.");
+  module.def("_when_complete", &call_when_complete, nb::arg("event"), nb::arg("callback"));
+  module.def(
+      "_raise_thrown", [](const StreamObject& s) { raise_thrown(*s.stream); }, nb::arg("stream"));
+  const auto await = [](nb::object self) {
+    return nb::module_::import_("weir._aio").attr("wait")(self).attr("__await__")();
+  };
+  nb::cpp_function_def(
+      await, nb::scope(module.attr("Event")), nb::name("__await__"), nb::is_method(),
+      nb::sig("def __await__(self) -> Generator[Any, None, None]"),
+      "Waits until the event is done; other tasks run meanwhile. Raises the device's error if the work failed.");
+  nb::cpp_function_def(
+      await, nb::scope(stream), nb::name("__await__"), nb::is_method(),
+      nb::sig("def __await__(self) -> Generator[Any, None, None]"),
+      "Waits until all work enqueued so far is done; other tasks run meanwhile. Raises what ``sync`` raises.");
+}
+
+}  // namespace weir::python

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/src/numbers.hpp"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+namespace weir::python {
+namespace {
+
+template <class T>
+void store(void* to, const T& value) {
+  std::memcpy(to, &value, sizeof(T));
+}
+
+template <class T>
+bool store_integer(void* to, nb::handle number) {
+  const nb::object index = nb::steal(PyNumber_Index(number.ptr()));
+  if (!index.is_valid()) throw nb::python_error();
+  if constexpr (std::is_signed_v<T>) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    if (overflow != 0 || value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
+    store(to, static_cast<T>(value));
+  } else {
+    const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
+    if (value == ~0ULL && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;  // negative, or of more than 64 bits
+    if (value > std::numeric_limits<T>::max()) return false;
+    store(to, static_cast<T>(value));
+  }
+  return true;
+}
+
+std::uint16_t half_of(double value) {
+  const nb::bytes packed = nb::cast<nb::bytes>(nb::module_::import_("struct").attr("pack")("<e", value));
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, packed.c_str(), sizeof(bits));
+  return bits;
+}
+
+std::uint16_t bfloat_of(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  if (value != value) return static_cast<std::uint16_t>(bits >> 16U | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U);  // to the nearest, half to even
+}
+
+void store_floating(void* to, double value, DType type) {
+  if (type.bits == 64)
+    store(to, value);
+  else if (type.bits == 32)
+    store(to, static_cast<float>(value));
+  else
+    store(to, type.code == TypeCode::bfloat ? bfloat_of(static_cast<float>(value)) : half_of(value));
+}
+
+}  // namespace
+
+bool store_number(void* to, nb::handle number, DType type) {
+  switch (type.code) {
+    case TypeCode::boolean: {
+      const int truth = PyObject_IsTrue(number.ptr());
+      if (truth < 0) throw nb::python_error();
+      store(to, static_cast<std::uint8_t>(truth));
+      return true;
+    }
+    case TypeCode::integer:
+      switch (type.bits) {
+        case 8: return store_integer<std::int8_t>(to, number);
+        case 16: return store_integer<std::int16_t>(to, number);
+        case 32: return store_integer<std::int32_t>(to, number);
+        default: return store_integer<std::int64_t>(to, number);
+      }
+    case TypeCode::unsigned_integer:
+      switch (type.bits) {
+        case 8: return store_integer<std::uint8_t>(to, number);
+        case 16: return store_integer<std::uint16_t>(to, number);
+        case 32: return store_integer<std::uint32_t>(to, number);
+        default: return store_integer<std::uint64_t>(to, number);
+      }
+    case TypeCode::complex: {
+      const double real = nb::cast<double>(number.attr("real")), imaginary = nb::cast<double>(number.attr("imag"));
+      if (type.bits == 128)
+        store(to, std::array{real, imaginary});
+      else
+        store(to, std::array{static_cast<float>(real), static_cast<float>(imaginary)});
+      return true;
+    }
+    case TypeCode::floating:
+    case TypeCode::bfloat: {
+      const double value = PyFloat_AsDouble(number.ptr());
+      if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+      store_floating(to, value, type);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace weir::python

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bindings/python/src/common.hpp"
+#include "bindings/python/src/dtype.hpp"
+#include "weir/device.hpp"
+
+/// What the Python objects hold. A Device is `weir::Device` itself, which lives until the process ends.
+namespace weir::python {
+
+class Gate;
+
+struct StreamObject {
+  StreamPtr stream;
+  std::shared_ptr<Gate> gate{};  // set once this object has enqueued a Python function
+
+  explicit StreamObject(StreamPtr made) noexcept : stream(std::move(made)) {}
+  StreamObject(StreamObject&&) = default;
+  StreamObject& operator=(StreamObject&&) = delete;
+  ~StreamObject();
+};
+
+struct EventObject {
+  EventPtr event;
+
+  explicit EventObject(EventPtr made) noexcept : event(std::move(made)) {}
+  EventObject(EventObject&&) = default;
+  EventObject& operator=(EventObject&&) = delete;
+  ~EventObject();
+};
+
+/// Elements in memory: C order, contiguous.
+struct BufferObject {
+  AllocationPtr memory;
+  void* data = nullptr;  // within `memory`
+  DType dtype{};
+  std::vector<std::int64_t> shape{};
+  bool read_only = false;
+  bool is_of_graph = false;  // allocated in a capture: its free is captured, too, so the graph cannot keep it
+
+  BufferObject(AllocationPtr owner, void* first, DType type, std::vector<std::int64_t> extents, bool is_const = false)
+      : memory(std::move(owner)), data(first), dtype(type), shape(std::move(extents)), read_only(is_const) {}
+  BufferObject(BufferObject&&) = default;
+  BufferObject& operator=(BufferObject&&) = delete;
+  ~BufferObject();
+
+  /// The number of elements.
+  std::size_t size() const noexcept;
+  std::size_t size_bytes() const noexcept { return size() * dtype.size(); }
+  Device& device() const noexcept { return memory->device(); }
+};
+
+struct PoolObject {
+  MemoryPoolPtr pool;
+
+  explicit PoolObject(MemoryPoolPtr made) noexcept : pool(std::move(made)) {}
+  PoolObject(PoolObject&&) = default;
+  PoolObject& operator=(PoolObject&&) = delete;
+  ~PoolObject();
+};
+
+/// The class that is bound to T. No static initializer: the garbage collector could not stop threads that wait in one, and
+/// the initializing thread may wait for the collector.
+template <class T>
+nb::handle type_of() noexcept {
+  static std::atomic<PyObject*> known{nullptr};
+  PyObject* type = known.load(std::memory_order_relaxed);
+  if (type == nullptr) known.store(type = nb::type<T>().ptr(), std::memory_order_relaxed);  // lives as long as the module
+  return type;
+}
+
+/// The T in an instance of exactly the class that is bound to T. Throws TypeError if only `__new__` was called, which makes
+/// none.
+template <class T>
+T& held_by(nb::handle object) {
+  if (!nb::inst_ready(object)) [[unlikely]]
+    throw nb::type_error("the object is not initialized: only __new__ was called");
+  return *nb::inst_ptr<T>(object);
+}
+
+/// Throws ValueError for a buffer that is read-only.
+void check_writable(const BufferObject& buffer);
+/// Buffer's __cuda_array_interface__.
+nb::object cuda_array_interface(const BufferObject& buffer);
+/// Buffer's slots for the buffer protocol.
+PyType_Slot* buffer_slots() noexcept;
+
+/// The stream that an argument names, which must be of `device`: a Stream, another library's stream, or None for the current
+/// stream of `device`.
+StreamPtr stream_of(nb::handle argument, Device& device);
+/// The current stream of the running context; the device's default stream if there is none.
+StreamPtr current_stream_of(Device& device);
+/// Another library's stream, by `__cuda_stream__` or a similar attribute. Throws TypeError if `object` is no stream.
+StreamPtr foreign_stream_of(nb::handle object, Device& device);
+/// The device that an argument names: a Device, an ordinal of the default backend, "cuda:1", or None for the default one.
+Device& device_of(nb::handle argument);
+/// Options of a stream. `priority`: "low", "normal", "high", a number, or None.
+StreamOptions stream_options(bool nonblocking, nb::handle priority);
+/// A shape: an integer, or a sequence of them. Throws ValueError for a negative one.
+std::vector<std::int64_t> shape_of(nb::handle argument);
+/// Throws ValueError if the size does not fit 64 bits.
+std::size_t byte_count(const std::vector<std::int64_t>& shape, DType dtype);
+/// A buffer over all of the memory.
+BufferObject buffer_of(AllocationPtr memory, DType dtype, std::vector<std::int64_t> shape);
+
+}  // namespace weir::python

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/stream.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/objects.hpp"
+#include "bindings/python/src/waiting.hpp"
+
+// Streams.
+namespace weir::python {
+namespace {
+
+nb::object record(StreamObject& self, nb::object event, bool timing_enabled) {
+  if (event.is_none()) {
+    return nb::cast(without_gil([&] { return EventObject{self.stream->record(EventOptions{.timing = timing_enabled})}; }));
+  }
+  const EventObject& given = nb::cast<const EventObject&>(event);
+  without_gil([&] { self.stream->record(given.event); });
+  return event;
+}
+
+void wait(StreamObject& self, nb::handle other) {
+  const EventObject* event = nullptr;
+  if (nb::try_cast(other, event, false) && event != nullptr) {
+    without_gil([&] { self.stream->wait(event->event); });
+    return;
+  }
+  const StreamObject* known = nullptr;
+  const StreamPtr stream = nb::try_cast(other, known, false) && known != nullptr
+                               ? known->stream
+                               : foreign_stream_of(other, self.stream->device());
+  without_gil([&] { self.stream->wait(stream); });
+}
+
+std::string pending_of(const Stream& stream) {
+  PendingWork work = stream.pending();
+  if (const auto gate = Gate::find(stream)) gate->explain(work);
+  return work.describe();
+}
+
+}  // namespace
+
+StreamObject::~StreamObject() {
+  if (!stream) return;
+  if (gate) gate->disclaim(*this, false);
+  const bool is_last = stream->use_count() == (gate ? 2U : 1U);  // the gate owns it, too
+  if (is_last) drop_captured(stream.get());
+  const Releasing releasing;
+  gate.reset();
+  stream.reset();
+}
+
+namespace {
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
+  if (stream.gate) Py_VISIT(stream.gate->exception_of(stream));
+  return 0;
+}
+
+void finalize(PyObject* self) {
+  if (!nb::inst_ready(self)) return;
+  const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
+  if (stream.gate) stream.gate->disclaim(stream, true);
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                       {Py_tp_finalize, reinterpret_cast<void*>(&finalize)},
+                       {0, nullptr}};
+
+}  // namespace
+
+StreamPtr stream_of(nb::handle argument, Device& device) {
+  const StreamObject* stream = nullptr;
+  if (nb::try_cast(argument, stream, false) && stream != nullptr) return stream->stream;
+  if (argument.is_none()) return current_stream_of(device);
+  return foreign_stream_of(argument, device);
+}
+
+void bind_stream(nb::module_& module) {
+  nb::class_<StreamObject>(
+      module, "Stream", nb::is_weak_referenceable(), nb::type_slots(slots),
+      "A queue of work on one device, run in order. Made by ``Device.create_stream``. ``with stream:`` makes it the\n"
+      "current stream of its device. Methods that enqueue work return before it is done.")
+      .def_prop_ro(
+          "device", [](const StreamObject& s) -> Device& { return s.stream->device(); }, nb::rv_policy::reference,
+          "The device that the work runs on.")
+      .def_prop_ro(
+          "handle", [](StreamObject& s) { return reinterpret_cast<std::uintptr_t>(s.stream->share_native_handle()); },
+          "The vendor's stream (cudaStream_t, hipStream_t) as an integer. This object still owns it.")
+      .def_prop_ro(
+          "is_nonblocking", [](const StreamObject& s) { return s.stream->is_non_blocking(); },
+          "Whether the stream does not synchronize with the legacy default stream.")
+      .def_prop_ro(
+          "priority", [](const StreamObject& s) { return without_gil([&] { return s.stream->priority(); }); },
+          "The priority, in the vendor's numbers.")
+      .def_prop_rw(
+          "name", [](const StreamObject& s) { return s.stream->name(); },
+          [](StreamObject& s, std::string_view name) { s.stream->set_name(name); },
+          "Shown by tools, errors and ``repr``; empty if not set.")
+      .def_prop_ro("is_closed", [](const StreamObject& s) { return s.stream->is_closed(); })
+      .def_prop_ro(
+          "is_done", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_complete(); }); },
+          "Whether all work enqueued so far is done. Raises the error if work failed.")
+      .def_prop_ro(
+          "is_capturing", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_capturing(); }); },
+          "Whether work on the stream becomes part of a graph instead of running. Asking never invalidates the capture.")
+      .def_prop_ro(
+          "pending", [](const StreamObject& s) { return without_gil([&] { return pending_of(*s.stream); }); },
+          "A description of what the stream waits for.")
+      .def(
+          "close",
+          [](StreamObject& s) {
+            without_gil([&] { s.stream->close(); });
+            drop_captured(s.stream.get());
+          },
+          "Closes the stream. Does not wait for its work.")
+      .def(
+          "sync",
+          [](StreamObject& s, std::optional<double> timeout) {
+            wait_for(*s.stream, timeout, [&] { return s.stream->describe() + " is not done: " + pending_of(*s.stream); });
+            raise_thrown(*s.stream);
+          },
+          nb::arg("timeout") = nb::none(),
+          "Blocks until all work enqueued so far is done. ``timeout``: seconds, after which it raises ``TimeoutError``. "
+          "Raises\n"
+          "the exception of a host function, if one raised, and the device's error if work failed.")
+      .def("record", &record,
+           nb::sig("def record(self, event: Event | None = None, *, timing_enabled: bool = False) -> Event"),
+           nb::arg("event") = nb::none(), nb::kw_only(), nb::arg("timing_enabled") = false,
+           "Records ``event``, or a new one, behind all work enqueued so far, and returns it.")
+      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Any) -> None"), nb::arg("event_or_stream"),
+           "Later work of this stream waits for the event, or for all work enqueued so far on the other stream. Does not "
+           "block.")
+      .def(
+          "__eq__",
+          [](const StreamObject& a, nb::handle other) {
+            const StreamObject* b = nullptr;
+            return nb::try_cast(other, b, false) && b != nullptr && *a.stream == *b->stream;
+          },
+          nb::arg("other").none())
+      .def("__hash__", [](const StreamObject& s) { return s.stream->hash(); })
+      .def("__repr__", [](const StreamObject& s) { return "<Stream " + s.stream->describe() + ">"; });
+}
+
+}  // namespace weir::python

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/src/waiting.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include "weir/plugin/support.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::python {
+
+Pauses::~Pauses() {
+  if (former_slack_ != 0) prctl(PR_SET_TIMERSLACK, former_slack_);
+}
+
+void Pauses::pause() noexcept {
+  using namespace std::chrono_literals;
+  const auto so_far = waited();
+  if (so_far < 2us) return;
+  if (so_far < 200us) {
+    std::this_thread::yield();
+    return;
+  }
+  if (former_slack_ == 0) {  // else Linux may make each pause 50 us longer
+    former_slack_ = std::max(prctl(PR_GET_TIMERSLACK), 1);
+    prctl(PR_SET_TIMERSLACK, 1);
+  }
+  std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(so_far / 64, 1ms));
+}
+
+bool waits_with_signals() noexcept {
+  thread_local const bool is_main = gettid() == getpid();
+  return is_main && !detail::tools_look();
+}
+
+bool wait_with_signals(Stream& stream, Seconds timeout) {
+  EventPtr done;  // the end of the work so far: other threads may keep submitting
+  const auto is_done = [&] {
+    if (done) return done->is_complete();
+    if (stream.synchronize_for(std::chrono::nanoseconds{0})) return true;
+    done = stream.record();
+    return false;
+  };
+  if (!ask_with_signals(is_done, timeout)) return false;
+  if (done) without_gil([&] { (void)stream.synchronize_for(std::chrono::nanoseconds{0}); });  // raises its error
+  return true;
+}
+
+bool wait_with_signals(Device& device, Seconds timeout) {
+  if (without_gil([&] { return device.synchronize_for(std::chrono::nanoseconds{0}); })) return true;
+  // A helper thread waits, and keeps waiting if this one is interrupted.
+  struct Wait {
+    std::atomic<bool> is_over{false};
+    bool is_done = false;
+    std::exception_ptr error;
+  };
+  const auto wait = std::make_shared<Wait>();
+  {
+    const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
+    std::thread([wait, timeout, &device] {
+      try {
+        wait->is_done = timeout.count() < std::numeric_limits<double>::infinity() ? device.synchronize_for(timeout)
+                                                                                  : (device.synchronize(), true);
+      } catch (...) {
+        wait->error = std::current_exception();
+      }
+      wait->is_over = true;
+    }).detach();
+  }
+  if (!ask_with_signals([&] { return wait->is_over.load(); }, timeout)) return false;
+  if (wait->error) std::rethrow_exception(wait->error);
+  return wait->is_done;
+}
+
+}  // namespace weir::python

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace weir::host {
+namespace {
+
+void check(int error, const std::string& what) {
+  if (error != 0) throw std::system_error(error, std::generic_category(), what);
+}
+
+struct FileActions {
+  posix_spawn_file_actions_t value;
+  FileActions() { check(::posix_spawn_file_actions_init(&value), "posix_spawn_file_actions_init"); }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&value); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+};
+
+struct Attributes {
+  posix_spawnattr_t value;
+  Attributes() { check(::posix_spawnattr_init(&value), "posix_spawnattr_init"); }
+  ~Attributes() { ::posix_spawnattr_destroy(&value); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+};
+
+/// What the child writes. A file in memory rather than a pipe: a program that the child leaves behind, such as a compiler
+/// cache's server, may hold it open for ever.
+struct OutputFile {
+  int descriptor = ::memfd_create("output", MFD_CLOEXEC | no_exec_seal);
+  OutputFile() {
+    if (descriptor < 0 && errno == EINVAL) descriptor = ::memfd_create("output", MFD_CLOEXEC);
+    if (descriptor < 0) check(errno, "memfd_create");
+    ::fcntl(descriptor, F_SETFL, O_APPEND);
+  }
+  ~OutputFile() { ::close(descriptor); }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  std::string read() const {
+    std::string content;
+    char buffer[4096];
+    while (true) {
+      const ssize_t size = ::pread(descriptor, buffer, sizeof(buffer), static_cast<off_t>(content.size()));
+      if (size <= 0) return content;
+      content.append(buffer, static_cast<std::size_t>(size));
+    }
+  }
+
+ private:
+  static constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, from Linux 6.3 on, where administrators may demand it
+};
+
+// A compiler waits for its own children, which fails if SIGCHLD is ignored. It must not inherit the calling thread's signal
+// mask either.
+void use_default_signals(Attributes& attributes) {
+  sigset_t all, none;
+  sigfillset(&all);
+  sigdelset(&all, SIGKILL);
+  sigdelset(&all, SIGSTOP);
+  sigemptyset(&none);
+  check(::posix_spawnattr_setsigdefault(&attributes.value, &all), "posix_spawnattr_setsigdefault");
+  check(::posix_spawnattr_setsigmask(&attributes.value, &none), "posix_spawnattr_setsigmask");
+  check(::posix_spawnattr_setflags(&attributes.value, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK),
+        "posix_spawnattr_setflags");
+}
+
+// Whether a child ends within that time, or the system cannot tell. It stays to be waited for.
+bool ends_within(pid_t child, std::chrono::nanoseconds time) {
+  const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  if (descriptor < 0) return true;
+  pollfd ended{.fd = descriptor, .events = POLLIN, .revents = 0};
+  const int count = ::poll(&ended, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
+  ::close(descriptor);
+  return count != 0;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
+                       const std::vector<std::string>& environment, unsigned cpu_seconds, const std::function<void()>& late,
+                       std::chrono::nanoseconds patience) {
+  const OutputFile output;
+  FileActions actions;
+  check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
+  check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 1), "posix_spawn_file_actions_adddup2");
+  check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 2), "posix_spawn_file_actions_adddup2");
+  // Behind these: the file is descriptor 0 if this process has closed its own.
+  check(::posix_spawn_file_actions_addopen(&actions.value, 0, "/dev/null", O_RDONLY, 0), "posix_spawn_file_actions_addopen");
+#if __GLIBC_PREREQ(2, 34)
+  check(::posix_spawn_file_actions_addclosefrom_np(&actions.value, 3), "posix_spawn_file_actions_addclosefrom_np");
+#endif
+  Attributes attributes;
+  use_default_signals(attributes);
+
+  std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+  pid_t child = 0;
+  check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()),
+        "starting " + arguments[0]);
+  rlimit limit{};  // What it has started before this is not limited, which costs time alone.
+  if (cpu_seconds != 0 && ::prlimit(child, RLIMIT_CPU, nullptr, &limit) == 0 && limit.rlim_cur > cpu_seconds) {
+    limit.rlim_cur = cpu_seconds;
+    ::prlimit(child, RLIMIT_CPU, &limit, nullptr);
+  }
+
+  if (late && !ends_within(child, patience)) late();
+
+  ChildOutcome outcome;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno == EINTR) continue;
+    outcome.reaped_elsewhere = true;
+    break;
+  }
+  if (!outcome.reaped_elsewhere) outcome.status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  outcome.output = output.read();
+  return outcome;
+}
+
+}  // namespace weir::host

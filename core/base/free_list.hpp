@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <utility>
+
+#include "core/base/spin_lock.hpp"
+
+namespace weir {
+
+/// A stack of spent objects, which all threads share. `T` has a member `T* next_spent`.
+template <class T>
+class FreeList {
+ public:
+  /// Null if there is none.
+  T* take() noexcept {
+    const std::lock_guard lock(lock_);
+    T* const object = top_;
+    if (object != nullptr) top_ = object->next_spent;
+    return object;
+  }
+  void give_back(T* object) noexcept {
+    const std::lock_guard lock(lock_);
+    object->next_spent = std::exchange(top_, object);
+  }
+
+ private:
+  SpinLock lock_;
+  T* top_ = nullptr;
+};
+
+}  // namespace weir

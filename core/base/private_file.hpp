@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/base/file_descriptor.hpp"
+#include "weir/error.hpp"
+
+namespace weir::detail {
+
+/// The bytes of a file that code is loaded from: a regular one that nobody but this user, or root, can write. `fail(code,
+/// cause)` must throw. `what`: "a graph"
+template <class Fail>
+std::vector<std::byte> read_private_file(const std::string& file, std::uint64_t limit, const char* what,
+                                         const Fail& fail) {
+  // O_NONBLOCK: to open a FIFO would wait for who writes into it.
+  const FileDescriptor in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!in || ::fstat(in.number(), &status) != 0)
+    fail(Errc::backend_failure, "'" + file + "' cannot be read: " + std::generic_category().message(errno));
+  if (!S_ISREG(status.st_mode)) fail(Errc::invalid_image, "'" + file + "' is no file of bytes");
+  if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & 022U) != 0) {
+    fail(Errc::invalid_image,
+         fmt::format("'{}' can be changed by others (owner {}, mode {:o}), and code would be loaded from it; make it your "
+                     "own, and chmod 600",
+                     file, status.st_uid, status.st_mode & 07777U));
+  }
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > limit)
+    fail(Errc::invalid_image, fmt::format("'{}' has {} bytes, and {} has at most {}", file, size, what, limit));
+  std::vector<std::byte> bytes(size);
+  if (!in.read(bytes.data(), bytes.size())) fail(Errc::backend_failure, "'" + file + "' cannot be read whole");
+  return bytes;
+}
+
+}  // namespace weir::detail

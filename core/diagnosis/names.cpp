@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/names.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/base/no_destructor.hpp"
+#include "core/diagnosis/journal.hpp"
+#include "core/runtime/submit.hpp"
+#include "weir/device.hpp"
+#include "weir/event.hpp"
+#include "weir/memory.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+namespace detail::names {
+namespace {
+
+struct NamedMemory {
+  std::size_t bytes = 0;
+  std::string name;
+};
+
+struct StreamName {
+  const Stream* set_by = nullptr;  // null once that is closed: work of the stream may be left
+  std::string name;
+};
+
+/// A host function with its name.
+struct NamedFunction {
+  StreamKey stream;
+  std::string name;
+  HostFunction function;
+};
+
+/// One that runs, and what its thread was at when it began: a function may wait for a stream whose functions its thread runs
+/// meanwhile.
+struct RunningFunction {
+  const NamedFunction& function;
+  const RunningFunction* outer;
+};
+
+/// A thread that runs such functions. It has a mutex of its own, which nobody else takes but who asks what runs.
+struct Runner {
+  std::mutex mutex;
+  const RunningFunction* innermost = nullptr;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<StreamKey, std::vector<StreamName>> streams;  // the newest last
+  std::map<const Event*, std::string> events;
+  std::map<std::uintptr_t, NamedMemory> memory;
+  std::set<Runner*> runners;
+};
+
+/// How many names are of closed streams.
+constinit std::atomic<std::size_t> closed_names = 0;
+
+/// Never destroyed: objects with static lifetime may still end.
+Table& table() noexcept {
+  static NoDestructor<Table> names;
+  return *names;
+}
+
+template <class Map, class Value>
+void set(Map Table::*names, const typename Map::key_type& key, std::string_view name, Value&& value) {
+  const std::lock_guard lock(table().mutex);
+  Map& map = table().*names;
+  if (name.empty()) {
+    map.erase(key);
+  } else {
+    map.insert_or_assign(key, std::forward<Value>(value));
+  }
+}
+
+template <class Map>
+std::string find(const Map Table::*names, const typename Map::key_type& key) {
+  const std::lock_guard lock(table().mutex);
+  const Map& map = table().*names;
+  const auto found = map.find(key);
+  return found != map.end() ? found->second : std::string();
+}
+
+class ThisThread : public Runner {
+ public:
+  ThisThread() {
+    const std::lock_guard lock(table().mutex);
+    table().runners.insert(this);
+  }
+  ~ThisThread() {
+    const std::lock_guard lock(table().mutex);
+    table().runners.erase(this);
+  }
+  ThisThread(const ThisThread&) = delete;
+  ThisThread& operator=(const ThisThread&) = delete;
+};
+
+class Running {
+ public:
+  explicit Running(const NamedFunction& function) : runner_(this_thread()), running_{function, runner_.innermost} {
+    set(&running_);
+  }
+  ~Running() { set(running_.outer); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  static Runner& this_thread() {
+    thread_local const auto runner = std::make_unique<ThisThread>();  // a library that is opened late has little room
+    return *runner;
+  }
+  void set(const RunningFunction* innermost) noexcept {
+    const std::lock_guard lock(runner_.mutex);
+    runner_.innermost = innermost;
+  }
+
+  Runner& runner_;
+  const RunningFunction running_;
+};
+
+std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+
+/// Takes the name away that the object has set, or that of an object that is closed (null).
+void drop(const StreamKey& stream, const Stream* set_by) noexcept {
+  const auto found = table().streams.find(stream);
+  if (found == table().streams.end()) return;
+  const std::size_t dropped = std::erase_if(found->second, [&](const StreamName& name) { return name.set_by == set_by; });
+  if (set_by == nullptr) closed_names.fetch_sub(dropped, std::memory_order_relaxed);
+  if (found->second.empty()) table().streams.erase(found);
+}
+
+}  // namespace
+
+void set(const Stream& stream, std::string_view name) {
+  const StreamKey key = key_of(stream);
+  const std::lock_guard lock(table().mutex);
+  drop(key, &stream);
+  if (!name.empty()) table().streams[key].push_back({&stream, std::string(name)});
+}
+void close(const Stream& stream, bool ends) noexcept {
+  const StreamKey key = key_of(stream);
+  const std::lock_guard lock(table().mutex);
+  if (!ends) return drop(key, &stream);
+  drop(key, nullptr);
+  const auto found = table().streams.find(key);
+  if (found == table().streams.end()) return;
+  for (StreamName& name : found->second) name.set_by = nullptr;
+  closed_names.fetch_add(found->second.size(), std::memory_order_relaxed);
+}
+void begin(const Stream& stream) noexcept {
+  if (closed_names.load(std::memory_order_relaxed) == 0) return;
+  const std::lock_guard lock(table().mutex);
+  drop(key_of(stream), nullptr);
+}
+void set(const Event& event, std::string_view name) { set(&Table::events, &event, name, std::string(name)); }
+void set(const Allocation& memory, std::string_view name) {
+  set(&Table::memory, number_of(memory.data()), name, NamedMemory{memory.size_bytes(), std::string(name)});
+}
+
+std::string of(const StreamKey& stream) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().streams.find(stream);
+  return found != table().streams.end() ? found->second.back().name : std::string();
+}
+std::string of(const Stream& stream) {
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().streams.find(key_of(stream));
+  if (found == table().streams.end()) return "";
+  for (const StreamName& name : found->second) {
+    if (name.set_by == &stream) return name.name;
+  }
+  return "";
+}
+std::string of(const Event& event) { return find(&Table::events, &event); }
+
+std::string of_memory(const void* address) {
+  const std::lock_guard lock(table().mutex);
+  const auto behind = table().memory.upper_bound(number_of(address));
+  if (behind == table().memory.begin()) return "";
+  const auto& [begin, memory] = *std::prev(behind);
+  return number_of(address) - begin < memory.bytes ? memory.name : "";
+}
+
+std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + name + "'"; }
+
+std::string running_function(const StreamKey& stream) {
+  const std::lock_guard lock(table().mutex);
+  for (Runner* runner : table().runners) {
+    const std::lock_guard running(runner->mutex);
+    for (const RunningFunction* at = runner->innermost; at != nullptr; at = at->outer) {
+      if (at->function.stream == stream) return at->function.name;
+    }
+  }
+  return "";
+}
+
+HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function) {
+  return [named = std::unique_ptr<NamedFunction>(new NamedFunction{stream, std::string(name), std::move(function)})] {
+    const Running running(*named);
+    named->function();
+  };
+}
+
+}  // namespace detail::names
+
+namespace names = detail::names;
+
+std::string support::label_of(const StreamKey& stream) {
+  return fmt::format("{} stream{} {}", stream.device->describe(), names::quoted(names::of(stream)), stream.handle);
+}
+
+void Stream::set_name(std::string_view name) {
+  const StreamCall call(*this, "Stream::set_name", StreamCall::Looking());
+  Watched watched(*this, OperationKind::set_name, call.operation(), {});
+  watched->label = name;
+  watched.run([&] {
+    names::set(*this, name);
+    flags_.fetch_or(StreamCore::flag_named, std::memory_order_relaxed);
+  });
+}
+
+std::string Stream::name() const {
+  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(*this) : "";
+}
+
+void StreamCore::forget_name(Stream& stream) noexcept {
+  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0)
+    names::close(stream, destroys_handle(stream));
+}
+
+void Event::set_name(std::string_view name) {
+  const Call call(*this, "Event::set_name");
+  perform(
+      device_, OperationKind::set_name, call.operation(),
+      [&](Watched& watched) {
+        watched->event = this;
+        watched->label = name;
+      },
+      [&] {
+        names::set(*this, name);
+        flags_.fetch_or(named, std::memory_order_relaxed);
+      });
+}
+
+std::string Event::name() const { return (flags_.load(std::memory_order_relaxed) & named) != 0 ? names::of(*this) : ""; }
+
+void Event::forget_name() noexcept { names::set(*this, ""); }
+
+void Allocation::set_name(std::string_view name) {
+  const Call call(*device_, "Allocation::set_name");
+  if (data_ == nullptr) return;
+  perform(
+      *device_, OperationKind::set_name, call.operation(),
+      [&](Watched& watched) {
+        watched->allocation = this;
+        watched->label = name;
+      },
+      [&] {
+        names::set(*this, name);
+        is_named_.store(true, std::memory_order_relaxed);
+      });
+}
+
+std::string Allocation::name() const { return is_named_.load(std::memory_order_relaxed) ? names::of_memory(data_) : ""; }
+
+void Allocation::forget_name() noexcept {
+  is_named_.store(false, std::memory_order_relaxed);
+  names::set(*this, "");
+}
+
+}  // namespace weir

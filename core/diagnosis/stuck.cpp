@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/stuck.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/environment.hpp"
+#include "core/diagnosis/journal.hpp"
+#include "core/diagnosis/wait_chains.hpp"
+#include "weir/device.hpp"
+#include "weir/event.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+
+using detail::Stuck;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* stuck_variable = "WEIR_STUCK";
+
+/// "30s", "500ms" or "2min"; nothing for what is none.
+std::optional<milliseconds> time_of(std::string_view text) {
+  long count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(rest - text.data()));
+  if (error != std::errc() || count < 1 || count > 1000000) return std::nullopt;
+  if (unit == "ms") return milliseconds(count);
+  if (unit == "s") return milliseconds(count * 1000);
+  if (unit == "min") return milliseconds(count * 60000);
+  return std::nullopt;
+}
+
+std::string object_of(const Operation& operation) {
+  if (operation.event != nullptr && operation.stream == nullptr) return operation.event->describe();
+  return operation.stream != nullptr ? support::label_of(operation.stream_key) : operation.device->describe();
+}
+
+bool is_deadlock() {
+  // Threads without work spin a little before they sleep, which takes longer where processors are busy.
+  for (int looks = 0; looks < 50; ++looks) {
+    if (support::is_deadlocked([] { return true; })) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return false;
+}
+
+/// In one call, so that lines of other threads do not come in between.
+void write_text(int file, const std::string& text) noexcept {
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t written = ::write(file, rest.data(), rest.size());
+    if (written <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+/// Listens at that address of no file; -1 if that cannot be.
+int listen_at(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), std::min(name.size(), sizeof(address.sun_path) - 1));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int file = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (file < 0) return -1;
+  if (::bind(file, reinterpret_cast<const sockaddr*>(&address), size) == 0 && ::listen(file, 4) == 0) return file;
+  ::close(file);
+  return -1;
+}
+
+/// Whether the process at the other end may read this one's state: it is of the same user, or the system's.
+bool may_ask(int file) noexcept {
+  ucred other{};
+  socklen_t size = sizeof(other);
+  return ::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &other, &size) == 0 && (other.uid == ::geteuid() || other.uid == 0);
+}
+
+}  // namespace
+
+std::string detail::stuck_address(int process) { return fmt::format("weir-stuck-{}", process); }
+
+std::unique_ptr<Tool> Stuck::make_if_wanted() {
+  const std::optional<std::string> text = support::environment(stuck_variable);
+  if (!text) return nullptr;
+  const std::optional<milliseconds> limit = time_of(*text);
+  if (!limit) {
+    throw_invalid_environment(stuck_variable, *text,
+                              "it is no time; give a whole number and ms, s or min, such as 30s, or unset it");
+  }
+  return std::unique_ptr<Tool>(new Stuck(*limit));
+}
+
+Stuck::Stuck(milliseconds limit) : limit_(limit) {
+  listener_ = listen_at(stuck_address(::getpid()));
+  if (listener_ < 0) support::log(support::LogLevel::warn, "weir stuck cannot ask this process: its socket cannot be made");
+  // A forked child has no thread that would answer, and the address stands for the parent.
+  static int inherited = -1;
+  inherited = listener_;
+  ::pthread_atfork(nullptr, nullptr, [] {
+    if (inherited >= 0) ::close(std::exchange(inherited, -1));
+  });
+  const support::SignalsBlocked no_signals;
+  std::thread([this] { watch(); }).detach();
+}
+
+void Stuck::before(const Operation& operation) {
+  const auto thread = static_cast<int>(::syscall(SYS_gettid));
+  const std::lock_guard lock(mutex_);
+  calls_.insert_or_assign(operation.id, Call{&operation, thread, Clock::now(), false});
+}
+
+void Stuck::after(const Operation& operation) noexcept {
+  const std::lock_guard lock(mutex_);
+  calls_.erase(operation.id);
+}
+
+void Stuck::watch() noexcept {
+  support::note_watching_thread();
+  const auto pause = static_cast<int>(std::clamp(limit_ / 4, milliseconds(5), milliseconds(500)).count());
+  for (;;) try {
+      pollfd asked{listener_, POLLIN, 0};  // a negative one is passed over
+      if (::poll(&asked, 1, pause) > 0 && (asked.revents & POLLIN) != 0) answer();
+      if (notes_late())
+        tell(STDERR_FILENO, fmt::format("weir stuck: process {} has waited for {} ms", ::getpid(), limit_.count()));
+    } catch (const std::exception& error) {
+      support::log(support::LogLevel::error, "what is stuck cannot be told: ", error.what());
+    }
+}
+
+void Stuck::answer() const {
+  const int other = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (other < 0) return;
+  if (may_ask(other)) tell(other, fmt::format("weir stuck: process {}", ::getpid()));
+  ::close(other);
+}
+
+/// Whether a call has taken too long that was not told yet. Those that wait now are told together.
+bool Stuck::notes_late() {
+  const Clock::time_point now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  const auto is_late = [&](const auto& call) { return !call.second.is_told && now - call.second.since >= limit_; };
+  if (std::none_of(calls_.begin(), calls_.end(), is_late)) return false;
+  for (auto& [id, call] : calls_) call.is_told = true;
+  return true;
+}
+
+/// What is known is told at once. Whether it is a deadlock may take a second.
+void Stuck::tell(int file, const std::string& title) const {
+  std::string text = title + '\n';
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, call] : calls_) {
+      const std::chrono::duration<double> time = Clock::now() - call.since;
+      text += fmt::format("  thread {} has been in {} of {} for {:.1f} s\n", call.thread, call.operation->name,
+                          object_of(*call.operation), time.count());
+    }
+    if (calls_.empty()) text += "  no thread is in a call of Weir's\n";
+  }
+  const WaitChains chains;
+  text += chains.streams().empty() ? "  no stream has work that is known\n" : chains.describe();
+  write_text(file, text);
+  if (!chains.all_wait()) return;
+  write_text(file, is_deadlock()
+                       ? "  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"
+                       : "  no stream can go on by itself: a thread of the program must end this, or another process\n");
+}
+
+void support::end_deadlocked(const std::string& cause) noexcept {
+  try {
+    write_text(STDERR_FILENO, fmt::format("weir deadlock: {}\n{}weir deadlock: the process ends with status {}\n", cause,
+                                          detail::WaitChains().describe(), deadlock_status));
+  } catch (const std::exception&) {
+    write_text(STDERR_FILENO, "weir deadlock: the process ends\n");
+  }
+  // Threads that sleep may hold locks, that of the output among them.
+  if (::ftrylockfile(stdout) == 0) (void)::fflush_unlocked(stdout);
+  ::_exit(deadlock_status);
+}
+
+}  // namespace weir

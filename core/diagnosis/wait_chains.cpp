@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnosis/wait_chains.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "collectives/host/local_group.hpp"
+#include "core/diagnosis/journal.hpp"
+#include "core/diagnosis/standstill.hpp"
+#include "core/runtime/health.hpp"
+#include "core/runtime/impl.hpp"
+#include "weir/device.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::detail {
+namespace {
+
+constexpr std::size_t most_told = 64;  // streams of a report
+
+constexpr const char* only_the_program = "what that function waits for only the program knows";
+
+std::string operations(std::size_t count) { return fmt::format("{} operation{}", count, count == 1 ? "" : "s"); }
+
+}  // namespace
+
+WaitChains::WaitChains() {
+  const auto add = [this](std::vector<BusyStream>&& more) {
+    for (BusyStream& stream : more) name_function(stream.first, stream.key);
+    std::move(more.begin(), more.end(), std::back_inserter(streams_));
+  };
+  for (const Device* const device : HealthCore::devices()) add(impl(*device).do_busy_streams());
+  if (Journal* const journal = Journal::instance()) {
+    std::vector<BusyStream> noted = journal->busy_streams();
+    std::erase_if(noted, [this](const BusyStream& stream) { return find(stream.key) != nullptr; });
+    add(std::move(noted));
+  }
+}
+
+const BusyStream* WaitChains::find(const StreamKey& key) const noexcept {
+  const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const BusyStream& s) { return s.key == key; });
+  return found != streams_.end() ? &*found : nullptr;
+}
+
+std::string WaitChains::name_of(const StreamKey& key) const {
+  const BusyStream* const stream = find(key);
+  return stream != nullptr && !stream->name.empty() ? stream->name : support::label_of(key);
+}
+
+bool WaitChains::goes_on(const StreamKey& key) const noexcept {
+  const BusyStream* const stream = find(key);
+  return stream == nullptr || stream->awaited.empty();
+}
+
+bool WaitChains::all_wait() const noexcept {
+  return !streams_.empty() && std::all_of(streams_.begin(), streams_.end(), [](const BusyStream& stream) {
+    return !stream.awaited.empty() || stream.calls_program;
+  });
+}
+
+bool WaitChains::others_may_write() const noexcept {
+  return std::any_of(streams_.begin(), streams_.end(), [](const BusyStream& stream) {
+    return std::any_of(stream.awaited.begin(), stream.awaited.end(),
+                       [](const Awaited& awaited) { return awaited.value && is_shared_memory(awaited.value->address); });
+  });
+}
+
+/// The stream that must go on next; its line says why. No device: nobody is known.
+WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
+  if (awaited.stream) return {*awaited.stream, ""};
+  if (!awaited.value) return {};
+  std::vector<ValueWriter> writers;
+  const auto add = [&](std::vector<ValueWriter>&& more) {
+    std::move(more.begin(), more.end(), std::back_inserter(writers));
+  };
+  for (const Device* const device : HealthCore::devices()) add(impl(*device).do_writers_of(*awaited.value));
+  if (Journal* const journal = Journal::instance(); journal != nullptr && writers.empty())
+    add(journal->writers_of(*awaited.value));
+  if (writers.empty()) {
+    if (std::string ranks = collectives::LocalGroup::describe_wait(awaited.value->address); !ranks.empty())
+      return {{}, std::move(ranks)};
+  }
+  if (writers.empty()) return {{}, "nothing that was enqueued would write that value, so the host must, or another process"};
+  // If one of them can go on, the wait is no part of a deadlock.
+  const auto alive =
+      std::find_if(writers.begin(), writers.end(), [this](const ValueWriter& w) { return goes_on(w.stream); });
+  const ValueWriter& writer = alive != writers.end() ? *alive : writers.front();
+  return {writer.stream, fmt::format("{} would write that value: {}{}", name_of(writer.stream), writer.what,
+                                     writer.behind != 0 ? ", " + operations(writer.behind) + " further on" : "")};
+}
+
+std::vector<std::string> WaitChains::chain_of(const StreamKey& stream, std::vector<StreamKey>* passed) const {
+  std::vector<std::string> lines;
+  std::vector<StreamKey> path = {stream};
+  for (const BusyStream* at = find(stream); at != nullptr && !at->awaited.empty();) {
+    // Of several things each must come, so one that cannot is what is asked for.
+    Next next;
+    for (const Awaited& awaited : at->awaited) {
+      Next candidate = next_of(awaited);
+      const bool is_stuck = candidate.stream.device == nullptr || !goes_on(candidate.stream);
+      if (&awaited == &at->awaited.front() || is_stuck) next = std::move(candidate);
+      if (is_stuck) break;
+    }
+    if (next.stream.device == nullptr) {
+      if (!next.line.empty()) lines.push_back(std::move(next.line));
+      break;
+    }
+    const auto before = std::find(path.begin(), path.end(), next.stream);
+    if (before != path.end()) {
+      if (!next.line.empty()) lines.push_back(std::move(next.line));
+      std::string circle = "a circle: ";
+      for (auto key = before; key != path.end(); ++key) circle += name_of(*key) + " -> ";
+      lines.push_back(circle + name_of(next.stream));
+      break;
+    }
+    path.push_back(next.stream);
+    at = find(next.stream);
+    const std::string state = at != nullptr ? "is at " + line_of(at->first) : "has no work that is known";
+    lines.push_back(next.line.empty() ? name_of(next.stream) + " " + state : next.line + "; it " + state);
+  }
+  if (const BusyStream* const last = find(path.back()); path.size() > 1 && last != nullptr && last->calls_program)
+    lines.emplace_back(only_the_program);
+  if (passed != nullptr) passed->insert(passed->end(), path.begin(), path.end());
+  return lines;
+}
+
+std::string WaitChains::describe() const {
+  std::string text;
+  std::vector<StreamKey> told;
+  std::size_t count = 0;
+  for (const BusyStream& stream : streams_) {
+    if (std::find(told.begin(), told.end(), stream.key) != told.end()) continue;
+    if (++count > most_told) return text + fmt::format("  and others, of {} streams with work\n", streams_.size());
+    text += fmt::format("  {} is at {}\n", name_of(stream.key), line_of(stream.first));
+    for (const std::string& line : chain_of(stream.key, &told)) text += "    " + line + '\n';
+    if (stream.calls_program) text += fmt::format("    {}\n", only_the_program);
+  }
+  return text;
+}
+
+}  // namespace weir::detail
+
+bool weir::support::is_asleep(const std::function<bool()>& is_idle) noexcept try {
+  return detail::nothing_can_happen([&] { return !detail::WaitChains().others_may_write() && is_idle(); });
+} catch (const std::exception&) {  // no memory
+  return false;
+}
+
+bool weir::support::is_deadlocked(const std::function<bool()>& is_idle) noexcept try {
+  const auto cannot_go_on = [&] {
+    const detail::WaitChains chains;
+    return chains.all_wait() && !chains.others_may_write() && is_idle();
+  };
+  return cannot_go_on() && detail::nothing_can_happen(cannot_go_on);
+} catch (const std::exception&) {  // no memory
+  return false;
+}

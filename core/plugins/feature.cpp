@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/feature.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+
+#include "core/base/environment.hpp"
+#include "core/base/near_match.hpp"
+#include "core/plugins/feature_override.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::array<Feature, feature_count> features = {
+#define WEIR_FEATURE_VALUE(name, text) Feature::name,
+    WEIR_FEATURES(WEIR_FEATURE_VALUE)
+#undef WEIR_FEATURE_VALUE
+};
+constexpr std::array<std::string_view, feature_count> feature_names = {
+#define WEIR_FEATURE_NAME(name, text) #name,
+    WEIR_FEATURES(WEIR_FEATURE_NAME)
+#undef WEIR_FEATURE_NAME
+};
+constexpr std::array<std::string_view, feature_count> descriptions = {
+#define WEIR_FEATURE_TEXT(name, text) text,
+    WEIR_FEATURES(WEIR_FEATURE_TEXT)
+#undef WEIR_FEATURE_TEXT
+};
+
+// Features that need another one. Indirect needs are also listed.
+struct Need {
+  Feature feature;
+  Feature needed;
+};
+constexpr Need needs[] = {
+    {Feature::capture_into_graph, Feature::graph_capture},
+    {Feature::host_functions_in_capture, Feature::graph_capture},
+    {Feature::host_functions_in_capture, Feature::host_functions},
+    {Feature::memory_operations_in_capture, Feature::graph_capture},
+    {Feature::graph_update, Feature::graph_capture},
+    {Feature::graph_upload, Feature::graph_capture},
+    {Feature::graph_debug_dot, Feature::graph_capture},
+    {Feature::graph_clone, Feature::graph_capture},
+    {Feature::graph_memory_nodes, Feature::graph_capture},
+    {Feature::graph_memory_nodes, Feature::async_allocation},
+    {Feature::graph_child_nodes, Feature::graph_capture},
+    {Feature::graph_conditional_nodes, Feature::graph_capture},
+    {Feature::graph_node_changes, Feature::graph_capture},
+    {Feature::graph_switch_nodes, Feature::graph_capture},
+    {Feature::graph_switch_nodes, Feature::graph_conditional_nodes},
+    {Feature::external_events, Feature::graph_capture},
+    {Feature::cross_device_capture, Feature::graph_capture},
+    {Feature::memory_pool_max_size, Feature::memory_pools},
+    {Feature::memory_pool_max_size, Feature::async_allocation},
+    {Feature::memory_pools, Feature::async_allocation},
+    {Feature::concurrent_managed_access, Feature::managed_memory},
+    {Feature::managed_attach, Feature::managed_memory},
+    {Feature::managed_prefetch, Feature::managed_memory},
+};
+
+constexpr std::string_view not_in_backend = "this backend does not have it";
+
+}  // namespace
+
+std::span<const Feature> all_features() noexcept { return features; }
+
+std::string_view to_string(Feature feature) noexcept {
+  const auto index = static_cast<std::size_t>(feature);
+  return index < feature_count ? feature_names[index] : "unknown";
+}
+
+std::string_view description(Feature feature) noexcept {
+  const auto index = static_cast<std::size_t>(feature);
+  return index < feature_count ? descriptions[index] : "";
+}
+
+std::optional<Feature> parse_feature(std::string_view name) noexcept {
+  for (const Feature feature : features) {
+    if (to_string(feature) == name) return feature;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Support support) noexcept {
+  switch (support) {
+    case Support::absent: return "absent";
+    case Support::emulated: return "emulated";
+    case Support::native: return "native";
+  }
+  return "unknown";
+}
+
+FeatureTable::FeatureTable() {
+  for (FeatureState& state : states_) state.reason = not_in_backend;
+  states_[feature_count].reason = "there is no such feature; use the enumerators";
+}
+
+void FeatureTable::set(Feature feature, Support support, std::string reason) {
+  const auto index = static_cast<std::size_t>(feature);
+  if (index >= feature_count) throw Error(Errc::invalid_argument, "FeatureTable::set", "", states_[feature_count].reason);
+  // Whatever is not native has a reason, even if the backend's author gave none.
+  if (support == Support::native) {
+    reason.clear();
+  } else if (reason.empty()) {
+    reason = support == Support::absent ? not_in_backend : "this backend does it by other means";
+  }
+  present_[index] = support != Support::absent;
+  states_[index] = {support, std::move(reason)};
+}
+
+namespace detail {
+
+std::bitset<feature_count> parse_disabled_features(std::string_view value) {
+  constexpr const char* variable = "WEIR_DISABLE_FEATURES";
+  std::bitset<feature_count> disabled;
+  for (const std::string_view element : split_list(variable, value, ',', "list features separated by single commas")) {
+    const std::optional<Feature> feature = parse_feature(element);
+    if (!feature) {
+      const std::string_view meant = nearest_name(element, feature_names);
+      throw_invalid_environment(
+          variable, value,
+          meant.empty()
+              ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(feature_names, ", "))
+              : fmt::format("there is no feature '{}'; did you mean '{}'? `weir info` lists all of them", element, meant));
+    }
+    disabled.set(static_cast<std::size_t>(*feature));
+  }
+  return disabled;
+}
+
+void disable_features(FeatureTable& table, const std::bitset<feature_count>& disabled) {
+  const auto is_disabled = [&](Feature feature) { return disabled[static_cast<std::size_t>(feature)]; };
+  for (const Feature feature : features) {
+    if (is_disabled(feature) && table.supports(feature)) {
+      table.absent(feature, "WEIR_DISABLE_FEATURES lists it; take it out of that variable");
+    }
+  }
+  for (const auto& [feature, needed] : needs) {
+    if (is_disabled(needed) && table.supports(feature)) {
+      table.absent(feature, fmt::format("it needs '{0}', which WEIR_DISABLE_FEATURES lists; take {0} out of that variable",
+                                        to_string(needed)));
+    }
+  }
+}
+
+const std::bitset<feature_count>& disabled_features() {
+  static const std::bitset<feature_count> disabled = [] {
+    const std::optional<std::string> value = support::environment("WEIR_DISABLE_FEATURES");
+    return value ? parse_disabled_features(*value) : std::bitset<feature_count>{};
+  }();
+  return disabled;
+}
+
+}  // namespace detail
+}  // namespace weir

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/version.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "core/plugins/abi_difference.hpp"
+#include "weir/abi.hpp"
+#include "weir/error.hpp"
+
+namespace {
+
+// Before 1.0 each minor version may change everything, from 1.0 on each major version.
+constexpr std::uint32_t series_of(std::uint32_t version) { return version < 10000 ? version / 100 : version / 10000 * 100; }
+
+std::string version_text(std::uint32_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+std::string library_file() {
+  Dl_info info;
+  const bool known = ::dladdr(reinterpret_cast<const void*>(&weir::version), &info) != 0 && info.dli_fname != nullptr;
+  return known ? info.dli_fname : "libweir.so";
+}
+
+[[noreturn, gnu::cold]] void refuse_headers(std::uint32_t version, std::uint32_t revision, const char* fingerprint) {
+  std::string cause;
+  if (series_of(version) != series_of(WEIR_VERSION) || revision != weir::interface_revision) {
+    cause = fmt::format(
+        "the program was built with the headers of Weir {} (interface revision {}), and runs with the library of Weir {} "
+        "(revision {}); build the program with this library's headers, or run it with the library that it was built for",
+        version_text(version), revision, WEIR_VERSION_STRING, weir::interface_revision);
+  } else {
+    const weir::detail::AbiDifference difference = weir::detail::abi_difference(fingerprint, weir::abi());
+    cause = fmt::format(
+        "the program was built with {}, the library with {}; build both with the same C++ library, the same options for it "
+        "(_GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI) and the same release of Weir",
+        difference.theirs, difference.ours);
+  }
+  throw weir::Error(weir::Errc::headers_incompatible, "Registry::instance", library_file(), cause);
+}
+
+}  // namespace
+
+void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t fingerprint_hash,
+                        const char* fingerprint) {
+  if (series_of(version) != series_of(WEIR_VERSION) || revision != weir::interface_revision ||
+      fingerprint_hash != weir::detail::fingerprint_hash) {
+    refuse_headers(version, revision, fingerprint);
+  }
+}
+
+namespace weir {
+
+const char* version() noexcept { return WEIR_VERSION_STRING; }
+
+const char* abi() noexcept { return detail::fingerprint.text; }
+
+}  // namespace weir

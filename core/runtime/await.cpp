@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/await.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/no_destructor.hpp"
+#include "core/runtime/submit.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// How long the thread asks without a pause since something was over or was added. Drivers answer in about a microsecond.
+constexpr Clock::duration eager = 200us;
+
+/// How long to sleep between two questions, after waiting that long: work is noticed late by a small part of what it took.
+/// The kernel's timers add about 4 us.
+Clock::duration pause_after(Clock::duration waited) { return std::clamp<Clock::duration>(waited / 256, 2us, 500us); }
+
+/// An event of a capture never completes by itself.
+void refuse_captured(const Event& event) {
+  if (detail::impl(event).is_captured()) (void)event.is_complete();  // throws, and says so
+}
+
+struct Awaited {
+  Ptr<Event> event;
+  StreamPtr stream;  // null if only the event is awaited
+  UniqueFunction<void(std::exception_ptr)> function;
+
+  /// Whether it is over. `error`: what went wrong.
+  bool is_over(std::exception_ptr& error) const {
+    try {
+      refuse_captured(*event);
+      if (!detail::impl(std::as_const(*event)).do_look()) return false;  // which harms no capture
+      tell_tools();
+      if (stream) error = detail::impl(*stream).do_take_host_error();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    return true;
+  }
+
+ private:
+  /// As of a question that was answered with yes. None may refuse it.
+  void tell_tools() const {
+    detail::perform_always(event->device(), OperationKind::query, "when_done",
+                           [this](Watched& watched) {
+                             watched->event = event.get();
+                             watched->is_complete = true;
+                           },
+                           [] {});
+  }
+};
+
+/// The thread. It starts with the first awaited work, and stops at exit, before drivers shut down.
+class Completions {
+ public:
+  static Completions& instance() noexcept {
+    static detail::NoDestructor<Completions> completions;
+    return *completions;
+  }
+
+  void add(Awaited&& awaited) {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    if (!thread_.joinable()) {
+      process_ = ::getpid();
+      const support::SignalsBlocked no_signals;
+      thread_ = std::thread([this] { run(); });
+      std::atexit([] { instance().stop(); });
+    }
+    added_.push_back(std::move(awaited));
+    changed_.notify_one();
+  }
+
+ private:
+  void run() noexcept {
+    ::prctl(PR_SET_TIMERSLACK, 1UL);
+    std::vector<Awaited> open;
+    Clock::time_point since{};  // something was over or was added
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        const auto is_called = [this] { return stopping_ || !added_.empty(); };
+        if (const auto waited = Clock::now() - since; open.empty()) {
+          changed_.wait(lock, is_called);
+        } else if (waited > eager) {
+          changed_.wait_for(lock, pause_after(waited), is_called);
+        }
+        if (stopping_) {
+          std::move(added_.begin(), added_.end(), std::back_inserter(open));
+          added_.clear();
+          lock.unlock();
+          open.clear();  // while drivers are there
+          lock.lock();
+          has_stopped_ = true;
+          return changed_.notify_all();
+        }
+        if (!added_.empty()) since = Clock::now();
+        std::move(added_.begin(), added_.end(), std::back_inserter(open));
+        added_.clear();
+      }
+      if (call_those_that_are_over(open)) since = Clock::now();
+    }
+  }
+
+  /// Whether there are any. The others stay.
+  static bool call_those_that_are_over(std::vector<Awaited>& open) noexcept {
+    bool any = false;
+    for (std::size_t i = 0; i < open.size();) {
+      std::exception_ptr error;
+      if (!open[i].is_over(error)) {
+        ++i;
+        continue;
+      }
+      any = true;
+      Awaited over = std::move(open[i]);
+      if (i + 1 != open.size()) open[i] = std::move(open.back());
+      open.pop_back();
+      try {
+        over.function(std::move(error));
+      } catch (const std::exception& e) {
+        support::log(support::LogLevel::error, "a function that was called when work was done threw: ", e.what());
+      } catch (...) {
+        support::log(support::LogLevel::error, "a function that was called when work was done threw");
+      }
+    }
+    return any;
+  }
+
+  void stop() noexcept {
+    if (process_ != ::getpid()) return;  // a forked child has no such thread
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+    // A function may have called `exit`, or wait for what the program's end keeps it from.
+    const bool is_own = std::this_thread::get_id() == thread_.get_id();
+    if (is_own || !changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) return thread_.detach();
+    lock.unlock();
+    thread_.join();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Awaited> added_;
+  std::thread thread_;
+  bool stopping_ = false, has_stopped_ = false;
+  int process_ = 0;
+};
+
+void check_function(const UniqueFunction<void(std::exception_ptr)>& function) {
+  if (!function) throw Error(Errc::invalid_argument, "when_done", "", "the function is empty");
+}
+
+}  // namespace
+
+void when_done(StreamRef awaited, UniqueFunction<void(std::exception_ptr)> function) {
+  if (!awaited) throw Error(Errc::invalid_argument, "when_done", "", "the stream is null");
+  check_function(function);
+  Stream& stream = *awaited;
+  StreamCall(stream, "when_done").check_host_wait();
+  Completions::instance().add({stream.record(), StreamPtr(&stream), std::move(function)});
+}
+
+void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> function) {
+  if (!event) throw Error(Errc::invalid_argument, "when_done", "", "the event is null");
+  check_function(function);
+  const Call call(*event, "when_done");
+  refuse_captured(*event);
+  Completions::instance().add({Ptr<Event>(event.get()), nullptr, std::move(function)});
+}
+
+}  // namespace weir

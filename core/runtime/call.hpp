@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/runtime/captures.hpp"
+#include "core/runtime/health.hpp"
+#include "core/runtime/thread_state.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/feature.hpp"
+#include "weir/span.hpp"
+
+/// The checks that calls of Weir's public functions share.
+namespace weir::detail {
+
+/// "feature 'graph_clone' is absent: …"
+inline std::string absence(const Device& device, Feature feature) {
+  return "feature '" + std::string(to_string(feature)) + "' is absent: " + device.feature(feature).reason;
+}
+
+/// One call of a public function: its name and the object that it is called on, which its errors name.
+template <class Object>
+class Call {
+ public:
+  /// Throws where nothing of Weir may be called, and for a poisoned device. `operation`: "Device::allocate".
+  Call(const Object& object, const char* operation) : object_(object), operation_(operation) {
+    if (is_refused(device())) [[unlikely]] throw_refused(device(), object, operation);
+  }
+
+  const char* operation() const noexcept { return operation_; }
+  std::string describe() const { return object_.describe(); }
+  const Device& device() const noexcept {
+    if constexpr (std::is_same_v<Object, Device>) {
+      return object_;
+    } else {
+      return object_.device();
+    }
+  }
+
+  [[noreturn, gnu::cold]] void refuse(Errc code, std::string_view cause) const { refuse(object_, operation_, code, cause); }
+  /// Throws `unsupported`, with the reason, for a feature that the device lacks.
+  void require(Feature feature) const {
+    if (!device().supports(feature)) [[unlikely]]
+      refuse_feature(*this, feature);
+  }
+  /// What `ref` refers to. Throws `invalid_argument` for null. `what`: "the event".
+  template <class R>
+  auto& not_null(const R& ref, const char* what) const {
+    if (!ref) [[unlikely]]
+      refuse_null(*this, what);
+    return *ref;
+  }
+  /// Throws `wrong_device` for an object of another device. `what`: "the event".
+  void check_device(const Device& other, const char* what) const {
+    if (&other != &device()) [[unlikely]] refuse(Errc::wrong_device, std::string(what) + " is of " + other.describe());
+  }
+  /// Throws `invalid_argument` for more bytes than any memory has.
+  void check_bytes(std::size_t bytes, std::size_t times = 1) const { (void)byte_count(operation_, bytes, times); }
+  /// Throws `invalid_argument` for a value beyond `last`, the enumeration's last enumerator, as casts and uninitialized
+  /// variables make them. `type`: the enumeration's name.
+  template <class E>
+  void check_enumerator(const char* type, E value, E last) const {
+    if (value > last) [[unlikely]] {
+      refuse(Errc::invalid_argument, "there is no " + std::string(type) + " of value " +
+                                         std::to_string(static_cast<std::underlying_type_t<E>>(value)) +
+                                         "; use the enumerators");
+    }
+  }
+  /// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls of the device.
+  void check_unsafe() const {
+    if (open_captures.load(std::memory_order_acquire) == 0) [[likely]] return;
+    if (const auto capture = Captures::instance().forbidding_unsafe_calls(device().backend())) {
+      throw_unsafe_call(operation_, object_.describe(), *capture);
+    }
+  }
+
+  /// Throws `capture_unsupported` for a graph that an open capture continues.
+  void check_not_continued(const Graph& graph) const {
+    if (open_captures.load(std::memory_order_acquire) == 0) [[likely]]
+      return;
+    if (Captures::instance().is_continued(graph)) throw_continued_graph(operation_, object_.describe(), graph);
+  }
+
+ protected:
+  struct Unchecked {};
+  Call(const Object& object, const char* operation, Unchecked) noexcept : object_(object), operation_(operation) {}
+
+  const Object& object_;
+  const char* operation_;
+
+ private:
+  // What is rare gets a copy, so that a call lies in registers.
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const Object& object, const char* operation, Errc code,
+                                                            std::string_view cause) {
+    throw Error(code, operation, object.describe(), cause);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null(Call call, const char* what) {
+    call.refuse(Errc::invalid_argument, std::string(what) + " is null");
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_feature(Call call, Feature feature) {
+    call.refuse(Errc::unsupported, absence(call.device(), feature));
+  }
+};
+
+/// For calls that wait for the whole device: throws `capture_unsupported` if an open capture forbids it.
+void check_device_wait(const Call<Device>& call);
+
+}  // namespace weir::detail

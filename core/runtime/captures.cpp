@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/captures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/no_destructor.hpp"
+#include "core/runtime/stream_core.hpp"
+#include "core/runtime/thread_state.hpp"
+#include "weir/error.hpp"
+#include "weir/graph.hpp"
+#include "weir/module.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+std::string_view to_string(CaptureMode mode) noexcept {
+  switch (mode) {
+    case CaptureMode::global: return "global";
+    case CaptureMode::thread_local_: return "thread_local";
+    case CaptureMode::relaxed: return "relaxed";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(CaptureStatus status) noexcept {
+  switch (status) {
+    case CaptureStatus::none: return "none";
+    case CaptureStatus::active: return "active";
+    case CaptureStatus::invalidated: return "invalidated";
+  }
+  return "unknown";
+}
+
+namespace detail {
+
+std::atomic<std::uint32_t> open_captures{0};
+
+namespace {
+
+bool is_of(const Backend& backend, const OpenCapture& capture) noexcept {
+  return &capture.origin.device->backend() == &backend;
+}
+
+}  // namespace
+
+Captures& Captures::instance() noexcept {
+  static NoDestructor<Captures> captures;
+  return *captures;
+}
+
+// --- Begin and end ----------------------------------------------------------------------------------------------------
+
+void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
+                    std::shared_ptr<GraphOrigin>&& origin, const std::function<std::uint64_t()>& begin) {
+  const Device* const device = capture.origin.device;
+  std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
+  std::unique_lock lock(mutex_);
+  device_wide_calls_over_.wait(lock, [&] { return std::ranges::count(device_wide_calls_, device) == 0; });
+  if (resumed != nullptr && continues(*resumed)) {
+    lock.unlock();
+    throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
+  }
+  // All that can fail comes before the driver begins.
+  auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
+  record->capture = capture;
+  record->members.assign(1, {&stream, device, blocking});
+  record->resources.resumed = std::move(resumed);
+  record->resources.origin = std::move(origin);
+  open_.reserve(open_.size() + 1);
+  record->capture.id = begin();
+  // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
+  const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Record>& r) {
+    return !r->capture.ending && r->capture.origin == record->capture.origin;
+  });
+  if (earlier != open_.end()) replaced = remove(**earlier);
+  forget(stream);
+  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0, record->resources.origin != nullptr);
+  open_.push_back(std::move(record));
+  open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
+}
+
+std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uint64_t id) noexcept {
+  const std::lock_guard lock(mutex_);
+  Record* const record = find(backend, id);
+  if (record == nullptr || std::exchange(record->capture.ending, true)) return std::nullopt;
+  return std::move(record->resources);
+}
+
+void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
+  CaptureResources kept;  // outlives the lock
+  const std::lock_guard lock(mutex_);
+  const Record* const record = find(backend, id);
+  if (record == nullptr) return;
+  std::unique_ptr<Record> closed = remove(*record);
+  kept = std::exchange(closed->resources, {});
+  closed->capture = {};
+  spare_ = std::move(closed);
+}
+
+std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {
+  for (const Member& member : record.members) {
+    if (member.stream != nullptr) StreamCore::leave_capture(*member.stream, record.capture.id);
+  }
+  const auto place = std::find_if(open_.begin(), open_.end(), [&](const auto& r) { return r.get() == &record; });
+  std::unique_ptr<Record> removed = std::move(*place);
+  open_.erase(place);
+  open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
+  return removed;
+}
+
+void Captures::leave(const Stream& stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  forget(stream);
+}
+
+void Captures::forget(const Stream& stream) noexcept {
+  for (const auto& record : open_) {
+    for (Member& member : record->members) {
+      if (member.stream == &stream) member.stream = nullptr;
+    }
+  }
+}
+
+// --- Questions --------------------------------------------------------------------------------------------------------
+
+Captures::Record* Captures::find(const Backend& backend, std::uint64_t id) const noexcept {
+  for (const auto& record : open_) {
+    if (record->capture.id == id && is_of(backend, record->capture)) return record.get();
+  }
+  return nullptr;
+}
+
+std::optional<OpenCapture> Captures::find(const Origin& origin) const {
+  const std::lock_guard lock(mutex_);
+  const OpenCapture* ending = nullptr;
+  for (const auto& record : open_) {
+    if (record->capture.origin != origin) continue;
+    if (!record->capture.ending) return record->capture;
+    ending = &record->capture;
+  }
+  return ending != nullptr ? std::optional(*ending) : std::nullopt;
+}
+
+std::shared_ptr<GraphOrigin> Captures::origin(const Backend& backend, std::uint64_t id) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const Record* const record = find(backend, id);
+  return record != nullptr ? record->resources.origin : nullptr;
+}
+
+void Captures::write_down(const Stream& stream, std::shared_ptr<GraphOrigin> origin) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t id = StreamCore::noted_capture(stream, StreamCore::flags(stream)).id;
+  Record* const record = find(stream.device().backend(), id);
+  if (record == nullptr) return;
+  record->resources.origin = std::move(origin);
+  for (const Member& member : record->members) {
+    if (member.stream != nullptr) StreamCore::enter_capture(*member.stream, id, record->capture.outer != 0, true);
+  }
+}
+
+bool Captures::is_open(const Backend& backend, std::uint64_t id) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return find(backend, id) != nullptr;
+}
+
+bool Captures::is_continued(const Graph& graph) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return continues(graph);
+}
+
+bool Captures::continues(const Graph& graph) const noexcept {
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& r) { return r->resources.resumed.get() == &graph; });
+}
+
+bool Captures::keep(const Backend& backend, std::uint64_t id, const ModulePtr& module) {
+  const std::lock_guard lock(mutex_);
+  Record* record = find(backend, id);
+  while (record != nullptr && record->capture.outer != 0) record = find(backend, record->capture.outer);
+  if (record == nullptr) return false;
+  std::vector<ModulePtr>& modules = record->resources.modules;
+  if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
+  return true;
+}
+
+std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const noexcept {
+  const std::uint64_t me = this_thread();
+  const std::lock_guard lock(mutex_);
+  for (const auto& record : open_) {
+    const OpenCapture& c = record->capture;
+    if (!is_of(backend, c)) continue;
+    if (c.mode == CaptureMode::global || (c.mode == CaptureMode::thread_local_ && c.thread == me)) return c;
+  }
+  return std::nullopt;
+}
+
+bool Captures::any_on(const Device& device, bool blocking_only) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return has_on(device, blocking_only);
+}
+
+bool Captures::has_on(const Device& device, bool blocking_only) const noexcept {
+  for (const auto& record : open_) {
+    for (const Member& member : record->members) {
+      if (member.device == &device && (member.blocking || !blocking_only)) return true;
+    }
+  }
+  return false;
+}
+
+// --- Joins ------------------------------------------------------------------------------------------------------------
+
+Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stream), id_(id) {
+  Captures& captures = Captures::instance();
+  std::unique_lock lock(captures.mutex_);
+  captures.device_wide_calls_over_.wait(
+      lock, [&] { return std::ranges::count(captures.device_wide_calls_, &stream.device()) == 0; });
+  if (auto* const record = captures.find(stream.device().backend(), id)) {
+    captures.forget(stream);
+    record->members.push_back({&stream, &stream.device(), blocking});
+  }
+}
+
+Joining::~Joining() {
+  if (joined_) return;
+  Captures& captures = Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  auto* const record = captures.find(stream_.device().backend(), id_);
+  if (record != nullptr) std::erase_if(record->members, [&](const auto& member) { return member.stream == &stream_; });
+}
+
+void Joining::done() noexcept {
+  joined_ = true;
+  Captures& captures = Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  // Unless it has ended meanwhile.
+  if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
+    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->resources.origin != nullptr);
+  }
+}
+
+// --- Refusals ---------------------------------------------------------------------------------------------------------
+
+void throw_continued_graph(const char* operation, const std::string& object, const Graph& graph) {
+  throw Error(Errc::capture_unsupported, operation, object,
+              "a capture continues " + graph.describe() +
+                  " and changes it; end that capture first, or use a clone made before it; the capture goes on");
+}
+
+void throw_device_captures(const char* operation, const Device& device) {
+  throw Error(Errc::capture_unsupported, operation, device.describe(),
+              "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
+}
+
+namespace {
+
+/// The stream that began the capture, whose object may be gone.
+std::string describe(const Origin& origin) {
+  if (origin.thread_stream != 0) return origin.device->describe() + " per-thread default stream";
+  return fmt::format("{} stream {}", origin.device->describe(), origin.handle);
+}
+
+}  // namespace
+
+void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
+  throw Error(Errc::capture_unsupported, operation, object,
+              "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
+                  describe(capture.origin) +
+                  ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
+                  "in mode 'relaxed'");
+}
+
+}  // namespace detail
+
+namespace support {
+
+std::string_view capture_refusal(Errc code) noexcept {
+  switch (code) {
+    case Errc::already_capturing: return "the stream is capturing already; that capture goes on";
+    case Errc::not_capturing: return "the stream is not capturing";
+    case Errc::capture_unmatched:
+      return "another stream began the capture that this stream is in; end it there, after that stream has waited for this "
+             "one; the capture goes on";
+    case Errc::capture_unjoined:
+      return "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
+             "it (Stream::wait) before the end; the capture is dropped";
+    case Errc::capture_isolation:
+      return "the stream is capturing and would wait for work outside the capture, which is done only once; wait before the "
+             "capture begins, or use wait_external; the capture goes on";
+    case Errc::capture_merge:
+      return "both sides are capturing, and not into the same graph; end one capture first; both captures go on";
+    case Errc::captured_event:
+      return "the event was recorded in a capture that has ended, so it stands for no point of any stream; record it again";
+    default: return to_string(code);
+  }
+}
+
+DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) : device_(device) {
+  detail::Captures& captures = detail::Captures::instance();
+  {
+    const std::lock_guard lock(captures.mutex_);
+    if (!captures.has_on(device, false)) {
+      captures.device_wide_calls_.push_back(&device);
+      return;
+    }
+  }
+  detail::throw_device_captures(operation, device);
+}
+
+DeviceWideCall::~DeviceWideCall() {
+  detail::Captures& captures = detail::Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  captures.device_wide_calls_.erase(std::ranges::find(captures.device_wide_calls_, &device_));
+  captures.device_wide_calls_over_.notify_all();
+}
+
+}  // namespace support
+}  // namespace weir

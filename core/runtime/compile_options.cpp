@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/compile_options.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "weir/error.hpp"
+#include "weir/module.hpp"
+
+namespace weir::detail {
+namespace {
+
+// `NAME` or `NAME(parameters)`: with anything else, a part of the name would become a part of the value.
+bool is_macro(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  const std::string_view name = text.substr(0, text.find('(')), parameters = text.substr(name.size());
+  if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), in_name)) return false;
+  if (parameters.empty()) return true;
+  return parameters.back() == ')' && std::all_of(parameters.begin() + 1, parameters.end() - 1, [&](char c) {
+           return in_name(c) || c == ',' || c == '.' || c == ' ';
+         });
+}
+
+}  // namespace
+
+void check_options(const CompileOptions& options, const char* operation, const std::string& object) {
+  const auto refuse = [&](const std::string& detail) { throw Error(Errc::invalid_argument, operation, object, detail); };
+  if (options.cxx_standard != 14 && options.cxx_standard != 17 && options.cxx_standard != 20) {
+    refuse("C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
+  }
+  for (const auto& [name, value] : options.defines) {
+    if (!is_macro(name)) {
+      refuse("'" + name + "' in `defines` is no macro's name; give an identifier, with its parameters in "
+                          "parentheses if it has any, and what it stands for as the value");
+    }
+    if (value.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
+      refuse("the value of the macro '" + name + "' has more than one line; a macro has one");
+    }
+  }
+  for (const std::string& kernel : options.kernels) {
+    if (kernel.find_first_not_of(' ') == kernel.npos ||
+        kernel.find_first_of(std::string_view("\n\r\0;", 4)) != kernel.npos) {
+      refuse("'" + kernel + "' in `kernels` is no kernel's name; write it as it would stand in a launch: blur<float, 3>");
+    }
+  }
+  for (const std::string& folder : options.include_directories) {
+    if (!folder.starts_with('/')) {
+      refuse("the include directory '" + folder +
+             "' is not an absolute path; what it names would depend on the folder that the program runs in");
+    }
+  }
+  for (const auto& [name, text] : options.headers) {
+    if (name.empty() || name[0] == '/' || name.back() == '/' ||
+        name.find_first_of(std::string_view("\n\r\0\"<>", 6)) != name.npos) {
+      refuse("'" + name +
+             "' in `headers` is no name that an #include can have; give a relative path, as it stands between the quotes");
+    }
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/saved/graph_origin.hpp"
+#include "core/runtime/launch_check.hpp"
+#include "core/runtime/submit.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+using detail::is_possible_launch;
+using detail::refuse_launch;
+
+std::string_view to_string(NodeKind kind) noexcept {
+  switch (kind) {
+    case NodeKind::kernel: return "kernel";
+    case NodeKind::copy: return "copy";
+    case NodeKind::fill: return "fill";
+    case NodeKind::host_function: return "host_function";
+    case NodeKind::child_graph: return "child_graph";
+    case NodeKind::empty: return "empty";
+    case NodeKind::event_record: return "event_record";
+    case NodeKind::event_wait: return "event_wait";
+    case NodeKind::memory_operations: return "memory_operations";
+    case NodeKind::allocate: return "allocate";
+    case NodeKind::free: return "free";
+    case NodeKind::conditional: return "conditional";
+    case NodeKind::other: return "other";
+  }
+  return "unknown";
+}
+
+// --- Topology ---------------------------------------------------------------------------------------------------------
+
+std::size_t Topology::count(NodeKind kind) const noexcept {
+  return static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), kind));
+}
+
+bool Topology::reaches(std::uint32_t from, std::uint32_t to) const {
+  if (from >= nodes.size()) return false;
+  std::vector<std::vector<std::uint32_t>> successors(nodes.size());
+  for (const auto& [node, next] : edges) successors[node].push_back(next);
+  std::vector<std::uint32_t> open{from};
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    for (const std::uint32_t next : std::exchange(successors[node], {})) {
+      if (next == to) return true;
+      open.push_back(next);
+    }
+  }
+  return false;
+}
+
+namespace {
+
+std::vector<std::uint32_t> without_edge(const Topology& topology, bool incoming) {
+  std::vector<bool> has(topology.nodes.size(), false);
+  for (const auto& [from, to] : topology.edges) has[incoming ? to : from] = true;
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t i = 0; i < has.size(); ++i) {
+    if (!has[i]) result.push_back(i);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> Topology::roots() const { return without_edge(*this, true); }
+std::vector<std::uint32_t> Topology::leaves() const { return without_edge(*this, false); }
+
+// --- Graph ------------------------------------------------------------------------------------------------------------
+
+std::string Graph::describe() const { return fmt::format("{} graph {}", device_.describe(), native_handle()); }
+
+std::size_t Graph::node_count() const {
+  const Call call(*this, "Graph::node_count");
+  return impl(*this).do_node_count();
+}
+
+Topology Graph::topology() const {
+  const Call call(*this, "Graph::topology");
+  return impl(*this).do_topology();
+}
+
+std::string Graph::debug_dot() const {
+  const Call call(*this, "Graph::debug_dot");
+  call.require(Feature::graph_debug_dot);
+  return impl(*this).do_debug_dot();
+}
+
+GraphPtr Graph::clone() const {
+  const Call call(*this, "Graph::clone");
+  call.require(Feature::graph_clone);
+  call.check_not_continued(*this);
+  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
+  return perform(device_, OperationKind::clone_graph, call.operation(), [this](Watched& watched) { watched->graph = this; },
+                 [this] {
+                   GraphPtr clone = impl(*this).do_clone();
+                   clone->origin_ = origin_;
+                   return clone;
+                 });
+}
+
+GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
+  const Call call(*this, "Graph::instantiate");
+  call.check_not_continued(*this);
+  return perform(device_, OperationKind::instantiate, call.operation(), [this](Watched& watched) { watched->graph = this; },
+                 [&] {
+                   GraphExecPtr exec = impl(*this).do_instantiate(options);
+                   exec->origin_ = origin_;
+                   return exec;
+                 });
+}
+
+void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
+  throw Error(
+      Errc::unsupported, operation, object,
+      "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
+      "outside the capture, or capture the work again");
+}
+
+// --- Executable graph -------------------------------------------------------------------------------------------------
+
+std::string GraphExec::describe() const {
+  return fmt::format("{} executable graph {}", device_.describe(), native_handle());
+}
+
+namespace {
+
+Stream& not_null(const GraphExec& exec, const char* operation, StreamRef stream) {
+  if (!stream) [[unlikely]]
+    throw Error(Errc::invalid_argument, operation, exec.describe(), "the stream is null");
+  return *stream;
+}
+
+[[gnu::always_inline]] inline void check_stream(const GraphExec& exec, const StreamCall& call) {
+  if (&call.device() != &exec.device()) [[unlikely]] {
+    throw Error(Errc::wrong_device, call.operation(), exec.describe(),
+                "the stream is of " + call.device().describe() + "; a graph runs on the device it was captured on");
+  }
+}
+
+struct LaunchGraph {
+  static constexpr OperationKind kind = OperationKind::launch_graph;
+  static constexpr Capturing capturing = Capturing::node;
+  GraphExec& exec;
+  const std::atomic<bool>& changed;
+  bool validate(const StreamCall& call) const {
+    check_stream(exec, call);
+    return true;
+  }
+  void check_capture(const StreamCall& call) const {
+    call.require(Feature::graph_child_nodes);
+    if (changed.load(std::memory_order_relaxed)) {
+      throw Error(Errc::unsupported, call.operation(), exec.describe(),
+                  "GraphExec::apply has changed it, and a node of another graph would be what it was instantiated from; "
+                  "launch it outside captures, or capture the work anew");
+    }
+  }
+  void describe(Watched& watched) const { watched->exec = &exec; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { impl(exec).do_launch(stream, capture); }
+};
+
+struct UploadGraph {
+  static constexpr OperationKind kind = OperationKind::upload_graph;
+  static constexpr Capturing capturing = Capturing::refused;
+  GraphExec& exec;
+  bool validate(const StreamCall& call) const {
+    check_stream(exec, call);
+    call.require(Feature::graph_upload);
+    return true;
+  }
+  void describe(Watched& watched) const { watched->exec = &exec; }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { impl(exec).do_upload(stream); }
+};
+
+}  // namespace
+
+void GraphExec::launch(StreamRef stream) {
+  submit(not_null(*this, "GraphExec::launch", stream), "GraphExec::launch", LaunchGraph{*this, changed_});
+}
+
+void GraphExec::upload(StreamRef stream) {
+  submit(not_null(*this, "GraphExec::upload", stream), "GraphExec::upload", UploadGraph{*this});
+}
+
+void GraphExec::update(GraphRef with) {
+  const Call call(*this, "GraphExec::update");
+  const Graph& graph = call.not_null(with, "the graph");
+  call.require(Feature::graph_update);
+  call.check_device(graph.device(), "the graph");
+  call.check_not_continued(graph);
+  const auto describe = [&](Watched& watched) {
+    watched->graph = &graph;
+    watched->exec = this;
+  };
+  perform(device_, OperationKind::update_graph, call.operation(), describe, [&] { impl(*this).do_update(graph); });
+  changed_.store(false, std::memory_order_relaxed);
+  detail::GraphOrigin::set(*this, graph.origin_);
+}
+
+void GraphExec::apply(const GraphChanges& changes) {
+  const Call call(*this, "GraphExec::apply");
+  call.require(Feature::graph_node_changes);
+  for (const NodeChange& change : changes.changes()) {
+    if (change.kind == NodeChange::Kind::kernel) {
+      if (change.config.has_attributes()) {
+        call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
+                                                ": a kernel keeps the attributes that it was captured with (cooperative, "
+                                                "cluster, …); leave them out");
+      }
+      if (!is_possible_launch(device_, *change.kernel, change.config, *change.types)) [[unlikely]]
+        refuse_launch(device_, call.operation(), describe(), *change.kernel, change.config, *change.types);
+    } else if (change.kind == NodeChange::Kind::copy || change.kind == NodeChange::Kind::fill) {
+      if (change.count == 0 || change.destination == nullptr ||
+          (change.kind == NodeChange::Kind::copy && change.source == nullptr)) {
+        call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
+                                                ": a node cannot copy or fill no elements, or at a null address; "
+                                                "disable it");
+      }
+    }
+  }
+  if (changes.empty()) return;
+  const auto describe = [&](Watched& watched) {
+    watched->exec = this;
+    watched->changes = &changes;
+  };
+  perform(device_, OperationKind::change_nodes, call.operation(), describe, [&] {
+    try {
+      impl(*this).do_apply(changes);
+    } catch (const Error& error) {
+      if (error.errc() != Errc::graph_update_failed)
+        changed_.store(true, std::memory_order_relaxed);  // some may be in effect
+      throw;
+    }
+    changed_.store(true, std::memory_order_relaxed);
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/runtime/stream_core.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+
+GraphBuilder::GraphBuilder(Device& device, const CaptureOptions& options) : stream_(device.create_stream()) {
+  stream_->begin_capture({.mode = CaptureMode::relaxed, .portable = options.portable});
+}
+
+GraphBuilder::~GraphBuilder() {
+  if (stream_) detail::StreamCore::drop_own_capture(*stream_);
+}
+
+void GraphBuilder::begin_node(std::span<const GraphNode> after) {
+  if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the graph is finished; make a new builder");
+  stream_->set_capture_dependencies(after);
+}
+
+GraphNode GraphBuilder::end_node(std::span<const GraphNode> after) const {
+  const GraphNode node = stream_->last_captured_node();
+  if (std::find(after.begin(), after.end(), node) != after.end())
+    throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the function submits nothing, so there is no new node");
+  return node;
+}
+
+GraphPtr GraphBuilder::finish() {
+  if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::finish", "", "the graph is finished already");
+  // Behind all leaves: some releases of HIP take a node that the stream does not reach for one that is not joined.
+  std::vector<GraphNode> leaves;
+  for (const std::uint32_t node : stream_->capture_info().graph->topology().leaves()) leaves.push_back({node});
+  stream_->set_capture_dependencies(leaves);
+  return std::exchange(stream_, nullptr)->end_capture();
+}
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph_changes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "core/runtime/tools.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+
+void support::refuse_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,
+                            std::size_t count) {
+  const auto refuse = [&](const std::string& cause) {
+    throw Error(Errc::graph_update_failed, "GraphExec::apply", object, cause + "; nothing was changed");
+  };
+  const std::string node = "node " + std::to_string(change.node.index);
+  if (!kind) refuse("there is no " + node + ": the graph has " + std::to_string(count) + " nodes");
+  std::string_view wanted;
+  switch (change.kind) {
+    case NodeChange::Kind::kernel: wanted = "kernel"; break;
+    case NodeChange::Kind::copy: wanted = "copy"; break;
+    case NodeChange::Kind::fill: wanted = "fill"; break;
+    case NodeChange::Kind::enable:
+    case NodeChange::Kind::disable:
+      refuse(node + " is a " + std::string(to_string(*kind)) + "; only kernels, copies and fills can be disabled");
+  }
+  refuse(node + " is a " + std::string(to_string(*kind)) + ", and the change is of a " + std::string(wanted));
+  __builtin_unreachable();
+}
+
+void support::refuse_node(const char* operation, const std::string& object, GraphNode node, std::size_t count) {
+  throw Error(Errc::invalid_argument, operation, object,
+              "there is no node " + std::to_string(node.index) + ": the graph being captured has " + std::to_string(count));
+}
+
+void GraphChanges::clear() noexcept {
+  changes_.clear();
+  arguments_.clear();
+  accesses_.clear();
+}
+
+void** GraphChanges::arguments_of(const NodeChange& change) const {
+  const std::span<const std::size_t> sizes = change.types->sizes;
+  if (addresses_.size() < sizes.size()) addresses_.resize(sizes.size());
+  auto* at = const_cast<Slot*>(arguments_.data() + change.first_argument);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    addresses_[i] = at;
+    at += slots_of(sizes[i]);
+  }
+  return addresses_.data();
+}
+
+namespace {
+
+/// The types of arguments of which only the sizes are known: one object for each list of sizes. A change may outlive its
+/// list, so they stay; programs have few.
+const ArgumentTypes& types_of_sizes(std::span<const std::size_t> sizes) {
+  static auto* const known = new std::map<std::vector<std::size_t>, ArgumentTypes>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known->try_emplace({sizes.begin(), sizes.end()});
+  if (is_new) at->second.sizes = at->first;
+  return at->second;
+}
+
+}  // namespace
+
+void GraphChanges::launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                              std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses) {
+  if (arguments.size() != sizes.size() || std::ranges::count(arguments, nullptr) != 0) {
+    throw Error(Errc::invalid_argument, "GraphChanges::launch_raw", "",
+                "each argument has an address, which is not null, and a size");
+  }
+  std::vector<Slot> values;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t at = values.size();
+    values.resize(at + slots_of(sizes[i]));
+    std::memcpy(values.data() + at, arguments[i], sizes[i]);
+  }
+  add_kernel(node, kernel, config, values, types_of_sizes(sizes), accesses);
+}
+
+void GraphChanges::add_kernel(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<const Slot> arguments,
+                              const ArgumentTypes& types, std::span<const MemoryAccess> accesses) {
+  if (!kernel) throw Error(Errc::invalid_argument, "GraphChanges::launch", "", "the kernel is null");
+  NodeChange& change = add(NodeChange::Kind::kernel, node);
+  change.kernel = kernel.get();
+  change.config = config;
+  change.types = &types;
+  change.first_argument = static_cast<std::uint32_t>(arguments_.size());
+  arguments_.insert(arguments_.end(), arguments.begin(), arguments.end());
+  if (!detail::is_watched()) return;
+  change.first_access = static_cast<std::uint32_t>(accesses_.size());
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (accesses[i].bytes == 0 || accesses[i].address == nullptr) continue;
+    accesses_.push_back(detail::known_access(*kernel, i, accesses[i]));
+  }
+  change.access_count = static_cast<std::uint32_t>(accesses_.size()) - change.first_access;
+}
+
+void GraphChanges::add_copy(GraphNode node, void* destination, const void* source, std::size_t bytes) {
+  NodeChange& change = add(NodeChange::Kind::copy, node);
+  change.destination = destination;
+  change.source = source;
+  change.count = bytes;
+  change.first_access = static_cast<std::uint32_t>(accesses_.size());
+  change.access_count = 2;
+  accesses_.push_back({source, bytes, AccessKind::read});
+  accesses_.push_back({destination, bytes, AccessKind::write});
+}
+
+void GraphChanges::add_fill(GraphNode node, void* destination, std::uint32_t value, std::size_t element_size,
+                            std::size_t count) {
+  NodeChange& change = add(NodeChange::Kind::fill, node);
+  change.destination = destination;
+  change.value = value;
+  change.element_size = static_cast<std::uint32_t>(element_size);
+  change.count = count;
+  change.first_access = static_cast<std::uint32_t>(accesses_.size());
+  change.access_count = 1;
+  accesses_.push_back({destination, element_size * count, AccessKind::write});
+}
+
+}  // namespace weir

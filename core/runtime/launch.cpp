@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+
+#include "core/runtime/submit.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/module.hpp"
+
+namespace weir {
+
+std::string to_string(const Dim3& d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); }
+
+void detail::throw_negative_extent(long long number) {
+  throw Error(Errc::invalid_argument, "Dim3", "", "an extent of " + std::to_string(number) + "; give 1 or more");
+}
+
+void detail::throw_large_extent(unsigned long long number) {
+  throw Error(Errc::invalid_argument, "Dim3", "",
+              "an extent of " + std::to_string(number) + "; no device takes more than 2^31-1 blocks");
+}
+
+LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
+  if (block == 0) throw Error(Errc::invalid_argument, "grid_for", "", "blocks of 0 threads");
+  const std::size_t blocks = count == 0 ? 1 : (count - 1) / block + 1;
+  if (blocks > 0x7FFFFFFFU) {
+    throw Error(Errc::invalid_argument, "grid_for", "",
+                std::to_string(count) + " threads need more than 2^31-1 blocks of " + std::to_string(block) +
+                    "; let each thread do several elements");
+  }
+  return {.grid = {static_cast<std::uint32_t>(blocks), 1, 1}, .block = {block, 1, 1}};
+}
+
+KernelPtr Module::untyped_kernel(std::string_view name) {
+  const Call call(device_, "Module::kernel");
+  if (name.find('\0') != name.npos)
+    call.refuse(Errc::invalid_argument, "the kernel's name has a zero byte in it, behind which drivers do not read");
+  constexpr std::string_view spaces = " \t\n\v\f\r";
+  const std::size_t begin = name.find_first_not_of(spaces);
+  if (begin == name.npos)
+    call.refuse(Errc::kernel_not_found, "the kernel's name is empty; give the name that it has in the source");
+  return impl(*this).do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
+}
+
+namespace {
+
+// "4, 4 and 8 bytes"
+std::string list_sizes(std::span<const std::size_t> sizes) {
+  std::string text;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == sizes.size() ? " and " : ", ") + std::to_string(sizes[i]);
+  }
+  return text.empty() ? "none" : std::to_string(sizes.size()) + " of " + text + " bytes";
+}
+
+}  // namespace
+
+void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) {
+  const std::span<const std::size_t> sizes = types.sizes;
+  std::string cause;
+  if (const auto& there = kernel.parameter_sizes();
+      there && !std::equal(sizes.begin(), sizes.end(), there->begin(), there->end())) {
+    cause = "its parameters are " + list_sizes(*there) + ", and those of the type that was given are " + list_sizes(sizes);
+  } else if (const std::uint64_t wrong = kernel.parameter_kinds().contradictions(types.kinds); wrong != 0) {
+    const int i = std::countr_zero(wrong);
+    cause = "its parameter " + std::to_string(i + 1) + " of " + std::to_string(sizes.size()) +
+            (types.kinds.floating >> i & 1U ? " is no floating-point number" : " is a floating-point number") +
+            ", other than in the type that was given";
+  } else {
+    return;
+  }
+  throw Error(Errc::invalid_argument, "Module::kernel", kernel.device().describe(),
+              "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");
+}
+
+KernelProperties Kernel::properties() const { return impl(*this).do_properties(); }
+
+int Kernel::max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
+  const Call call(device(), "Kernel::max_active_blocks");
+  if (shared_memory_bytes > device().properties().shared_memory_per_block_optin) return 0;
+  return impl(*this).do_max_active_blocks(block_threads, shared_memory_bytes);
+}
+
+std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) const {
+  const Call call(device(), "Kernel::suggested_block_size");
+  const std::size_t most = device().properties().shared_memory_per_block_optin;
+  if (shared_memory_bytes > most) {
+    call.refuse(Errc::invalid_argument, "kernel '" + name_ + "': " + std::to_string(shared_memory_bytes) +
+                                            " bytes of dynamic shared memory, and a block of this device has at most " +
+                                            std::to_string(most));
+  }
+  return impl(*this).do_suggested_block_size(shared_memory_bytes);
+}
+
+Span<std::byte> Module::global(std::string_view name) {
+  const Call call(device_, "Module::global");
+  const Span<std::byte> memory = impl(*this).do_global(name);
+  perform(device_, OperationKind::module_global, call.operation(),
+          [&](Watched& watched) {
+            watched->module = this;
+            watched->label = name;
+            watched.writes(memory.data(), memory.size());
+          },
+          [] {});
+  return memory;
+}
+
+}  // namespace weir

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/launch_check.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/runtime/call.hpp"
+#include "weir/error.hpp"
+
+namespace weir::detail {
+namespace {
+
+bool divides(const Dim3& cluster, const Dim3& grid) noexcept {
+  return cluster.x != 0 && cluster.y != 0 && cluster.z != 0 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 &&
+         grid.z % cluster.z == 0;
+}
+
+}  // namespace
+
+bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept {
+  return (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
+         (!config.programmatic_stream_serialization || device.supports(Feature::programmatic_launch)) &&
+         (!config.priority || device.supports(Feature::launch_priority)) &&
+         (config.cluster == Dim3() ||
+          (device.supports(Feature::cluster_launch) && divides(config.cluster, config.grid)));
+}
+
+void refuse_launch(const Device& device, const char* operation, const std::string& object, const Kernel& kernel,
+                   const LaunchConfig& config, const ArgumentTypes& types) {
+  const auto refuse = [&](Errc code, const std::string& cause) {
+    throw Error(code, operation, object, "kernel '" + kernel.name() + "': " + cause);
+  };
+  const auto require = [&](Feature feature) {
+    if (!device.supports(feature)) throw Error(Errc::unsupported, operation, object, absence(device, feature));
+  };
+  const DeviceProperties& limits = device.properties();
+  if (&kernel.device() != &device) {
+    refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
+  }
+  if (!block_fits(config.block, limits)) {
+    refuse(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
+                                       to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) +
+                                       " in all");
+  }
+  if (!within(config.grid, limits.max_grid)) {
+    refuse(Errc::invalid_argument,
+           "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+  }
+  if (config.shared_memory_bytes != 0) {
+    require(Feature::block_cooperation);
+    if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
+      refuse(Errc::invalid_argument, std::to_string(config.shared_memory_bytes) +
+                                         " bytes of shared memory; a block has at most " +
+                                         std::to_string(limits.shared_memory_per_block_optin));
+    }
+  }
+  if (config.cooperative) require(Feature::cooperative_launch);
+  if (config.programmatic_stream_serialization) require(Feature::programmatic_launch);
+  if (config.priority) require(Feature::launch_priority);
+  if (config.cluster != Dim3()) {
+    require(Feature::cluster_launch);
+    if (!divides(config.cluster, config.grid)) {
+      refuse(Errc::invalid_argument, "clusters of " + to_string(config.cluster) + " blocks in a grid of " +
+                                         to_string(config.grid) + " blocks; give extents that divide the grid's");
+    }
+  }
+  const std::span<const std::size_t> sizes = types.sizes;
+  const auto argument = [&](std::ptrdiff_t i) {  // counted from 1, as people count
+    return "argument " + std::to_string(i + 1) + " of " + std::to_string(sizes.size());
+  };
+  if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
+    refuse(Errc::invalid_argument, "it takes " + std::to_string(expected->size()) + " arguments, and " +
+                                       std::to_string(sizes.size()) + " were given");
+  } else if (expected) {
+    const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
+    if (given != sizes.end()) {
+      refuse(Errc::invalid_argument, argument(given - sizes.begin()) + " takes " + std::to_string(*taken) +
+                                         " bytes, and one of " + std::to_string(*given) +
+                                         " was given; pass the parameter's own type");
+    }
+  }
+  const int i = std::countr_zero(kernel.parameter_kinds().contradictions(types.kinds));
+  const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
+  throw Error(Errc::invalid_argument, operation, object,
+              "kernel '" + kernel.name() + "': " + argument(i) + " is " +
+                  (floating ? "a floating-point number" : "no floating-point number") + " to the kernel, and " +
+                  (floating ? "another value" : "one") + " was given; pass the parameter's own type");
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/log.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/environment.hpp"
+#include "core/base/no_destructor.hpp"
+#include "core/runtime/thread_state.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, 4> words = {"error", "warn", "info", "debug"};
+
+/// The level of each part that has one of its own, and that of the others.
+struct Levels {
+  LogLevel others = LogLevel::warn;
+  std::vector<std::pair<std::string, LogLevel>> parts;
+
+  LogLevel of(std::string_view part) const noexcept {
+    for (const auto& [name, level] : parts) {
+      if (name == part) return level;
+    }
+    return others;
+  }
+  void set(std::string_view part, LogLevel level) {
+    if (part.empty()) {
+      others = level;
+      return;
+    }
+    for (auto& [name, old] : parts) {
+      if (name == part) {
+        old = level;
+        return;
+      }
+    }
+    parts.emplace_back(part, level);
+  }
+};
+
+/// What WEIR_LOG says: "info", "cuda=debug", "warn,host=info,race=debug".
+Levels levels_of_environment() {
+  constexpr const char* variable = "WEIR_LOG";
+  constexpr const char* remedy = "give error, warn, info or debug, and PART=LEVEL for single parts";
+  const std::optional<std::string> value = support::environment(variable);
+  Levels levels;
+  if (!value) return levels;
+  bool has_others = false;
+  for (const std::string_view item : detail::split_list(variable, *value, ',', remedy)) {
+    const std::size_t equals = item.find('=');
+    const bool is_part = equals != item.npos;
+    const auto word = std::find(words.begin(), words.end(), is_part ? item.substr(equals + 1) : item);
+    if (word == words.end() || equals == 0 || (!is_part && std::exchange(has_others, true))) {
+      detail::throw_invalid_environment(variable, *value, "'" + std::string(item) + "' is not a level; " + remedy);
+    }
+    levels.set(is_part ? item.substr(0, equals) : "", static_cast<LogLevel>(word - words.begin()));
+  }
+  return levels;
+}
+
+struct Log {
+  std::mutex mutex;
+  Levels levels;
+  LogSink sink;
+
+  Log() noexcept {
+    try {
+      levels = levels_of_environment();
+    } catch (...) {
+      // Lines are not lost if WEIR_LOG does not parse. Registry::instance throws for that.
+    }
+    publish();
+  }
+  /// To be called when the levels have changed.
+  void publish() noexcept {
+    LogLevel level = levels.others;
+    for (const auto& part : levels.parts) level = std::max(level, part.second);
+    highest.store(static_cast<int>(level), std::memory_order_relaxed);
+  }
+
+  static Log& instance() noexcept {
+    static detail::NoDestructor<Log> log;
+    return *log;
+  }
+  /// The highest level of any part; negative before WEIR_LOG is read.
+  static inline std::atomic<int> highest{-1};
+};
+
+bool may_be_logged(LogLevel level) noexcept {
+  if (Log::highest.load(std::memory_order_relaxed) < 0) (void)Log::instance();
+  return static_cast<int>(level) <= Log::highest.load(std::memory_order_relaxed);
+}
+
+/// The part of Weir whose code is at `address`: "core", "cuda", "race"; "weir" where all parts are one library.
+std::string_view part_of(const void* address) noexcept {
+  Dl_info info;
+  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "weir";
+  std::string_view file = info.dli_fname;
+  file.remove_prefix(file.rfind('/') + 1);
+  if (!file.starts_with("libweir")) return "weir";
+  file = file.substr(0, file.find('.'));
+  for (const std::string_view prefix : {"libweir_tool_", "libweir_comm_", "libweir_"}) {
+    if (file.starts_with(prefix)) return file.substr(prefix.size());
+  }
+  return "core";
+}
+
+void write_all(const char* data, std::size_t size) noexcept {
+  while (size > 0) {
+    const ssize_t written = ::write(STDERR_FILENO, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    data += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+/// In one call, so that lines of different threads do not mix.
+void write_line(LogLevel level, const std::string& message) {
+  const std::string text = "weir " + std::string(to_string(level)) + ": " + message + '\n';
+  write_all(text.data(), text.size());
+}
+
+}  // namespace
+
+std::string_view to_string(LogLevel level) noexcept { return words[static_cast<std::size_t>(level)]; }
+
+void detail::check_log_variable() { (void)levels_of_environment(); }
+
+bool support::log_enabled(LogLevel level) noexcept { return may_be_logged(level); }
+
+void support::log(LogLevel level, std::string_view line, std::string_view rest) noexcept {
+  if (!may_be_logged(level)) return;
+  const std::string_view part = part_of(__builtin_return_address(0));
+  const int outer_errno = errno;
+  try {
+    // One line per call, even if the message of a compiler or a driver has several.
+    std::string message = std::string(line).append(rest);
+    std::replace_if(
+        message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    if (detail::thread_state.in_log_sink) {
+      write_line(level, message);
+    } else {
+      Log& log = Log::instance();
+      const std::lock_guard lock(log.mutex);
+      if (level > log.levels.of(part)) {
+        // Another part's level lets such lines through, not this one's.
+      } else if (log.sink) {
+        detail::thread_state.in_log_sink = true;
+        try {
+          log.sink({level, part, message});
+        } catch (...) {
+          write_line(level, message);
+        }
+        detail::thread_state.in_log_sink = false;
+      } else {
+        write_line(level, message);
+      }
+    }
+  } catch (...) {
+    write_all(line.data(), line.size());
+    write_all(rest.data(), rest.size());
+    write_all("\n", 1);
+  }
+  errno = outer_errno;
+}
+
+void set_log_sink(LogSink sink) {
+  if (detail::thread_state.in_log_sink) throw Error(Errc::invalid_argument, "set_log_sink", "", "a sink must not call Weir");
+  Log& log = Log::instance();
+  const std::lock_guard lock(log.mutex);
+  std::swap(log.sink, sink);
+}
+
+void set_log_level(LogLevel level, std::string_view part) {
+  if (detail::thread_state.in_log_sink)
+    throw Error(Errc::invalid_argument, "set_log_level", "", "a sink must not call Weir");
+  Log& log = Log::instance();
+  const std::lock_guard lock(log.mutex);
+  log.levels.set(part, level);
+  log.publish();
+}
+
+}  // namespace weir

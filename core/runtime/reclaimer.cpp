@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/reclaimer.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "core/base/no_destructor.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+
+using namespace std::chrono_literals;
+
+Reclaimer& Reclaimer::instance() noexcept {
+  static detail::NoDestructor<Reclaimer> reclaimer;
+  return *reclaimer;
+}
+
+Reclaimer& Reclaimer::of_modules() noexcept {
+  static detail::NoDestructor<Reclaimer> reclaimer;
+  return *reclaimer;
+}
+
+// Handlers run in the reverse order of their registration, and a driver's is registered when the driver is opened.
+void Reclaimer::stop_at_exit() noexcept {
+  std::atexit([] {
+    instance().stop();
+    of_modules().stop();
+  });
+}
+
+void Reclaimer::dispose(RefCounted* object) noexcept {
+  const std::lock_guard lock(mutex_);
+  object->next_reclaimed_ = nullptr;
+  *end_ = object;
+  end_ = &object->next_reclaimed_;
+  (void)start();
+}
+
+bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
+  auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};  // leaks where it cannot be tried
+  if (kept == nullptr) return false;
+  const std::lock_guard lock(mutex_);
+  if (!start()) return false;
+  kept->next = std::exchange(retries_, kept);
+  return true;
+}
+
+/// The caller holds the lock. False, with a line in the log, if there is no thread.
+bool Reclaimer::start() {
+  if (thread_ == nullptr) {
+    try {
+      process_ = ::getpid();
+      const support::SignalsBlocked no_signals;
+      thread_ = std::make_unique<std::thread>([this] { thread_main(); });
+    } catch (const std::exception& e) {
+      support::log(support::LogLevel::error, "what cannot end yet is leaked, for lack of a thread: ", e.what());
+      return false;
+    }
+    stop_at_exit();
+  }
+  changed_.notify_one();
+  return true;
+}
+
+void Reclaimer::thread_main() noexcept {
+  constexpr auto shortest = 100us, longest = std::chrono::microseconds(5ms);
+  auto nap = shortest;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (RefCounted* const object = first_) {
+      first_ = object->next_reclaimed_;
+      if (first_ == nullptr) end_ = &first_;
+      lock.unlock();
+      object->dispose();
+      lock.lock();
+      continue;
+    }
+    if (retries_ == nullptr) {
+      changed_.wait(lock, [this] { return stopping_ || first_ != nullptr || retries_ != nullptr; });
+      nap = shortest;
+      continue;
+    }
+    Retry* round = std::exchange(retries_, nullptr);
+    lock.unlock();
+    nap = std::min(nap * 2, longest);
+    Retry** last = &round;
+    while (Retry* const retry = *last) {
+      if (retry->try_to_end()) {
+        *last = retry->next;
+        delete retry;
+        nap = shortest;
+      } else {
+        last = &retry->next;
+      }
+    }
+    lock.lock();
+    *last = retries_;
+    retries_ = round;
+    if (retries_ != nullptr) changed_.wait_for(lock, nap, [this] { return stopping_ || first_ != nullptr; });
+  }
+  has_stopped_ = true;
+  changed_.notify_all();
+}
+
+void Reclaimer::stop() {
+  if (process_ != ::getpid()) return;  // a forked child has no such thread
+  std::unique_lock lock(mutex_);
+  if (std::exchange(stopping_, true)) return;
+  changed_.notify_all();
+  // A driver may wait for work that never ends.
+  if (!changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) {
+    thread_->detach();
+    return;
+  }
+  lock.unlock();
+  thread_->join();
+}
+
+bool support::reclaim(UniqueFunction<bool()>&& try_to_end) noexcept {
+  return Reclaimer::instance().retry(std::move(try_to_end));
+}
+
+bool support::reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept {
+  return Reclaimer::of_modules().retry(std::move(try_to_end));
+}
+
+}  // namespace weir

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/ptr.hpp"
+
+#include "core/runtime/reclaimer.hpp"
+#include "core/runtime/thread_state.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+namespace detail {
+
+constinit thread_local ThreadState thread_state;
+
+std::uint64_t new_thread_token() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void check_calls_allowed(const char* operation) {
+  if (forked()) {
+    throw Error(Errc::forked_process, operation, "",
+                "this process was forked from one that had opened Weir, and drivers do not survive a fork; open Weir in the "
+                "child only, or start the child with exec");
+  }
+  if (!thread_state.in_host_function) return;
+  throw Error(
+      Errc::called_from_host_function, operation, "",
+      "a host function or callback may not call Weir, since drivers deadlock on it; hand the work to another thread, "
+      "or enqueue it behind the host function");
+}
+
+}  // namespace detail
+
+namespace support {
+
+HostFunctionScope::HostFunctionScope() noexcept : outer_(detail::thread_state.in_host_function) {
+  detail::thread_state.in_host_function = true;
+}
+HostFunctionScope::~HostFunctionScope() { detail::thread_state.in_host_function = outer_; }
+
+}  // namespace support
+
+void RefCounted::last_release() const noexcept {
+  // In a forked child the drivers are gone, and threads that no longer exist may hold locks: leak the object.
+  if (detail::forked()) [[unlikely]] return;
+  auto* const self = const_cast<RefCounted*>(this);
+  if (detail::thread_state.in_host_function && disposal() == Disposal::driver) {
+    Reclaimer::instance().dispose(self);
+    return;
+  }
+  self->dispose();
+}
+
+}  // namespace weir

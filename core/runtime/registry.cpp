@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "core/base/environment.hpp"
+#include "core/base/error_text.hpp"
+#include "core/base/process.hpp"
+#include "core/plugins/built_in.hpp"
+#include "core/plugins/feature_override.hpp"
+#include "core/plugins/plugin_loader.hpp"
+#include "core/plugins/selection.hpp"
+#include "core/runtime/compile_options.hpp"
+#include "core/runtime/reclaimer.hpp"
+#include "core/runtime/thread_state.hpp"
+#include "core/runtime/tools.hpp"
+#include "weir/plugin/plugin.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+
+std::atomic<bool> detail::process_forked{false};
+
+using detail::enter;
+
+namespace {
+
+constexpr std::array<std::string_view, 3> known = {"cuda", "hip", "host"};
+
+bool is_known(std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); }
+
+// --- Forks ------------------------------------------------------------------------------------------------------------
+
+// True as soon as the registry is being made.
+std::atomic<bool> registry_opened{false};
+
+void after_fork_in_child() {
+  if (!registry_opened.load(std::memory_order_relaxed)) return;
+  detail::process_forked.store(true, std::memory_order_relaxed);
+  detail::process_exceptional.store(true, std::memory_order_relaxed);
+}
+
+// Registered at load time, so that no fork comes between the opening of the registry and this. It fails only without memory;
+// a program that does not fork must run all the same.
+[[maybe_unused]] const int forks_watched = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+
+// --- Outcomes ---------------------------------------------------------------------------------------------------------
+
+// The state of one backend. Made when its name is first asked for, never destroyed.
+struct Entry {
+  explicit Entry(std::string_view name) { info.name = name; }
+
+  std::uint64_t opener = 0;          // the thread that is opening the backend, or 0; the registry's mutex guards it
+  std::atomic<bool> settled{false};  // true once the rest is final; before, only the opener uses it
+  BackendInfo info;
+  std::optional<Error> error;  // what `open` throws; empty if the backend is usable
+  Backend* made = nullptr;     // the factory's result, kept even if it is not usable: backends are never destroyed
+};
+
+BackendState state_of(Errc code) {
+  switch (code) {
+    case Errc::backend_unknown:
+    case Errc::plugin_not_found: return BackendState::plugin_not_found;
+    case Errc::plugin_incompatible: return BackendState::plugin_incompatible;
+    case Errc::driver_not_found: return BackendState::driver_not_found;
+    case Errc::driver_too_old: return BackendState::driver_too_old;
+    case Errc::no_device: return BackendState::no_device;
+    case Errc::invalid_environment: return BackendState::bad_variable;
+    default: return BackendState::driver_failed;
+  }
+}
+
+// Whether a skipped backend in this state is worth a warning: the machine seems to be meant for it.
+bool is_surprising(BackendState state) {
+  return state == BackendState::plugin_incompatible || state == BackendState::driver_too_old ||
+         state == BackendState::driver_failed;
+}
+
+// The attempts that failed and that `cause` does not name already.
+std::string tried(std::span<const LoadAttempt> attempts, std::string_view cause) {
+  std::string text;
+  for (const LoadAttempt& attempt : attempts) {
+    if (attempt.outcome == "opened") continue;
+    if (cause.find(attempt.path) != std::string_view::npos && cause.find(attempt.outcome) != std::string_view::npos)
+      continue;
+    text += fmt::format("{}{} ({})", text.empty() ? "; tried " : ", ", attempt.path, attempt.outcome);
+  }
+  return text;
+}
+
+// The attempts that a backend's error is about: those at the driver once the plugin was opened, and none if the driver was
+// found.
+std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc code) {
+  if (info.plugin_path.empty()) return info.attempts;
+  if (code != Errc::driver_not_found && code != Errc::driver_too_old) return {};
+  const auto plugin = std::find_if(info.attempts.begin(), info.attempts.end(),
+                                   [&](const LoadAttempt& attempt) { return attempt.path == info.plugin_path; });
+  return {plugin == info.attempts.end() ? plugin : plugin + 1, info.attempts.end()};
+}
+
+[[noreturn]] void throw_without_plugin(std::string_view name) {
+  struct Recipe {
+    std::string_view name, option, needs;
+  };
+  constexpr Recipe recipes[] = {
+      {"cuda", "WEIR_BACKEND_CUDA", "the headers of CUDA Toolkit 12 or later"},
+      {"hip", "WEIR_BACKEND_HIP", "the headers of HIP 5.2 or later (Debian: libamdhip64-dev)"},
+      {"host", "WEIR_BACKEND_HOST", "oneTBB (Debian: libtbb-dev)"},
+  };
+  if (!detail::can_load_plugins()) {
+    throw Error(is_known(name) ? Errc::plugin_not_found : Errc::backend_unknown, "", "",
+                fmt::format("it is not built into this Weir, a static library, which loads no plugins; build Weir with the "
+                            "backend '{}', or as a shared library",
+                            name));
+  }
+  for (const Recipe& recipe : recipes) {
+    if (recipe.name != name) continue;
+    throw Error(Errc::plugin_not_found, "", "",
+                fmt::format("its plugin libweir_{}.so was not found; build Weir with -D{}=ON and {}, or give the plugin's "
+                            "folder in WEIR_PLUGIN_PATH",
+                            name, recipe.option, recipe.needs));
+  }
+  // The paths that were tried follow in the error's text, so the suggestion comes first.
+  const std::string meant = detail::meant_backend(name, known);
+  if (!detail::is_backend_name(name)) {
+    throw Error(Errc::backend_unknown, "", "",
+                fmt::format("there is no backend '{}'{}: names have the form [a-z][a-z0-9_]*; the known ones are {}", name,
+                            meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", ")));
+  }
+  throw Error(Errc::backend_unknown, "", "",
+              fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}",
+                          name, meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
+                          "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
+}
+
+// Calls the plugin's factory. Turns every failure into an error that the registry knows.
+void start(const detail::Plugin& plugin, Entry& e) {
+  constexpr const char* report = "report this to the plugin's author";
+  try {
+    PluginContext context(e.info);
+    if (e.made == nullptr) e.made = plugin.create(context);  // not null: an earlier attempt ran out of memory afterwards
+  } catch (const Error& error) {
+    constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
+                                 Errc::invalid_environment};
+    const bool is_expected = std::find(std::begin(expected), std::end(expected), error.errc()) != std::end(expected);
+    const std::string subject = error.object().empty() ? error.operation() : error.operation() + " on " + error.object();
+    throw Error(is_expected ? error.errc() : Errc::driver_failed, "", "",
+                subject.empty() ? error.detail() : subject + ": " + error.detail(), error.native());
+  } catch (const std::exception& exception) {
+    throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory threw \"{}\"; {}", exception.what(), report));
+  } catch (...) {
+    throw Error(Errc::driver_failed, "", "",
+                fmt::format("the plugin's factory threw what is no std::exception; {}", report));
+  }
+  if (e.made == nullptr) {
+    throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory returned no backend; {}", report));
+  }
+  if (e.made->name() != e.info.name) {
+    throw Error(Errc::plugin_incompatible, "", "",
+                fmt::format("the plugin says '{}', the backend that it made '{}'; {}", e.info.name, e.made->name(), report));
+  }
+  if (e.made->device_count() == 0) {
+    throw Error(Errc::no_device, "", "", "the driver works and shows no device; see what hides them from this process");
+  }
+}
+
+// The backend that is built in, else its plugin. `path`: the plugin that was loaded, or empty.
+detail::Plugin find_backend(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts,
+                            std::string& path) {
+  if (const auto built_in = detail::built_in_backend(name)) return *built_in;
+  std::string found;
+  if (detail::is_backend_name(name) && detail::can_load_plugins()) found = detail::find_plugin(name, folders, attempts);
+  if (found.empty()) throw_without_plugin(name);
+  detail::Plugin plugin = detail::open_plugin(name, found, attempts);
+  path = std::move(found);
+  return plugin;
+}
+
+void load(Entry& e, std::span<const std::string> folders) {
+  BackendInfo& info = e.info;
+  const detail::Plugin plugin = find_backend(info.name, folders, info.attempts, info.plugin_path);
+  info.plugin_version = plugin.version;
+  start(plugin, e);
+  Reclaimer::stop_at_exit();
+  info.backend = e.made;
+  info.state = BackendState::usable;
+}
+
+}  // namespace
+
+// --- The registry -----------------------------------------------------------------------------------------------------
+
+struct Registry::Implementation {
+  const std::optional<std::string> choice = support::environment("WEIR_BACKEND");
+  const detail::Selection selection = detail::parse_selection(choice, known);
+  const int default_ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", 0, 0, INT_MAX));
+  const std::vector<std::string> folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
+
+  std::mutex mutex;  // guards what follows, except the entries' outcomes; never held while a plugin or a driver runs
+  std::map<std::string, Entry, std::less<>> entries;
+  std::condition_variable opened;  // signalled when an entry's opener is done
+  // A thread that waits for an entry's opener. A factory may open other backends, so threads may wait for each other.
+  struct Waiting {
+    std::uint64_t thread;
+    const Entry* entry;
+  };
+  std::vector<Waiting> waiting;
+  std::atomic<Backend*> default_backend{nullptr};
+  std::atomic<Device*> default_device{nullptr};
+
+  // Whether the opener of `entry` is the calling thread, or waits for it, directly or through other threads.
+  bool waits_for_me(const Entry& entry, std::uint64_t me) const {
+    for (const Entry* e = &entry; e != nullptr;) {
+      if (e->opener == me) return true;
+      const auto next =
+          std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.thread == e->opener; });
+      e = next != waiting.end() ? next->entry : nullptr;
+    }
+    return false;
+  }
+
+  // The entry of that name. It is settled, or the calling thread is its opener now and must settle it.
+  Entry& claim(std::string_view name) {
+    const std::uint64_t me = detail::this_thread();
+    std::unique_lock lock(mutex);
+    const auto found = entries.find(name);
+    Entry& e = found != entries.end() ? found->second : entries.try_emplace(std::string(name), name).first->second;
+    while (e.opener != 0) {
+      if (waits_for_me(e, me)) {
+        const char* const cause =
+            e.opener == me
+                ? "its own factory asks for it while it is being opened; report this to the plugin's author"
+                : "its factory waits for a backend whose factory asks for this one; open one of the two before the "
+                  "other, on one thread";
+        throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name), cause);
+      }
+      waiting.push_back({me, &e});
+      opened.wait(lock);
+      std::erase_if(waiting, [&](const Waiting& w) { return w.thread == me; });
+    }
+    if (!e.settled.load(std::memory_order_relaxed)) e.opener = me;
+    return e;
+  }
+
+  // The settled entry of that name.
+  Entry& settle(std::string_view name) {
+    Entry& e = claim(name);
+    if (e.settled.load(std::memory_order_acquire)) return e;
+    // If memory runs out before the entry is settled, the next caller tries again.
+    struct Opened {
+      Implementation& registry;
+      Entry& entry;
+      ~Opened() {
+        const std::lock_guard lock(registry.mutex);
+        entry.opener = 0;
+        registry.opened.notify_all();
+      }
+    } const opening{*this, e};
+    BackendInfo& info = e.info;
+    info.attempts.clear();
+    try {
+      load(e, folders);
+    } catch (const Error& error) {
+      info.state = state_of(error.errc());
+      info.reason = error.detail() + detail::native_suffix(error.native());
+      e.error.emplace(error.errc(), "Registry::open", fmt::format("backend {}", name),
+                      error.detail() + tried(attempts_at_fault(info, error.errc()), error.detail()), error.native());
+    }
+    for (const LoadAttempt& attempt : info.attempts) {
+      support::log(LogLevel::debug, fmt::format("backend {}: {}: {}", name, attempt.path, attempt.outcome));
+    }
+    support::log(LogLevel::debug, fmt::format("backend {}: {}", name, info.backend != nullptr ? "usable" : info.reason));
+    e.settled.store(true, std::memory_order_release);
+    return e;
+  }
+
+  Backend& open(std::string_view name) {
+    Entry& e = settle(name);
+    if (e.error) throw *e.error;
+    return *e.info.backend;
+  }
+
+  // The value of WEIR_BACKEND, for messages.
+  std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
+
+  // Throws a backend's error as that of the choice.
+  [[noreturn]] void refuse_choice(const Error& error) const {
+    throw Error(error.errc(), "Registry::default_backend", choice_text(), error.detail(), error.native());
+  }
+
+  Backend& choose() {
+    // A name without any backend is a mistake, even if an earlier one is usable.
+    for (const std::string& name : selection.names) {
+      std::vector<LoadAttempt> attempts;
+      if (is_known(name) || !detail::find_plugin(name, folders, attempts).empty()) continue;
+      const Entry& e = settle(name);
+      if (e.error && e.error->errc() == Errc::backend_unknown) refuse_choice(*e.error);
+    }
+    std::vector<const Entry*> passed_over;
+    for (const std::string& name : selection.names) {
+      const Entry& e = settle(name);
+      if (e.info.backend != nullptr) {
+        chosen(*e.info.backend, passed_over);
+        return *e.info.backend;
+      }
+      if (e.error->errc() == Errc::invalid_environment) refuse_choice(*e.error);
+      passed_over.push_back(&e);
+    }
+    const Error& last = *passed_over.back()->error;
+    if (passed_over.size() == 1) refuse_choice(last);
+    std::string reasons = "no backend is usable";
+    for (const Entry* e : passed_over) {
+      reasons += fmt::format("\n  {}: {}{}", e->info.name, e->error->detail(), detail::native_suffix(e->error->native()));
+    }
+    throw Error(last.errc(), "Registry::default_backend", choice_text(), reasons);
+  }
+
+  // Threads that choose at the same time choose the same backend; the first one logs it.
+  void chosen(Backend& backend, const std::vector<const Entry*>& passed_over) {
+    Backend* none = nullptr;
+    if (!default_backend.compare_exchange_strong(none, &backend, std::memory_order_acq_rel)) return;
+    for (const Entry* e : passed_over) {
+      support::log(is_surprising(e->info.state) ? LogLevel::warn : LogLevel::info,
+                   fmt::format("backend {} passed over ({}): {}", e->info.name, choice_text(), e->info.reason));
+    }
+    support::log(LogLevel::info, fmt::format("default backend: {} ({})", backend.name(), choice_text()));
+  }
+};
+
+Registry::Registry() : implementation_(new Implementation) {}
+
+Registry& Registry::shared() {
+  enter("Registry::instance");
+  // Never destroyed, since static objects may hold streams after main.
+  static Registry* const registry = [] {
+    registry_opened.store(true, std::memory_order_relaxed);
+    try {
+      // All variables are read here, so that a mistake in any of them shows immediately in every program.
+      detail::check_log_variable();
+      detail::disabled_features();
+      detail::open_tools();
+      return new Registry;
+    } catch (...) {
+      registry_opened.store(false, std::memory_order_relaxed);
+      throw;
+    }
+  }();
+  return *registry;
+}
+
+std::span<const std::string_view> Registry::known_names() noexcept { return known; }
+
+Backend& Registry::open(std::string_view name) {
+  enter("Registry::open");
+  return implementation_->open(name);
+}
+
+const BackendInfo& Registry::probe(std::string_view name) {
+  enter("Registry::probe");
+  return implementation_->settle(name).info;
+}
+
+std::vector<BackendInfo> Registry::probe_all() {
+  enter("Registry::probe_all");
+  std::vector<BackendInfo> all;
+  for (const std::string_view name : known) all.push_back(implementation_->settle(name).info);
+  std::lock_guard lock(implementation_->mutex);
+  for (const auto& [name, e] : implementation_->entries) {
+    if (is_known(name) || !e.settled.load(std::memory_order_acquire)) continue;
+    if (!e.error || e.error->errc() != Errc::backend_unknown) all.push_back(e.info);
+  }
+  return all;
+}
+
+std::vector<Device*> Registry::devices() {
+  std::vector<Device*> all;
+  for (const BackendInfo& info : probe_all()) {
+    for (int i = 0; info.backend != nullptr && i < info.backend->device_count(); ++i)
+      all.push_back(&info.backend->device(i));
+  }
+  return all;
+}
+
+Backend& Registry::default_backend() {
+  enter("Registry::default_backend");
+  Backend* const backend = implementation_->default_backend.load(std::memory_order_acquire);
+  return backend != nullptr ? *backend : implementation_->choose();
+}
+
+Device& Registry::default_device() {
+  if (Device* const device = implementation_->default_device.load(std::memory_order_acquire); device != nullptr) {
+    enter("Registry::default_device");
+    return *device;
+  }
+  const Backend& backend = default_backend();
+  const int ordinal = implementation_->default_ordinal;
+  if (ordinal >= backend.device_count()) {
+    detail::throw_invalid_environment(
+        "WEIR_DEVICE", std::to_string(ordinal),
+        fmt::format("backend {} has {} device{}; give a number from 0 to {}", backend.name(), backend.device_count(),
+                    backend.device_count() == 1 ? "" : "s", backend.device_count() - 1));
+  }
+  Device& device = backend.device(ordinal);
+  implementation_->default_device.store(&device, std::memory_order_release);
+  return device;
+}
+
+Device& Registry::device(std::string_view name) {
+  const detail::DeviceName wanted = detail::parse_device_name(name, known);
+  return open(wanted.backend).device(wanted.ordinal);
+}
+
+std::vector<std::byte> Registry::compile_image(std::string_view backend, std::string_view architecture,
+                                               std::string_view source, const CompileOptions& options, std::string* log) {
+  const char* const operation = "Registry::compile_image";
+  enter(operation);
+  const std::string object = fmt::format("backend {}", backend);
+  detail::check_options(options, operation, object);
+  std::vector<LoadAttempt> attempts;
+  std::string path;
+  detail::Plugin plugin{};
+  try {
+    plugin = find_backend(backend, implementation_->folders, attempts, path);
+  } catch (const Error& error) {
+    throw Error(error.errc(), operation, object, error.detail() + tried(attempts, error.detail()));
+  }
+  if (plugin.compile_image == nullptr) {
+    throw Error(Errc::unsupported, operation, object, fmt::format("the plugin {} cannot compile ahead of time", path));
+  }
+  ImageCompilation compilation{architecture, source, options, {}, {}};
+  plugin.compile_image(compilation);
+  if (log != nullptr) *log = std::move(compilation.log);
+  return std::move(compilation.image);
+}
+
+std::string_view to_string(BackendState state) noexcept {
+  switch (state) {
+    case BackendState::usable: return "usable";
+    case BackendState::plugin_not_found: return "plugin_not_found";
+    case BackendState::plugin_incompatible: return "plugin_incompatible";
+    case BackendState::driver_not_found: return "driver_not_found";
+    case BackendState::driver_too_old: return "driver_too_old";
+    case BackendState::no_device: return "no_device";
+    case BackendState::driver_failed: return "driver_failed";
+    case BackendState::bad_variable: return "bad_variable";
+  }
+  return "unknown";
+}
+
+}  // namespace weir

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "core/runtime/submit.hpp"
+#include "core/saved/graph_origin.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/stream.hpp"
+
+// Streams: captures. docs/internals.md explains them.
+namespace weir {
+
+// --- What a stream knows of its capture -------------------------------------------------------------------------------
+
+// The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
+void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept {
+  impl(stream).capture_.store(id, std::memory_order_release);
+  stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0) | (written_down ? flag_watched : 0),
+                         std::memory_order_release);
+}
+
+void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
+  if (impl(stream).capture_.load(std::memory_order_relaxed) != id) return;
+  stream.flags_.fetch_and(~(flag_capturing | flag_body | (detail::is_watched() ? 0 : flag_watched)),
+                          std::memory_order_release);
+  impl(stream).capture_.store(0, std::memory_order_release);
+}
+
+CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags) {
+  // This thread cannot name another thread's default stream: the driver would answer for this thread's own.
+  if ((flags & flag_per_thread) != 0 && impl(stream).is_of_another_thread()) [[unlikely]] return {};
+  CaptureState capture = impl(stream).do_capture_state();
+  if (capture) [[unlikely]] {
+    const CaptureState noted = noted_capture(stream, flags);
+    capture.conditional_body = noted.id == capture.id && noted.conditional_body;
+  }
+  return capture;
+}
+
+bool StreamCore::is_in(const Stream& stream, std::uint64_t capture) {
+  if ((flags(stream) & flag_external) == 0) return true;
+  const CaptureState state = impl(stream).do_capture_state();
+  return state.status == CaptureStatus::invalidated || state.id == capture;
+}
+
+void StreamImpl::keep_module(const ModulePtr& module, const CaptureState& capture) {
+  if (StreamCore::has_just_kept(*this, *module, capture)) return;
+  if (!Captures::instance().keep(device_->backend(), capture.id, module)) {
+    do_keep_in_graph(module, capture);
+    return;
+  }
+  kept_module_.store(module.get(), std::memory_order_relaxed);
+  kept_for_.store(capture.id, std::memory_order_release);
+}
+
+// --- Begin ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void check_can_begin(StreamCall call, StreamKind kind) {
+  if (kind == StreamKind::legacy_default) {
+    call.refuse(Errc::capture_unsupported,
+                "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
+                "create_stream");
+  }
+  if (call.usable_capture()) {
+    call.refuse_capture(Errc::already_capturing);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+template <class Begin>
+struct BeginCapture {
+  static constexpr OperationKind kind = OperationKind::begin_capture;
+  static constexpr Capturing capturing = Capturing::refused;
+  const GraphPtr& resumed;
+  const Begin& begin;
+  void describe(Watched& watched) const { watched->graph = resumed.get(); }
+  std::uint64_t enqueue(StreamImpl&, const CaptureState&) const { return begin(); }
+};
+
+}  // namespace
+
+void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
+                       std::shared_ptr<detail::GraphOrigin>&& origin, const std::function<std::uint64_t()>& native_begin) {
+  const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
+  const auto open = [&] {
+    Captures::instance().open(stream, {.origin = StreamCore::origin(stream), .thread = this_thread(), .mode = mode},
+                              blocking, resumed, std::move(origin), native_begin);
+    const std::uint64_t id = impl(stream).capture_.load(std::memory_order_relaxed);
+    impl(stream).began_.store(id, std::memory_order_relaxed);
+    return id;
+  };
+  perform(stream, "Stream::begin_capture", {}, BeginCapture<decltype(open)>{resumed, open});
+}
+
+void Stream::begin_capture(const CaptureOptions& options) {
+  const StreamCall call(*this, "Stream::begin_capture");
+  call.require(Feature::graph_capture);
+  call.check_enumerator("CaptureMode", options.mode, CaptureMode::relaxed);
+  if (options.external) {
+    const CaptureState capture = call.usable_capture();
+    if (!capture) {
+      call.refuse(Errc::not_capturing,
+                  "with 'external' a capture is joined that other code began, and the stream is not capturing");
+    }
+    return StreamCore::join(*this, capture.id);
+  }
+  check_can_begin(call, kind_);
+  std::shared_ptr<detail::GraphOrigin> origin;
+  if (options.portable) origin = std::make_shared<detail::GraphOrigin>();
+  StreamCore::begin(*this, options.mode, nullptr, std::move(origin),
+                    [&] { return impl(*this).do_begin_capture(options.mode); });
+}
+
+void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
+  const StreamCall call(*this, "Stream::resume_capture");
+  call.require(Feature::capture_into_graph);
+  call.check_enumerator("CaptureMode", mode, CaptureMode::relaxed);
+  const GraphPtr graph(&call.not_null(continued, "the graph"));
+  call.check_device(graph->device(), "the graph");
+  check_can_begin(call, kind_);
+  // A copy, since clones and executables share what the graph was until now.
+  std::shared_ptr<detail::GraphOrigin> origin;
+  if (graph->origin_ != nullptr) origin = std::make_shared<detail::GraphOrigin>(*graph->origin_);
+  StreamCore::begin(*this, mode, graph, std::move(origin), [&] { return impl(*this).do_resume_capture(graph, mode); });
+}
+
+// --- End --------------------------------------------------------------------------------------------------------------
+
+void StreamCore::join(Stream& stream, std::uint64_t capture) noexcept {
+  StreamImpl& joining = impl(stream);
+  if (joining.joined_.exchange(capture, std::memory_order_relaxed) != capture)
+    joining.joined_depth_.store(0, std::memory_order_relaxed);
+  joining.joined_depth_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool StreamCore::leave_joined(Stream& stream) {
+  StreamImpl& joined = impl(stream);
+  if (joined.joined_depth_.load(std::memory_order_relaxed) == 0) return false;
+  if (is_in(stream, joined.joined_.load(std::memory_order_relaxed))) {
+    joined.joined_depth_.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
+  joined.joined_depth_.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+namespace {
+
+struct EndCapture {
+  static constexpr OperationKind kind = OperationKind::end_capture;
+  static constexpr Capturing capturing = Capturing::only;
+  CaptureResources& kept;
+  bool& asked;  // of the driver
+  void describe(Watched&) const {}
+  GraphPtr enqueue(StreamImpl& stream, const CaptureState&) const {
+    asked = true;
+    return stream.do_end_capture(std::move(kept));
+  }
+};
+
+/// Ends the driver's capture, even where a tool refuses it: the driver would go on capturing, and the stream's later work
+/// would never run.
+GraphPtr end_drivers_capture(Stream& stream, const char* operation, const CaptureState& capture, CaptureResources&& kept) {
+  bool asked = false;
+  try {
+    return perform(stream, operation, capture, EndCapture{kept, asked});
+  } catch (...) {
+    if (!asked) StreamCore::end_capture_for_nothing(stream, std::move(kept));
+    throw;
+  }
+}
+
+}  // namespace
+
+GraphPtr Stream::end_capture() {
+  const StreamCall call(*this, "Stream::end_capture");
+  if (StreamCore::leave_joined(*this)) return nullptr;
+  Captures& captures = Captures::instance();
+  const Backend& backend = device_->backend();
+  auto capture = captures.find(StreamCore::origin(*this));
+  if (!capture) {
+    const CaptureState state = StreamCore::known_capture(*this);
+    if (state.status == CaptureStatus::none) {
+      call.refuse_capture(Errc::not_capturing);
+    }
+    capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
+    if (!capture) {
+      const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
+      if (external && !captures.is_open(backend, state.id)) return end_drivers_capture(*this, call.operation(), state, {});
+      call.refuse_capture(Errc::capture_unmatched);
+    }
+  }
+  if (capture->outer != 0) {
+    call.refuse(
+        Errc::capture_unmatched,
+        "this stream captures the body of a conditional node, which ends when the function that captures it returns");
+  }
+  const bool is_there = StreamCore::is_in(*this, capture->id);
+  const bool mine = capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread();
+  if (is_there && !mine && !capture->ending) {
+    call.refuse(Errc::capture_wrong_thread, "another thread began the capture, in mode '" +
+                                                std::string(to_string(capture->mode)) +
+                                                "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
+  }
+  auto kept = captures.claim(backend, capture->id);
+  if (!kept) {
+    call.refuse(Errc::not_capturing, "another thread ended the capture, or is about to");
+  }
+  GraphPtr graph;
+  {
+    struct Close {
+      const Backend& backend;
+      std::uint64_t id;
+      ~Close() { Captures::instance().close(backend, id); }
+    } const close{backend, capture->id};
+    if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
+    std::shared_ptr<detail::GraphOrigin> origin = std::move(kept->origin);
+    graph = end_drivers_capture(*this, call.operation(), {capture->id}, std::move(*kept));
+    if (origin != nullptr) [[unlikely]] {
+      origin->settle(impl(*graph).do_topology());
+      graph->origin_ = std::move(origin);
+    }
+  }
+  StreamCore::free_deferred(*this, false);
+  return graph;
+}
+
+void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept {
+  try {
+    (void)impl(stream).do_end_capture(std::move(kept));
+  } catch (const std::exception& e) {
+    // The driver may not have ended the capture: from now on it must be asked.
+    set_shared(stream);
+    support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
+  }
+}
+
+void Stream::discard_capture() {
+  const StreamCall call(*this, "Stream::discard_capture");
+  const auto capture = Captures::instance().find(StreamCore::origin(*this));
+  if (!capture || capture->outer != 0) {
+    if (StreamCore::known_capture(*this).status == CaptureStatus::none)
+      call.refuse_capture(Errc::not_capturing);
+    call.refuse(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture goes on");
+  }
+  if (!StreamCore::drop_capture(*this, capture->id))
+    call.refuse(Errc::not_capturing, "another thread ended the capture, or is about to");
+  if (StreamCore::known_capture(*this).id == capture->id) {
+    call.refuse(Errc::capture_wrong_thread,
+                "the driver lets only the thread that began the capture end it; close the stream, or begin captures in mode "
+                "'relaxed'");
+  }
+  StreamCore::free_deferred(*this, false);
+}
+
+GraphPtr Stream::capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function) {
+  if (!function) StreamCall(*this, "Stream::capture").refuse(Errc::invalid_argument, "the function is empty");
+  begin_capture(options);
+  const StreamPtr self(this);  // the function may drop the last other owner
+  struct End {
+    Stream& stream;
+    bool ended = false;
+    ~End() {
+      if (!ended) StreamCore::drop_own_capture(stream);
+    }
+  } end{*this};
+  function(*this);
+  end.ended = true;
+  StreamCore::leave_all_joined(*this);
+  return end_capture();
+}
+
+bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
+  leave_all_joined(stream);
+  const Backend& backend = stream.device_->backend();
+  auto kept = Captures::instance().claim(backend, id);
+  if (!kept) return false;
+  try {
+    if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
+    if (impl(stream).is_of_another_thread()) {
+      // This thread cannot name that stream: the driver would take the handle for this thread's own.
+      support::log(
+          support::LogLevel::warn,
+          stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
+    } else if (is_in(stream, id)) {
+      end_capture_for_nothing(stream, std::move(*kept));
+    }
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
+  }
+  Captures::instance().close(backend, id);
+  return true;
+}
+
+// --- The bodies of conditional nodes ----------------------------------------------------------------------------------
+
+StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer,
+                                     const std::function<std::uint64_t()>& begin)
+    : body_(body) {
+  Captures::instance().open(body,
+                            {.origin = StreamCore::origin(body),
+                             .thread = detail::this_thread(),
+                             .mode = CaptureMode::thread_local_,
+                             .outer = outer.id},
+                            false, nullptr, {}, begin);
+  id_ = body.capture_.load(std::memory_order_relaxed);
+}
+
+StreamImpl::BodyCapture::~BodyCapture() { Captures::instance().close(body_.device().backend(), id_); }
+
+// --- Status -----------------------------------------------------------------------------------------------------------
+
+CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
+  const StreamCall call(stream, "Stream::capture_info", StreamCall::Looking());
+  CaptureState state = known_capture(stream);
+  if (state.status == CaptureStatus::none) return {};
+  state = impl(stream).do_capture_state();  // only the driver knows whether an error invalidated it
+  return {state.status, state.id, state && with_graph ? impl(stream).do_captured_graph() : nullptr};
+}
+
+CaptureStatus Stream::capture_status() const { return StreamCore::capture_info(*this, false).status; }
+
+std::uint64_t Stream::capture_id() const { return StreamCore::capture_info(*this, false).id; }
+
+CaptureInfo Stream::capture_info() const { return StreamCore::capture_info(*this, true); }
+
+// --- Nodes ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct ChildGraph {
+  static constexpr OperationKind kind = OperationKind::child_graph;
+  static constexpr Capturing capturing = Capturing::only;
+  const Graph& graph;
+  bool validate(const StreamCall& call) const {
+    call.require(Feature::graph_child_nodes);
+    call.check_device(graph.device(), "the graph");
+    return true;
+  }
+  void check_capture(const StreamCall& call) const {
+    call.check_not_continued(graph);
+    if (graph.topology().count(NodeKind::allocate) != 0)
+      support::refuse_second_owner_of_memory(call.operation(), graph.describe());
+  }
+  void describe(Watched& watched) const { watched->graph = &graph; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_add_child_graph(graph, capture); }
+};
+
+struct Conditional {
+  static constexpr OperationKind kind = OperationKind::conditional;
+  static constexpr Capturing capturing = Capturing::only;
+  ConditionalKind what;
+  const std::uint32_t* condition;
+  std::span<UniqueFunction<void(Stream&)>> bodies;
+  bool validate(const StreamCall& call) const {
+    const bool chooses = what == ConditionalKind::switch_case || bodies.size() > 1;
+    call.require(chooses ? Feature::graph_switch_nodes : Feature::graph_conditional_nodes);
+    if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
+    if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
+      call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");
+    if (bodies.empty()) call.refuse(Errc::invalid_argument, "there is no body");
+    for (const auto& body : bodies) {
+      if (!body) call.refuse(Errc::invalid_argument, "a body is empty");
+    }
+    return true;
+  }
+  void describe(Watched& watched) const {
+    watched->conditional = what;
+    watched.reads(condition, sizeof *condition).captures(bodies);
+  }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const {
+    stream.do_capture_conditional(what, condition, bodies, capture);
+  }
+};
+
+}  // namespace
+
+void Stream::add_child_graph(GraphRef child) {
+  const Graph& graph = StreamCall(*this, "Stream::add_child_graph").not_null(child, "the graph");
+  submit(*this, "Stream::add_child_graph", ChildGraph{graph});
+}
+
+void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
+  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, {&body, 1}});
+}
+
+void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
+                        UniqueFunction<void(Stream&)> otherwise) {
+  UniqueFunction<void(Stream&)> bodies[] = {std::move(body), std::move(otherwise)};
+  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, bodies});
+}
+
+void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
+  submit(*this, "Stream::capture_while", Conditional{ConditionalKind::while_nonzero, condition, {&body, 1}});
+}
+
+void Stream::capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies) {
+  submit(*this, "Stream::capture_switch", Conditional{ConditionalKind::switch_case, condition, bodies});
+}
+
+// --- Dependencies -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct SetCaptureDependencies {
+  static constexpr OperationKind kind = OperationKind::capture_dependencies;
+  static constexpr Capturing capturing = Capturing::only;
+  std::span<const GraphNode> nodes;
+  bool validate(const StreamCall&) const { return true; }
+  void describe(Watched& watched) const { watched->dependencies = nodes; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_set_capture_dependencies(nodes, capture); }
+};
+
+}  // namespace
+
+GraphNode Stream::last_captured_node() const {
+  const StreamCall call(*this, "Stream::last_captured_node");
+  const std::vector<GraphNode> nodes = impl(*this).do_capture_dependencies(call.active_capture());
+  if (nodes.size() != 1) {
+    call.refuse(Errc::invalid_argument,
+                nodes.empty() ? "the stream has captured no operation yet"
+                              : "the stream is behind " + std::to_string(nodes.size()) +
+                                    " nodes, since it has waited for others; ask before it waits");
+  }
+  return nodes.front();
+}
+
+void Stream::set_capture_dependencies(std::span<const GraphNode> nodes) {
+  submit(*this, "Stream::set_capture_dependencies", SetCaptureDependencies{nodes});
+}
+
+}  // namespace weir

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "core/runtime/submit.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+namespace {
+
+bool aligned(const void* address, std::size_t alignment) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
+}
+
+}  // namespace
+
+// --- Copies and fills -------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// False where there is nothing to copy.
+bool check_copy(StreamCall call, const void* destination, const void* source, std::size_t bytes) {
+  if (bytes == 0) return false;
+  call.check_bytes(bytes);
+  if (destination == nullptr || source == nullptr) [[unlikely]]
+    call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
+  return true;
+}
+
+struct Copy {
+  static constexpr OperationKind kind = OperationKind::copy;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  void* destination;
+  const void* source;
+  std::size_t bytes;
+
+  [[gnu::always_inline]] bool validate(const StreamCall& call) const { return check_copy(call, destination, source, bytes); }
+  void describe(Watched& watched) const { watched.reads(source, bytes).writes(destination, bytes); }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_copy(destination, source, bytes); }
+};
+
+using detail::PitchedBytes;
+
+/// Throws unless the rows of a box lie apart, and its slices a number of rows apart. `side`: "the destination".
+void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
+  const auto refuse = [&](const std::string& cause) { call.refuse(Errc::invalid_argument, side + cause); };
+  if (box.data == nullptr) refuse(" is null");
+  call.check_bytes(box.height, box.row_pitch);
+  call.check_bytes(box.depth, box.slice_pitch);
+  if ((box.height > 1 || box.depth > 1) && box.row_pitch < box.width) {
+    refuse(": rows of " + std::to_string(box.width) + " bytes overlap at a pitch of " + std::to_string(box.row_pitch));
+  }
+  if (box.depth > 1 && (box.slice_pitch < box.row_pitch * box.height || box.slice_pitch % box.row_pitch != 0)) {
+    refuse(": slices of " + std::to_string(box.height) + " rows at a pitch of " + std::to_string(box.row_pitch) +
+           " bytes cannot be " + std::to_string(box.slice_pitch) +
+           " bytes apart; give a multiple of the pitch that holds all rows");
+  }
+}
+
+PitchedCopy::Side side_of(const PitchedBytes& box) noexcept {
+  const std::size_t pitch = std::max(box.row_pitch, box.width);  // that of a single row may be anything
+  return {static_cast<std::byte*>(box.data), pitch, box.depth > 1 ? box.slice_pitch / pitch : box.height};
+}
+
+/// One access for each slice.
+void tell_slices(Watched& watched, const PitchedBytes& box, AccessKind kind) {
+  for (std::size_t z = 0; z < box.depth; ++z) {
+    watched.touches(
+        {static_cast<const std::byte*>(box.data) + z * box.slice_pitch, box.width, kind, box.row_pitch, box.height});
+  }
+}
+
+struct CopyPitched {
+  static constexpr OperationKind kind = OperationKind::copy;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  const PitchedBytes& to;
+  const PitchedBytes& from;
+
+  bool validate(const StreamCall& call) const {
+    if (to.width != from.width || to.height != from.height || to.depth != from.depth) {
+      const auto text = [](const PitchedBytes& box) {
+        return std::to_string(box.depth) + " slices of " + std::to_string(box.height) + " rows of " +
+               std::to_string(box.width) + " bytes";
+      };
+      call.refuse(Errc::length_mismatch, "the destination has " + text(to) + ", and the source " + text(from));
+    }
+    if (to.empty()) return false;
+    check_box(call, to, "the destination");
+    check_box(call, from, "the source");
+    return true;
+  }
+  void describe(Watched& watched) const {
+    tell_slices(watched, from, AccessKind::read);
+    tell_slices(watched, to, AccessKind::write);
+  }
+  void enqueue(StreamImpl& stream, const CaptureState&) const {
+    stream.do_copy_pitched({side_of(to), side_of(from), to.width, to.height, to.depth});
+  }
+};
+
+struct CopyBatch {
+  static constexpr OperationKind kind = OperationKind::copy;
+  static constexpr Capturing capturing = Capturing::node;
+  std::span<const BatchCopy> copies;
+  SourceAccess access;
+
+  bool validate(const StreamCall& call) const {
+    call.require(Feature::batch_copies);
+    call.check_enumerator("SourceAccess", access, SourceAccess::any_time);
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const BatchCopy& copy = copies[i];
+      call.check_bytes(copy.bytes);
+      if (copy.bytes != 0 && (copy.destination == nullptr || copy.source == nullptr)) {
+        call.refuse(Errc::invalid_argument, std::string(copy.destination == nullptr ? "the destination" : "the source") +
+                                                " of copy " + std::to_string(i) + " of the batch is null");
+      }
+    }
+    return std::ranges::any_of(copies, [](const BatchCopy& copy) { return copy.bytes != 0; });
+  }
+  void describe(Watched& watched) const {
+    for (const BatchCopy& copy : copies) {
+      if (copy.bytes != 0) watched.reads(copy.source, copy.bytes).writes(copy.destination, copy.bytes);
+    }
+  }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_copy_batch(copies, access, capture); }
+};
+
+struct PeerCopy {
+  static constexpr OperationKind kind = OperationKind::copy;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  void* destination;
+  const Device& destination_device;
+  const void* source;
+  const Device& source_device;
+  std::size_t bytes;
+
+  bool validate(const StreamCall& call) const {
+    for (const Device* device : {&destination_device, &source_device}) {
+      if (&device->backend() != &call.device().backend()) {
+        call.refuse(Errc::wrong_device, device->describe() + " is of another backend; copy through host memory");
+      }
+    }
+    return check_copy(call, destination, source, bytes);
+  }
+  void describe(Watched& watched) const { watched.reads(source, bytes).writes(destination, bytes); }
+  void enqueue(StreamImpl& stream, const CaptureState&) const {
+    stream.do_copy_peer(destination, destination_device, source, source_device, bytes);
+  }
+};
+
+}  // namespace
+
+void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes) {
+  submit(*this, "Stream::copy", Copy{destination, source, bytes});
+}
+
+void Stream::read_bytes(void* destination, const void* source, std::size_t bytes) {
+  const StreamCall call(*this, "Stream::read");
+  call.check_host_wait();
+  const Copy copy{destination, source, bytes};
+  if (copy.validate(call)) perform(*this, "Stream::copy", {}, copy);
+  // No further check: if this threw with the copy under way, the caller would free the memory that is written.
+  try {
+    detail::wait_on_host(*this);
+  } catch (...) {
+    if (is_watched()) impl(*this).do_synchronize();  // a tool may have refused the wait
+    throw;
+  }
+}
+
+void Stream::copy_pitched(const PitchedBytes& to, const PitchedBytes& from) {
+  submit(*this, "Stream::copy", CopyPitched{to, from});
+}
+
+void Stream::copy_batch(std::span<const BatchCopy> copies, SourceAccess access) {
+  submit(*this, "Stream::copy_batch", CopyBatch{copies, access});
+}
+
+void Stream::copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
+                       std::size_t bytes) {
+  submit(*this, "Stream::copy_peer", PeerCopy{destination, destination_device, source, source_device, bytes});
+}
+
+namespace {
+
+/// Throws unless a memset of the driver's writes such elements there.
+[[gnu::always_inline]] inline void check_elements(const StreamCall& call, const void* destination,
+                                                  std::size_t element_size) {
+  if (element_size != 1 && element_size != 2 && element_size != 4) {
+    call.refuse(Errc::invalid_argument,
+                "elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
+  }
+  if (!aligned(destination, element_size)) {
+    call.refuse(Errc::invalid_argument,
+                "the destination must be aligned to the element, " + std::to_string(element_size) + " bytes");
+  }
+}
+
+void tell_element(Watched& watched, const std::uint32_t& value, std::size_t element_size) {
+  watched->element = std::as_bytes(std::span(&value, 1)).first(element_size);
+  watched->word_size = static_cast<std::uint32_t>(element_size);
+}
+
+struct Fill {
+  static constexpr OperationKind kind = OperationKind::fill;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  void* destination;
+  std::uint32_t value;
+  std::size_t element_size;
+  std::size_t count;
+
+  [[gnu::always_inline]] bool validate(const StreamCall& call) const {
+    check_elements(call, destination, element_size);
+    if (count == 0) return false;
+    if (destination == nullptr) call.refuse(Errc::invalid_argument, "the destination is null");
+    call.check_bytes(count, element_size);
+    return true;
+  }
+  void describe(Watched& watched) const {
+    tell_element(watched, value, element_size);
+    watched.writes(destination, element_size * count);
+  }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_fill(destination, value, element_size, count); }
+};
+
+struct FillPitched {
+  static constexpr OperationKind kind = OperationKind::fill;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  const PitchedBytes& to;
+  std::uint32_t value;
+  std::size_t element_size;
+
+  bool validate(const StreamCall& call) const {
+    if (to.empty()) return false;
+    check_elements(call, to.data, element_size);
+    check_box(call, to, "the destination");
+    if ((to.height > 1 || to.depth > 1) && to.row_pitch % element_size != 0) {
+      call.refuse(Errc::invalid_argument,
+                  "the pitch must be a multiple of the element, " + std::to_string(element_size) + " bytes");
+    }
+    return true;
+  }
+  void describe(Watched& watched) const {
+    tell_element(watched, value, element_size);
+    tell_slices(watched, to, AccessKind::write);
+  }
+  void enqueue(StreamImpl& stream, const CaptureState&) const {
+    const bool is_dense = to.depth == 1 || to.slice_pitch == to.row_pitch * to.height;
+    const std::size_t width = to.width / element_size;
+    const std::size_t rows = is_dense ? to.height * to.depth : to.height;
+    auto* slice = static_cast<std::byte*>(to.data);
+    for (std::size_t z = 0; z < (is_dense ? 1 : to.depth); ++z, slice += to.slice_pitch) {
+      if (rows == 1) {
+        stream.do_fill(slice, value, element_size, width);
+      } else {
+        stream.do_fill_2d(slice, to.row_pitch, value, element_size, width, rows);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+namespace {
+
+/// Elements that no single memset writes: one strided memset for each word of an element.
+struct FillPattern {
+  static constexpr OperationKind kind = OperationKind::fill;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  void* destination;
+  const std::byte* element;
+  std::size_t element_size;
+  std::size_t word_size;
+  std::size_t count;
+
+  bool validate(const StreamCall& call) const {
+    if (count == 0 || element_size == 0) return false;
+    if (destination == nullptr || element == nullptr) call.refuse(Errc::invalid_argument, "an address is null");
+    if (!aligned(destination, word_size))
+      call.refuse(Errc::invalid_argument, "the destination must be aligned to " + std::to_string(word_size) + " bytes");
+    call.check_bytes(count, element_size);
+    return true;
+  }
+  std::uint32_t word(std::size_t offset) const noexcept {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, element + offset, word_size);
+    return bits;
+  }
+  void describe(Watched& watched) const {
+    watched->element = {element, element_size};
+    watched->word_size = static_cast<std::uint32_t>(word_size);
+    watched.writes(destination, count * element_size);
+  }
+  void enqueue(StreamImpl& stream, const CaptureState&) const {
+    bool uniform = true;
+    for (std::size_t i = word_size; i < element_size; i += word_size) uniform &= word(i) == word(0);
+    if (uniform) return stream.do_fill(destination, word(0), word_size, count * (element_size / word_size));
+    for (std::size_t i = 0; i < element_size; i += word_size) {
+      stream.do_fill_2d(static_cast<std::byte*>(destination) + i, element_size, word(i), word_size, 1, count);
+    }
+  }
+};
+
+}  // namespace
+
+void Stream::fill_pattern(void* destination, const void* element, std::size_t element_size, std::size_t alignment,
+                          std::size_t count) {
+  const std::size_t common = element_size | alignment | 4;
+  submit(*this, "Stream::fill",
+         FillPattern{destination, static_cast<const std::byte*>(element), element_size, common & (~common + 1), count});
+}
+
+void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
+  submit(*this, "Stream::fill", Fill{destination, value, element_size, count});
+}
+
+void Stream::fill_pitched(const PitchedBytes& to, std::uint32_t value, std::size_t element_size) {
+  submit(*this, "Stream::fill", FillPitched{to, value, element_size});
+}
+
+// --- Memory operations ------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Whether `has` is true for all features that an operation needs.
+template <class Has>
+bool has_all_needed(const MemoryOperation& op, Has&& has) {
+  switch (op.kind) {
+    case MemoryOperation::Kind::write_32: return has(Feature::write_value_32);
+    case MemoryOperation::Kind::write_64: return has(Feature::write_value_64);
+    case MemoryOperation::Kind::flush_remote_writes: return has(Feature::wait_value_flush);
+    case MemoryOperation::Kind::wait_32:
+    case MemoryOperation::Kind::wait_64: break;
+  }
+  return has(op.is_64() ? Feature::wait_value_64 : Feature::wait_value_32) &&
+         (op.condition != WaitCondition::geq || has(Feature::wait_value_geq)) &&
+         (op.condition != WaitCondition::bit_nor || has(Feature::wait_value_nor)) &&
+         (op.remote_writes != RemoteWrites::flush || has(Feature::wait_value_flush));
+}
+
+/// Whether an operation is valid and supported. Called for each operation of a batch.
+inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
+  return op.kind <= MemoryOperation::Kind::flush_remote_writes && op.condition <= WaitCondition::bit_nor &&
+         op.remote_writes <= RemoteWrites::flush &&
+         has_all_needed(op, [&](Feature feature) { return device.supports(feature); }) &&
+         (op.kind == MemoryOperation::Kind::flush_remote_writes ||
+          (op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4)));
+}
+
+/// Throws why an operation is not usable.
+[[noreturn, gnu::cold]] void refuse_operation(StreamCall call, const MemoryOperation& op) {
+  call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
+  call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);
+  call.check_enumerator("RemoteWrites", op.remote_writes, RemoteWrites::flush);
+  (void)has_all_needed(op, [&](Feature feature) {
+    call.require(feature);
+    return true;
+  });
+  const char* const misplaced =
+      op.is_64() ? "the address is not aligned to the value, 8 bytes" : "the address is not aligned to the value, 4 bytes";
+  call.refuse(Errc::invalid_argument, op.address == nullptr ? "the address is null" : misplaced);
+}
+
+void check_operation(StreamCall call, const MemoryOperation& op) {
+  if (!is_usable(call.device(), op)) [[unlikely]]
+    refuse_operation(call, op);
+}
+
+struct OneMemoryOperation {
+  static constexpr OperationKind kind = OperationKind::memory_operations;
+  static constexpr Capturing capturing = Capturing::node;
+  const MemoryOperation& operation;
+
+  [[gnu::always_inline]] bool validate(const StreamCall& call) const {
+    check_operation(call, operation);
+    return true;
+  }
+  void check_capture(const StreamCall& call) const { call.require(Feature::memory_operations_in_capture); }
+  void describe(Watched& watched) const { watched->memory_operations = {&operation, 1}; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_memory_operation(operation, capture); }
+};
+
+struct Batch {
+  static constexpr OperationKind kind = OperationKind::memory_operations;
+  static constexpr Capturing capturing = Capturing::node;
+  std::span<const MemoryOperation> operations;
+
+  void check_capture(const StreamCall& call) const { call.require(Feature::memory_operations_in_capture); }
+  void describe(Watched& watched) const { watched->memory_operations = operations; }
+  [[gnu::always_inline]] bool validate(const StreamCall& call) const {
+    call.require(Feature::batch_memory_operations);
+    for (const MemoryOperation& op : operations) check_operation(call, op);
+    return !operations.empty();
+  }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const {
+    stream.do_batch_memory_operations(operations, capture);
+  }
+};
+
+void check_managed(const StreamCall& call, const Allocation& memory) {
+  if (memory.kind() != MemoryKind::managed) {
+    call.refuse(Errc::invalid_argument,
+                "this is for managed memory, and what was given is " + std::string(to_string(memory.kind())) + " memory");
+  }
+}
+
+struct Prefetch {
+  static constexpr OperationKind kind = OperationKind::prefetch;
+  static constexpr Capturing capturing = Capturing::refused;
+  const Allocation& managed;
+  std::size_t offset;
+  std::size_t bytes;
+  PrefetchTarget target;
+
+  bool validate(const StreamCall& call) const {
+    call.require(Feature::managed_prefetch);
+    call.check_enumerator("PrefetchTarget", target, PrefetchTarget::host);
+    check_managed(call, managed);
+    if (&managed.device().backend() != &call.device().backend()) {
+      call.refuse(Errc::wrong_device, "the memory is of " + managed.device().describe());
+    }
+    if (offset > managed.size_bytes() || bytes > managed.size_bytes() - offset) {
+      call.refuse(Errc::invalid_argument, std::to_string(bytes) + " bytes from byte " + std::to_string(offset) +
+                                              " are not within an allocation of " + std::to_string(managed.size_bytes()));
+    }
+    if (bytes == 0) call.refuse_in_capture();
+    return bytes != 0;
+  }
+  const std::byte* first() const noexcept { return static_cast<const std::byte*>(managed.data()) + offset; }
+  void describe(Watched& watched) const { watched.reads(first(), bytes); }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_prefetch(first(), bytes, target); }
+};
+
+}  // namespace
+
+void Stream::memory_operation(const MemoryOperation& op) {
+  submit(*this, op.is_wait() ? "Stream::wait_value" : "Stream::write_value", OneMemoryOperation{op});
+}
+
+void Stream::batch_memory_operations(std::span<const MemoryOperation> operations) {
+  submit(*this, "Stream::batch_memory_operations", Batch{operations});
+}
+
+void Stream::attach_memory(AllocationRef attached, AttachMode mode) {
+  const StreamCall call(*this, "Stream::attach_memory");
+  const Allocation& managed = call.not_null(attached, "the memory");
+  call.require(Feature::managed_attach);
+  call.check_enumerator("AttachMode", mode, AttachMode::single);
+  check_managed(call, managed);
+  call.check_device(managed.device(), "the memory");
+  call.refuse_in_capture();
+  if (managed.size_bytes() != 0) impl(*this).do_attach_memory(managed, mode);
+}
+
+void Stream::prefetch(AllocationRef prefetched, std::size_t offset, std::size_t bytes, PrefetchTarget target) {
+  const Allocation& managed = StreamCall(*this, "Stream::prefetch").not_null(prefetched, "the memory");
+  submit(*this, "Stream::prefetch", Prefetch{managed, offset, bytes, target});
+}
+
+}  // namespace weir

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/tools.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/base/environment.hpp"
+#include "core/base/no_destructor.hpp"
+#include "core/diagnosis/journal.hpp"
+#include "core/diagnosis/stuck.hpp"
+#include "core/plugins/built_in.hpp"
+#include "core/plugins/plugin_loader.hpp"
+#include "core/runtime/stream_call.hpp"
+#include "core/runtime/thread_state.hpp"
+#include "core/saved/graph_origin.hpp"
+#include "weir/annotation.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/caller.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir {
+
+std::atomic<bool> detail::tools_watch{false};
+
+namespace {
+
+using detail::is_watched;
+
+struct All {
+  std::vector<std::unique_ptr<Tool>> list;  // fixed once `closed`
+  bool closed = false;
+  bool watches_nodes = false;  // whether one of them does
+};
+
+/// Never destroyed: objects with static lifetime may still use Weir at the process's end.
+All& all() noexcept {
+  static detail::NoDestructor<All> tools;
+  return *tools;
+}
+
+/// What the calling thread is about.
+struct Thread {
+  bool in_tool = false;             // calls of a tool are shown to no tool
+  bool has_touches = false;
+  std::uint64_t host_function = 0;  // the operation whose function runs
+  std::uint64_t launch = 0;         // the launch of a graph that the thread is in
+  std::vector<std::string> ranges;
+  std::vector<MemoryAccess> touches;
+  std::span<const SourceFrame> caller;
+};
+
+/// Objects with static lifetime, and other objects of the thread's, end behind its `thread_local` ones and may still use
+/// Weir. So the end of the thread empties this, and lets it be.
+Thread& this_thread() noexcept {
+  thread_local detail::NoDestructor<Thread> thread;
+  struct End {
+    ~End() {
+      (*thread).ranges = {};
+      (*thread).touches = {};
+    }
+  };
+  thread_local End end;
+  (void)end;
+  return *thread;
+}
+
+std::atomic<std::uint64_t> last_operation{0};
+
+bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
+
+void finish_all() {
+  // A child that was forked has a copy of what the tools have seen, and its parent tells it.
+  if (detail::forked()) return;
+  const support::UnshownCalls scope;
+  int status = 0;
+  for (const auto& tool : all().list) {
+    if (const int wanted = tool->finish(); wanted != 0) status = wanted;
+  }
+  if (status == 0) return;
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
+void add(std::unique_ptr<Tool> tool) {
+  if (all().list.empty()) {
+    std::atexit(finish_all);
+    std::at_quick_exit(finish_all);
+  }
+  all().watches_nodes |= tool->watches_nodes();
+  all().list.push_back(std::move(tool));
+  detail::tools_watch.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+StreamKey detail::key_of(const Stream& stream) noexcept {
+  const Origin origin = StreamCore::origin(stream);
+  return {origin.device, origin.handle, origin.thread_stream};
+}
+
+CallerScope::CallerScope(std::span<const SourceFrame> frames) noexcept
+    : outer_(std::exchange(this_thread().caller, frames)) {}
+CallerScope::~CallerScope() { this_thread().caller = outer_; }
+
+std::span<const SourceFrame> support::caller_frames() noexcept { return this_thread().caller; }
+
+// --- The tools --------------------------------------------------------------------------------------------------------
+
+void Tools::add(std::unique_ptr<Tool> tool) {
+  if (all().closed) {
+    throw Error(
+        Errc::invalid_argument, "Tools::add", "",
+        "Weir is in use already, and the tool would not see the streams that are there; add tools at the beginning of "
+        "the program, before a device is asked for");
+  }
+  weir::add(std::move(tool));
+}
+
+bool Tools::any() noexcept { return is_watched(); }
+
+void detail::open_tools() {
+  all().closed = true;
+  if (std::unique_ptr<Tool> journal = Journal::make_if_wanted()) weir::add(std::move(journal));
+  if (std::unique_ptr<Tool> stuck = Stuck::make_if_wanted()) weir::add(std::move(stuck));
+  const std::optional<std::string> tools = support::environment("WEIR_TOOLS"), faults = support::environment("WEIR_FAULTS");
+  std::vector<std::string_view> names;
+  if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (std::find(names.begin(), name, *name) != name)
+      throw_invalid_environment("WEIR_TOOLS", *tools, fmt::format("'{}' stands in it twice; list each tool once", *name));
+  }
+  // A program that is to meet faults, and does not, looks as if it bore them.
+  if (faults && std::find(names.begin(), names.end(), "faults") == names.end()) names.emplace_back("faults");
+  if (!names.empty() && !can_load_plugins()) {
+    throw_invalid_environment(tools ? "WEIR_TOOLS" : "WEIR_FAULTS", tools ? *tools : *faults,
+                              "this Weir is a static library, which loads no tools; add them by Tools::add");
+  }
+  const std::vector<std::string> folders = plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
+  for (const std::string_view name : names) weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));
+}
+
+bool support::is_driver_watched(const Driver& driver) {
+  bool watched = false;
+  for (const auto& tool : all().list) watched = tool->watches_driver(driver) || watched;
+  return watched;
+}
+
+int support::begin_driver_call(const DriverCall& call) noexcept {
+  int result = 0;
+  if (is_silent()) return result;
+  for (const auto& tool : all().list) {
+    if (const int answer = tool->before_driver_call(call); result == 0) result = answer;
+  }
+  return result;
+}
+
+std::uint64_t support::watched_launch() noexcept {
+  return all().watches_nodes && !is_silent() ? this_thread().launch : 0;
+}
+
+void support::note_node(const NodeRun& run) noexcept {
+  if (is_silent()) return;
+  for (const auto& tool : all().list) {
+    if (tool->watches_nodes()) tool->after_node(run);
+  }
+}
+
+support::UnshownCalls::UnshownCalls() noexcept : outer_(std::exchange(this_thread().in_tool, true)) {}
+support::UnshownCalls::~UnshownCalls() { this_thread().in_tool = outer_; }
+
+void support::end_driver_call(const DriverCall& call) noexcept {
+  if (is_silent()) return;
+  for (auto tool = all().list.rbegin(); tool != all().list.rend(); ++tool) (*tool)->after_driver_call(call);
+}
+
+std::string_view to_string(OperationKind kind) noexcept {
+  constexpr std::array<std::string_view, 35> names = {
+      "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
+      "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
+      "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
+      "end_capture",  "child_graph",  "conditional",   "capture_dependencies", "clone_graph", "instantiate",
+      "update_graph", "change_nodes", "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
+      "module_global", "enable_peer_access", "disable_peer_access", "set_name"};
+  const auto i = static_cast<std::size_t>(kind);
+  return i < names.size() ? names[i] : "unknown";
+}
+
+// --- Operations -------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+Watched::Watched(const Device& device, OperationKind kind, const char* name) noexcept {
+  operation_.id = last_operation.fetch_add(1, std::memory_order_relaxed) + 1;
+  operation_.kind = kind;
+  operation_.name = name;
+  operation_.device = &device;
+}
+
+Watched::Watched(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept
+    : Watched(stream.device(), kind, name) {
+  operation_.stream = &stream;
+  operation_.stream_key = key_of(stream);
+  operation_.capture = capture.id;
+}
+
+Watched::Watched(const Stream& stream, OperationKind kind, const char* name)
+    : Watched(stream, kind, name, StreamCore::known_capture(stream)) {}
+
+Watched& Watched::allocation(const Allocation& memory) {
+  operation_.allocation = &memory;
+  return writes(memory.data(), memory.size_bytes());
+}
+
+Watched& Watched::awaits(const Stream& other) noexcept {
+  operation_.awaited = key_of(other);
+  return *this;
+}
+
+Watched& Watched::kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses) {
+  operation_.kernel = &kernel;
+  operation_.config = &config;
+  Thread& thread = weir::this_thread();
+  if (thread.in_tool) return *this;
+  if (std::exchange(thread.has_touches, false)) {
+    accesses_ = std::exchange(thread.touches, {});
+    return *this;
+  }
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (accesses[i].bytes != 0) accesses_.push_back(known_access(kernel, i, accesses[i]));
+  }
+  return *this;
+}
+
+MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept {
+  const NumberKinds& kinds = kernel.parameter_kinds();
+  const std::uint64_t bit = parameter < 64 ? std::uint64_t{1} << parameter : 0;
+  if ((kinds.constant & bit) != 0) access.kind = AccessKind::read;
+  if (access.kind == AccessKind::read_write || access.kind == AccessKind::atomic) access.update = kinds.update(parameter);
+  return access;
+}
+
+Watched& Watched::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
+  operation_.bodies = bodies.size();
+  if (Captures::instance().origin(operation_.device->backend(), operation_.capture) == nullptr) return *this;
+  for (auto& body : bodies) {
+    auto inner = std::make_shared<GraphOrigin>();
+    bodies_.push_back(inner);
+    body = [inner, body = std::make_unique<UniqueFunction<void(Stream&)>>(std::move(body))](Stream& stream) {
+      Captures::instance().write_down(stream, inner);
+      (*body)(stream);
+      if (stream.is_closed()) return;
+      if (const GraphPtr graph = impl(stream).do_captured_graph()) inner->settle(impl(*graph).do_topology());
+    };
+  }
+  return *this;
+}
+
+void Watched::begin() {
+  if (is_silent()) return;
+  const Thread& thread = weir::this_thread();
+  operation_.accesses = accesses_;
+  operation_.thread = detail::this_thread();
+  operation_.host_function = thread.host_function;
+  operation_.tag = thread.ranges.empty() ? std::string_view() : thread.ranges.back();
+  begun_ = true;
+  const support::UnshownCalls scope;
+  for (const auto& tool : all().list) {
+    tool->before(operation_);
+    ++told_;
+  }
+  if (operation_.kind == OperationKind::launch_graph) weir::this_thread().launch = operation_.id;
+  if (operation_.capture == 0 || operation_.stream == nullptr || !traits_of(operation_.kind).may_be_captured) return;
+  origin_ = Captures::instance().origin(operation_.device->backend(), operation_.capture);
+  if (origin_ != nullptr) after_ = impl(*operation_.stream).do_capture_dependencies({operation_.capture});
+}
+
+void Watched::begin_always() noexcept {
+  try {
+    begin();
+  } catch (const std::exception& error) {
+    support::log(support::LogLevel::error, "a tool refuses what cannot be refused: ", error.what());
+  } catch (...) {
+    support::log(support::LogLevel::error, "a tool refuses what cannot be refused, by what is no std::exception");
+  }
+}
+
+namespace {
+
+/// The node that a captured operation became, if that is known.
+std::optional<GraphNode> captured_node(const Operation& operation) noexcept try {
+  const OperationTraits traits = traits_of(operation.kind);
+  if (!traits.may_be_captured) return std::nullopt;
+  const std::vector<GraphNode> nodes = impl(*operation.stream).do_capture_dependencies({operation.capture});
+  return nodes.size() == 1 ? std::optional(nodes.front()) : std::nullopt;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+void note_in(GraphOrigin& origin, const Operation& operation, const std::vector<GraphNode>& after,
+             std::vector<std::shared_ptr<const GraphOrigin>>&& bodies) noexcept try {
+  origin.note(operation, after, std::move(bodies));
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::warn, "a captured operation cannot be saved: ", error.what());  // `settle` finds its node
+}
+
+}  // namespace
+
+void Watched::end(bool has_failed) noexcept {
+  if (!std::exchange(begun_, false)) return;
+  operation_.accesses = accesses_;
+  operation_.has_failed = has_failed;
+  weir::this_thread().launch = 0;
+  const support::UnshownCalls scope;
+  if (operation_.capture != 0 && operation_.stream != nullptr && !has_failed) operation_.node = captured_node(operation_);
+  if (origin_ != nullptr && !has_failed) note_in(*origin_, operation_, after_, std::move(bodies_));
+  for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
+}
+
+void Watched::note(const StreamPtr& stream) noexcept {
+  if (!stream) return;
+  operation_.stream = stream.get();
+  operation_.stream_key = key_of(*stream);
+}
+
+void Watched::note(void* memory) noexcept {
+  if (!accesses_.empty()) accesses_.front().address = memory;
+}
+
+// --- Host functions ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Held while a host function runs.
+class HostFunctionRuns {
+ public:
+  explicit HostFunctionRuns(std::uint64_t id) noexcept
+      : id_(id), outer_(std::exchange(weir::this_thread().host_function, id)) {
+    for (const auto& tool : all().list) tool->begin_host_function(id_);
+  }
+  ~HostFunctionRuns() {
+    for (const auto& tool : all().list) tool->end_host_function(id_);
+    weir::this_thread().host_function = outer_;
+  }
+  HostFunctionRuns(const HostFunctionRuns&) = delete;
+  HostFunctionRuns& operator=(const HostFunctionRuns&) = delete;
+
+ private:
+  std::uint64_t id_, outer_;
+};
+
+}  // namespace
+
+HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
+  if (is_silent() || !is_watched()) return std::move(function);
+  return [id, function = std::make_unique<HostFunction>(std::move(function))] {
+    const HostFunctionRuns runs(id);
+    (*function)();
+  };
+}
+
+StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback) {
+  if (is_silent()) return std::move(callback);
+  return [id, callback = std::make_unique<StreamCallback>(std::move(callback))](Stream& stream, std::error_code status) {
+    const HostFunctionRuns runs(id);
+    (*callback)(stream, status);
+  };
+}
+
+// --- What host code tells ---------------------------------------------------------------------------------------------
+
+void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes) {
+  if (is_silent()) return;
+  Watched watched(allocation.device(), OperationKind::host_access, "Buffer::host");
+  watched->allocation = &allocation;
+  watched.touches({data, bytes}).run([] {});
+}
+
+void begin_range(std::string_view name) {
+  weir::this_thread().ranges.emplace_back(name);
+  if (is_silent()) return;
+  const support::UnshownCalls scope;
+  for (const auto& tool : all().list) tool->begin_range(name);
+}
+
+void end_range() noexcept {
+  std::vector<std::string>& ranges = weir::this_thread().ranges;
+  if (!ranges.empty()) ranges.pop_back();
+  if (is_silent()) return;
+  const support::UnshownCalls scope;
+  for (const auto& tool : all().list) tool->end_range();
+}
+
+void forget_touches() noexcept { weir::this_thread().has_touches = false; }
+
+void declare_touches(std::span<const MemoryAccess> accesses) {
+  weir::this_thread().touches.assign(accesses.begin(), accesses.end());
+  weir::this_thread().has_touches = true;
+}
+
+void note_external_work(StreamRef on, const char* name, std::span<const MemoryAccess> accesses) {
+  if (!on) throw Error(Errc::invalid_argument, "external_work", name, "the stream is null");
+  Stream& stream = *on;
+  const StreamCall call(stream, "external_work");
+  Watched watched(stream, OperationKind::external, name, call.usable_capture());
+  for (const MemoryAccess& access : accesses) watched.touches(access);
+  watched.run([] {});
+}
+
+}  // namespace detail
+}  // namespace weir

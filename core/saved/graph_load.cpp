@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "core/base/private_file.hpp"
+#include "core/plugins/abi_difference.hpp"
+#include "core/runtime/call.hpp"
+#include "core/saved/graph_content.hpp"
+#include "weir/kernel_bundle.hpp"
+
+// Device::load_graph: a file's bytes are checked once, here; what is left can be replayed at any address.
+namespace weir::detail {
+
+void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) {
+  throw Error(Errc::invalid_image, "Device::load_graph", fmt::format("graph of {} bytes", bytes.size()), flaw);
+}
+
+namespace {
+
+/// Takes a file apart, and loads its kernels.
+class Loader {
+ public:
+  Loader(GraphContent& content, std::span<const std::byte> file)
+      : content_(content),
+        file_(file),
+        reader_(file, graph_magic, graph_version, "it is no graph: it does not begin as Graph::save begins one",
+                throw_bad_graph) {
+    if (check_number(file.subspan(sizeof(BundleHeader))) != reader_.header.check)
+      throw_bad_graph(file, "it is damaged: its check number is another one");
+  }
+
+  void load() { content_.steps = steps(0); }
+
+ private:
+  [[noreturn]] void refuse(const std::string& flaw) const { throw_bad_graph(file_, "it is damaged: " + flaw); }
+
+  /// The steps up to the end of a nested graph, or of the file.
+  std::vector<GraphStep> steps(std::size_t nesting) {
+    if (nesting > most_graph_nesting) refuse("its graphs are nested too deep");
+    std::vector<GraphStep> list;
+    while (!reader_.at_end()) {
+      reader_.next();
+      if (reader_.kind == record::end) {
+        if (nesting == 0) refuse("a nested graph ends that did not begin");
+        finish(list);
+        return list;
+      }
+      if (reader_.kind == record::begin) {
+        if (list.empty() || (list.back().kind != SavedKind::child_graph && list.back().kind != SavedKind::conditional))
+          refuse("a nested graph belongs to no node");
+        list.back().inner.push_back(steps(nesting + 1));
+      } else if (reader_.kind == record::operation) {
+        list.push_back(step(list.size(), nesting));
+      } else if (nesting == 0) {
+        take_object();
+      }
+    }
+    if (nesting != 0) refuse("a nested graph does not end");
+    finish(list);
+    return list;
+  }
+
+  void take_object() {
+    NumberReader data(file_, reader_.data, throw_bad_graph);
+    if (reader_.kind == record::origin) {
+      content_.from = reader_.name;
+    } else if (reader_.kind == record::module) {
+      content_.modules.push_back(content_.device.load(KernelBundle(reader_.data)));
+    } else if (reader_.kind == record::function) {
+      const auto module = data.take<std::uint32_t>();
+      data.end();
+      if (module >= content_.modules.size()) refuse(fmt::format("there is no module {}", module));
+      content_.kernels.push_back(content_.modules[module]->untyped_kernel(reader_.name));
+    } else if (reader_.kind == record::memory) {
+      take_memory(data);
+    }
+  }
+
+  void take_memory(NumberReader& data) {
+    const auto saved = data.take<SavedMemory>();
+    auto& memory = content_.memory.emplace_back();
+    memory.name = reader_.name;
+    memory.bytes = saved.bytes;
+    memory.alignment = saved.alignment;
+    memory.kind = data.take_enumerator(saved.kind, MemoryKind::managed);
+    memory.role = data.take_enumerator(saved.role, MemoryRole::contents);
+    if (memory.bytes == 0 || memory.bytes > most_bytes || !std::has_single_bit(saved.alignment) || saved.alignment > 256)
+      refuse(fmt::format("memory '{}' has an impossible size or alignment", printable(memory.name)));
+    if (memory.role == MemoryRole::contents) {
+      const auto contents = data.take(memory.bytes);
+      memory.contents.assign(contents.begin(), contents.end());
+    }
+    data.end();
+  }
+
+  // --- Steps ----------------------------------------------------------------------------------------------------------
+
+  GraphStep step(std::size_t number, std::size_t nesting) {
+    NumberReader data(file_, reader_.data, throw_bad_graph);
+    GraphStep step;
+    step.kind = data.take_enumerator(data.take<std::uint8_t>(), SavedKind::conditional, SavedKind::kernel);
+    step.after = next_in(content_.after, data.take_count(4));
+    for (std::uint32_t left = step.after.count; left > 0; --left) {
+      content_.after.push_back(data.take<std::uint32_t>());
+      if (content_.after.back() >= number)
+        refuse(fmt::format("operation {} comes behind {}", number, content_.after.back()));
+    }
+    switch (step.kind) {
+      case SavedKind::kernel:
+      case SavedKind::copy:
+      case SavedKind::fill:
+      case SavedKind::memory_operations:
+        WorkReader(content_, check_).take(step, data, content_.kernels.size());
+        break;
+      case SavedKind::host_function:
+        step.function = reader_.name;
+        if (step.function.empty()) refuse("a host function has no name");
+        content_.functions.try_emplace(step.function);
+        break;
+      case SavedKind::allocate: {
+        const auto bytes = data.take<std::uint64_t>();
+        if (nesting != 0 || bytes == 0 || bytes > most_bytes) refuse("an allocation is impossible");
+        step.allocation = static_cast<std::uint32_t>(content_.allocated.size());
+        content_.allocated.push_back(bytes);
+        break;
+      }
+      case SavedKind::free: {
+        const auto memory = data.take<SavedAddress>();
+        check(memory, 1, false);
+        if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0) refuse("what is freed was not allocated");
+        step.allocation = memory.memory & ~SavedAddress::allocated;
+        break;
+      }
+      case SavedKind::conditional:
+        step.conditional = data.take_enumerator(data.take<std::uint32_t>(), ConditionalKind::switch_case);
+        step.inner_count = data.take<std::uint32_t>();
+        if (step.inner_count == 0) refuse("a conditional node has no body");
+        step.condition = data.take<SavedAddress>();
+        check(step.condition, 4, false);
+        break;
+      case SavedKind::child_graph: step.inner_count = 1; break;
+    }
+    data.end();
+    return step;
+  }
+
+  /// Refuses what does not lie in a memory of the file.
+  void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
+    if (may_be_null && address.memory == SavedAddress::null) return;
+    const std::uint32_t number = address.memory & ~SavedAddress::allocated;
+    const bool own = number != address.memory;
+    if (number >= (own ? content_.allocated.size() : content_.memory.size()))
+      refuse(fmt::format("there is no memory {}", number));
+    const std::uint64_t size = own ? content_.allocated[number] : content_.memory[number].bytes;
+    if (address.offset > size || bytes > size - address.offset)
+      refuse(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+  }
+
+  /// What is known of a step once all are there.
+  void finish(std::vector<GraphStep>& list) const {
+    std::vector<bool> is_last(list.size(), true);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      GraphStep& step = list[i];
+      if (step.inner.size() != step.inner_count) refuse("a nested graph is missing");
+      const std::span<const std::uint32_t> after = part_of(content_.after, step.after);
+      const bool follows = after.size() == 1 && after.front() + 1 == i;
+      for (const std::uint32_t before : after) {
+        is_last[before] = false;
+        if (!follows) list[before].is_awaited = true;
+      }
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (is_last[i]) list[i].is_awaited = true;
+    }
+  }
+
+  struct Check {
+    const Loader& loader;
+    void operator()(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
+      loader.check(address, bytes, may_be_null);
+    }
+  };
+
+  GraphContent& content_;
+  std::span<const std::byte> file_;
+  BundleReader reader_;
+  const Check check_{*this};
+};
+
+}  // namespace
+}  // namespace weir::detail
+
+namespace weir {
+
+PortableGraphPtr Device::load_graph(std::span<const std::byte> bytes) {
+  const detail::Call call(*this, "Device::load_graph");
+  call.require(Feature::graph_capture);
+  auto content = std::make_unique<detail::GraphContent>(*this);
+  detail::Loader(*content, bytes).load();
+  return PortableGraphPtr(new PortableGraph(std::move(content)));
+}
+
+PortableGraphPtr Device::load_graph(const std::string& file) {
+  const detail::Call call(*this, "Device::load_graph");
+  const auto fail = [&](Errc code, const std::string& cause) { call.refuse(code, cause); };
+  const std::vector<std::byte> bytes = detail::read_private_file(file, detail::most_graph_bytes, "a graph", fail);
+  return load_graph(bytes);
+}
+
+}  // namespace weir

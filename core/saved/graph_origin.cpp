@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/saved/graph_origin.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::detail {
+namespace {
+
+constexpr std::uint32_t no_one = UINT32_MAX;
+
+// Guards what executables are made of: an update may come beside a launch on a stream that captures.
+std::mutex exec_mutex;
+
+using Argument = CapturedOperation::Argument;
+
+std::vector<Argument> arguments_of(const Operation& operation) {
+  const ArgumentTypes& types = *operation.argument_types;
+  std::vector<Argument> arguments(types.sizes.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto* const first = static_cast<const std::byte*>(operation.arguments[i]);
+    arguments[i].bytes.assign(first, first + types.sizes[i]);
+    const auto has = [&](std::uint64_t kinds) { return i < 64 && (kinds >> i & 1U) != 0; };
+    if (has(types.kinds.pointers)) {
+      arguments[i].kind = Argument::Kind::address;
+    } else if ((i >= 64 || has(types.kinds.opaque)) && types.sizes[i] >= sizeof(void*)) {
+      arguments[i].kind = Argument::Kind::unknown;
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+std::shared_ptr<const GraphOrigin> GraphOrigin::of(const GraphExec& exec) {
+  const std::lock_guard lock(exec_mutex);
+  return exec.origin_;
+}
+
+void GraphOrigin::set(GraphExec& exec, const std::shared_ptr<const GraphOrigin>& origin) {
+  std::shared_ptr<const GraphOrigin> former = origin;  // ends outside the lock
+  const std::lock_guard lock(exec_mutex);
+  exec.origin_.swap(former);
+}
+
+void GraphOrigin::note(const Operation& operation, const std::vector<GraphNode>& after,
+                       std::vector<std::shared_ptr<const GraphOrigin>> bodies) {
+  CapturedOperation captured;
+  captured.kind = operation.kind;
+  captured.name = operation.name;
+  std::string problem;
+  switch (operation.kind) {
+    case OperationKind::kernel:
+      captured.kernel = KernelPtr(const_cast<Kernel*>(operation.kernel));
+      captured.config = *operation.config;
+      captured.arguments = arguments_of(operation);
+      break;
+    case OperationKind::child_graph:
+    case OperationKind::launch_graph: {
+      auto child = operation.exec != nullptr ? of(*operation.exec) : of(*operation.graph);
+      if (child == nullptr)
+        problem = "is a graph that was not captured as portable; capture it with CaptureOptions::portable";
+      captured.inner.push_back(std::move(child));
+      break;
+    }
+    case OperationKind::conditional:
+      captured.conditional = operation.conditional;
+      captured.inner = std::move(bodies);
+      break;
+    case OperationKind::record:
+    case OperationKind::wait_event:
+      if (!operation.in_graph) return;
+      problem = "is for an event of this process; leave it out of what is saved";
+      break;
+    case OperationKind::copy:
+    case OperationKind::fill:
+    case OperationKind::host_function:
+    case OperationKind::memory_operations:
+    case OperationKind::allocate:
+    case OperationKind::free: break;
+    default: return;
+  }
+  captured.accesses.assign(operation.accesses.begin(), operation.accesses.end());
+  captured.element.assign(operation.element.begin(), operation.element.end());
+  captured.word_size = operation.word_size;
+  captured.memory_operations.assign(operation.memory_operations.begin(), operation.memory_operations.end());
+  captured.function = operation.label;
+  for (const GraphNode node : after) captured.after.push_back(node.index);
+  std::sort(captured.after.begin(), captured.after.end());
+  if (!operation.node) problem = "became no node that the driver tells";
+  captured.node = operation.node.value_or(GraphNode()).index;
+  const std::lock_guard lock(mutex);
+  if (!problem.empty() && flaw.empty()) flaw = fmt::format("node {} ({}) {}", captured.node, operation.name, problem);
+  operations.push_back(std::move(captured));
+}
+
+void GraphOrigin::settle(const Topology& topology) {
+  const std::lock_guard lock(mutex);
+  std::stable_sort(operations.begin(), operations.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
+  std::vector<std::vector<std::uint32_t>> before(topology.nodes.size());
+  for (const auto& [from, to] : topology.edges) before[to].push_back(from);
+  owners.assign(topology.nodes.size(), no_one);
+  const auto foreign = [&](std::uint32_t node) {
+    if (flaw.empty()) {
+      flaw = fmt::format(
+          "node {} was captured by other code, or through another object for the same native stream; capture "
+          "what is to be saved by calls of Weir alone",
+          node);
+    }
+  };
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    // An operation became its last node and those before it, in a line, down to what it came behind.
+    for (std::uint32_t node = operations[i].node;;) {
+      if (node >= owners.size() || owners[node] != no_one) {
+        foreign(node);
+        break;
+      }
+      owners[node] = i;
+      std::sort(before[node].begin(), before[node].end());
+      if (before[node] == operations[i].after) break;
+      if (before[node].size() != 1) {
+        foreign(node);
+        break;
+      }
+      node = before[node].front();
+    }
+  }
+  if (const auto other = std::find(owners.begin(), owners.end(), no_one); other != owners.end())
+    foreign(static_cast<std::uint32_t>(other - owners.begin()));
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <system_error>
+
+#include "core/base/file_descriptor.hpp"
+#include "core/runtime/call.hpp"
+#include "core/runtime/impl.hpp"
+#include "core/saved/graph_origin.hpp"
+#include "core/saved/saved_work.hpp"
+#include "weir/backend.hpp"
+#include "weir/portable_graph.hpp"
+
+// Graph::save: a graph's operations, with names in the place of addresses.
+namespace weir {
+
+using detail::CapturedOperation;
+using detail::GraphOrigin;
+using detail::SavedAddress;
+using detail::SavedKind;
+namespace record = detail::record;
+
+NamedMemory::NamedMemory(std::string_view name, const void* data, std::size_t bytes, MemoryKind kind, MemoryRole role)
+    : name_(name), data_(data), bytes_(bytes), kind_(kind), role_(role) {}
+
+NamedMemory::NamedMemory(std::string_view name, AllocationRef memory, MemoryRole role)
+    : NamedMemory(name, memory ? memory->data() : nullptr, memory ? memory->size_bytes() : 0,
+                  memory ? memory->kind() : MemoryKind::device, role) {}
+
+namespace {
+
+using Address = std::uintptr_t;
+Address number_of(const void* address) noexcept { return reinterpret_cast<Address>(address); }
+
+class Saver {
+ public:
+  Saver(const Graph& graph, const detail::Call<Graph>& call, std::span<const NamedMemory> memory)
+      : device_(graph.device()), call_(call) {
+    writer_.add(record::origin, device_.backend().name() + " " + device_.properties().architecture, "");
+    for (const NamedMemory& named : memory) add_memory(named);
+  }
+
+  std::vector<std::byte> file(const GraphOrigin& origin) {
+    add_kernels(origin, 0);
+    add_operations(origin, true);
+    const std::size_t bytes = writer_.records().size() + sizeof(detail::BundleHeader);
+    if (bytes > detail::most_graph_bytes) {
+      call_.refuse(Errc::unsupported, fmt::format("the file would have {} bytes, and the most is {}; save large contents "
+                                                  "otherwise, and bind them",
+                                                  bytes, detail::most_graph_bytes));
+    }
+    return writer_.with_header(detail::graph_magic, detail::graph_version, detail::check_number(writer_.records()));
+  }
+
+ private:
+  struct Range {
+    Address end;
+    std::uint32_t number;
+  };
+
+  // --- Memory ---------------------------------------------------------------------------------------------------------
+
+  void add_memory(const NamedMemory& named) {
+    const auto refuse = [&](const std::string& cause) {
+      call_.refuse(Errc::invalid_argument, fmt::format("memory '{}' {}", named.name(), cause));
+    };
+    call_.check_enumerator("MemoryRole", named.role(), MemoryRole::contents);
+    call_.check_enumerator("MemoryKind", named.kind(), MemoryKind::managed);
+    if (named.name().empty() || named.name().find('\0') != std::string::npos) refuse("has no name that it can be bound by");
+    if (std::find(names_.begin(), names_.end(), named.name()) != names_.end()) refuse("is named twice");
+    const Address begin = number_of(named.data()), end = begin + named.size_bytes();
+    if (named.size_bytes() == 0 || begin == 0) refuse("is empty");
+    const auto next = memory_.lower_bound(begin);
+    if ((next != memory_.end() && next->first < end) || (next != memory_.begin() && std::prev(next)->second.end > begin))
+      refuse("overlaps other memory; name memory that overlaps as one");
+    if (named.role() == MemoryRole::contents && named.size_bytes() > detail::most_graph_bytes)
+      refuse(fmt::format("has more contents than a file may: {} bytes", detail::most_graph_bytes));
+    memory_[begin] = {end, static_cast<std::uint32_t>(names_.size())};
+    names_.push_back(named.name());
+    detail::NumberWriter data;
+    data.put(detail::SavedMemory{named.size_bytes(),
+                                 static_cast<std::uint32_t>(std::min<Address>(begin & (~begin + 1), 256)),
+                                 static_cast<std::uint8_t>(named.kind()), static_cast<std::uint8_t>(named.role()), 0});
+    if (named.role() == MemoryRole::contents) {
+      data.bytes.resize(data.bytes.size() + named.size_bytes());
+      device_.copy_bytes(data.bytes.data() + sizeof(detail::SavedMemory), named.data(), named.size_bytes());
+    }
+    writer_.add(record::memory, named.name(), data.bytes);
+  }
+
+  /// Where `bytes` bytes lie, all in one memory; nothing if they do not.
+  std::optional<SavedAddress> find(Address address, std::size_t bytes) const {
+    // What a graph allocates may get an address that it has freed: the newest is meant.
+    for (auto own = allocated_.rbegin(); own != allocated_.rend(); ++own) {
+      if (address >= own->begin && address < own->end && bytes <= own->end - address)
+        return SavedAddress{SavedAddress::allocated | own->number, 0, address - own->begin};
+    }
+    const auto next = memory_.upper_bound(address);
+    if (next == memory_.begin()) return std::nullopt;
+    const auto& [begin, range] = *std::prev(next);
+    if (address >= range.end || bytes > range.end - address) return std::nullopt;
+    return SavedAddress{range.number, 0, address - begin};
+  }
+
+  SavedAddress place_of(const void* address, std::size_t bytes, const std::string& what) const {
+    if (const auto found = find(number_of(address), bytes)) return *found;
+    refuse(Errc::invalid_argument,
+           fmt::format("{}, {} bytes at {}, is in no memory that has a name; name its memory in the call "
+                       "of `save`",
+                       what, bytes, address));
+  }
+
+  /// An address that a kernel gets. The end of memory is not in it: allocations of GPUs often lie side by side, and it may
+  /// be the beginning of memory whose name was forgotten.
+  SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
+    if (address == 0) return {SavedAddress::null, 0, 0};
+    if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
+    refuse(Errc::invalid_argument,
+           fmt::format("{}, {} bytes at {:#x}, is in no memory that has a name; name its memory in the call of `save`; in "
+                       "place of a pointer to the end, pass a count",
+                       what, bytes, address));
+  }
+
+  // --- Kernels --------------------------------------------------------------------------------------------------------
+
+  void add_kernels(const GraphOrigin& origin, std::size_t nesting) {
+    if (!origin.flaw.empty()) call_.refuse(Errc::unsupported, origin.flaw);
+    if (nesting > detail::most_graph_nesting)
+      call_.refuse(Errc::unsupported, fmt::format("graphs are nested more than {} levels deep", detail::most_graph_nesting));
+    for (const CapturedOperation& operation : origin.operations) {
+      for (const auto& inner : operation.inner) add_kernels(*inner, nesting + 1);
+      if (operation.kernel) add_kernel(operation);
+    }
+  }
+
+  void add_kernel(const CapturedOperation& operation) {
+    const Kernel& kernel = *operation.kernel;
+    if (kernels_.contains(&kernel)) return;
+    const auto [module, is_new] = modules_.try_emplace(kernel.module().get(), static_cast<std::uint32_t>(modules_.size()));
+    if (is_new) {
+      at_ = &operation;
+      if (kernel.module()->bundle().empty()) {
+        refuse(Errc::unsupported,
+               "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
+               "include directories, whose files stay here (CompileOptions::headers travel)");
+      }
+      writer_.add(record::module, "", kernel.module()->bundle());
+    }
+    detail::NumberWriter data;
+    data.put(module->second);
+    writer_.add(record::function, kernel.name(), data.bytes);
+    kernels_.emplace(&kernel, static_cast<std::uint32_t>(kernels_.size()));
+  }
+
+  // --- Operations -----------------------------------------------------------------------------------------------------
+
+  [[noreturn]] void refuse(Errc code, const std::string& cause) const {
+    const std::string kernel = at_->kernel ? fmt::format("kernel '{}'", at_->kernel->name()) : std::string(at_->name);
+    call_.refuse(code, fmt::format("node {} ({}): {}", at_->node, kernel, cause));
+  }
+
+  void add_operations(const GraphOrigin& origin, bool is_outermost) {
+    for (std::uint32_t i = 0; i < origin.operations.size(); ++i) {
+      const CapturedOperation& operation = origin.operations[i];
+      at_ = &operation;
+      if (operation.node >= origin.owners.size() || origin.owners[operation.node] != i)
+        refuse(Errc::unsupported, "the driver does not tell the nodes of this body");
+      detail::NumberWriter data;
+      data.put(kind_of(operation));
+      data.put(static_cast<std::uint32_t>(operation.after.size()));
+      for (const std::uint32_t node : operation.after) data.put(origin.owners[node]);
+      if ((operation.kind == OperationKind::allocate || operation.kind == OperationKind::free) && !is_outermost)
+        refuse(Errc::unsupported, "a nested graph cannot allocate");
+      add_content(operation, data);
+      writer_.add(record::operation, operation.function, data.bytes);
+      for (const auto& inner : operation.inner) {
+        writer_.add(record::begin, "", "");
+        add_operations(*inner, false);
+        writer_.add(record::end, "", "");
+      }
+    }
+  }
+
+  SavedKind kind_of(const CapturedOperation& operation) const {
+    switch (operation.kind) {
+      case OperationKind::kernel: return SavedKind::kernel;
+      case OperationKind::copy: return SavedKind::copy;
+      case OperationKind::fill: return SavedKind::fill;
+      case OperationKind::memory_operations: return SavedKind::memory_operations;
+      case OperationKind::host_function: return SavedKind::host_function;
+      case OperationKind::allocate: return SavedKind::allocate;
+      case OperationKind::free: return SavedKind::free;
+      case OperationKind::conditional: return SavedKind::conditional;
+      default: return SavedKind::child_graph;
+    }
+  }
+
+  void add_content(const CapturedOperation& operation, detail::NumberWriter& data) {
+    const std::vector<MemoryAccess>& accesses = operation.accesses;
+    const auto place = [this](const void* address, std::size_t bytes, const char* what) {
+      return place_of(address, bytes, what);
+    };
+    switch (kind_of(operation)) {
+      case SavedKind::kernel: add_launch(operation, data); break;
+      case SavedKind::copy: detail::put_copies(data, accesses, place); break;
+      case SavedKind::fill: detail::put_fill(data, accesses, operation.word_size, operation.element, place); break;
+      case SavedKind::memory_operations: detail::put_memory_operations(data, operation.memory_operations, place); break;
+      case SavedKind::host_function:
+        if (operation.function.empty()) {
+          refuse(Errc::unsupported,
+                 "a host function without a name, which is code of this process; give it one: "
+                 "launch_host_function(function, {.name = …})");
+        }
+        break;
+      case SavedKind::allocate: {
+        const Address begin = number_of(accesses.front().address);
+        allocated_.push_back({begin, begin + accesses.front().bytes, static_cast<std::uint32_t>(allocated_.size())});
+        data.put(std::uint64_t{accesses.front().bytes});
+        break;
+      }
+      case SavedKind::free: data.put(place_of(accesses.front().address, 1, "the memory")); break;
+      case SavedKind::conditional:
+        data.put(static_cast<std::uint32_t>(operation.conditional));
+        data.put(static_cast<std::uint32_t>(operation.inner.size()));
+        data.put(place_of(accesses.front().address, 4, "the condition"));
+        break;
+      case SavedKind::child_graph: break;
+    }
+  }
+
+  void add_launch(const CapturedOperation& operation, detail::NumberWriter& data) const {
+    if (&operation.kernel->device() != &device_) {
+      refuse(Errc::unsupported, fmt::format("it runs on {}, and the graph is of {}; a file is for one device",
+                                            operation.kernel->device().describe(), device_.describe()));
+    }
+    data.put(detail::saved_launch(operation.config, kernels_.at(operation.kernel.get()), operation.arguments.size()));
+    for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
+      const CapturedOperation::Argument& argument = operation.arguments[i];
+      const bool is_address = argument.kind == CapturedOperation::Argument::Kind::address;
+      data.put(static_cast<std::uint32_t>(argument.bytes.size()));
+      data.put(static_cast<std::uint32_t>(is_address));
+      if (is_address) {
+        const Address address = word_at(argument.bytes, 0);
+        std::size_t bytes = 0;
+        for (const MemoryAccess& access : operation.accesses) {
+          if (number_of(access.address) == address) bytes = std::max(bytes, access.bytes);
+        }
+        data.put(place_of_argument(address, bytes, fmt::format("argument {}", i + 1)));
+        continue;
+      }
+      if (argument.kind == CapturedOperation::Argument::Kind::unknown) check_has_no_address(argument.bytes, i);
+      // In a packed structure a pointer lies anywhere.
+      for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
+        if (!find(word_at(argument.bytes, at), 1)) continue;
+        refuse(Errc::unsupported,
+               fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
+                           "pointer",
+                           i + 1, at));
+      }
+      data.append(argument.bytes);
+    }
+  }
+
+  static Address word_at(std::span<const std::byte> bytes, std::size_t at) noexcept {
+    Address word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    return word;
+  }
+
+  /// Throws unless no word of an argument whose type is not known can be an address: none is in the first 64 KiB, which
+  /// systems leave unmapped, or beyond the 57 bits that processors have for a program's.
+  void check_has_no_address(std::span<const std::byte> bytes, std::size_t index) const {
+    for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
+      const Address word = word_at(bytes, at);
+      if (word < 0x10000 || word >> 57U != 0) continue;
+      refuse(Errc::unsupported,
+             fmt::format(
+                 "argument {}, of {} bytes, may have an address in it, and its type does not tell; launch the kernel with "
+                 "pointers as arguments of their own (Stream::launch)",
+                 index + 1, bytes.size()));
+    }
+  }
+
+  struct Allocated {
+    Address begin, end;
+    std::uint32_t number;
+  };
+
+  Device& device_;
+  const detail::Call<Graph>& call_;
+  detail::BundleWriter writer_;
+  std::vector<std::string> names_;
+  std::map<Address, Range> memory_;   // by where they begin
+  std::vector<Allocated> allocated_;  // by nodes so far
+  std::map<const Module*, std::uint32_t> modules_;
+  std::map<const Kernel*, std::uint32_t> kernels_;
+  const CapturedOperation* at_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::byte> Graph::saved(std::span<const NamedMemory> memory) const {
+  const detail::Call call(*this, "Graph::save");
+  call.check_not_continued(*this);
+  if (origin_ == nullptr) {
+    call.refuse(Errc::unsupported,
+                "it was not captured to be saved; begin its capture with CaptureOptions{.portable = true}, or make its "
+                "GraphBuilder with that");
+  }
+  if (origin_->flaw.empty() && detail::impl(*this).do_node_count() != origin_->owners.size())
+    call.refuse(Errc::unsupported, "other code has changed it since it was captured");
+  return Saver(*this, call, memory).file(*origin_);
+}
+
+void Graph::save(const std::string& file, std::initializer_list<NamedMemory> memory) const {
+  save(file, std::span(memory.begin(), memory.size()));
+}
+
+void Graph::save(const std::string& file, std::span<const NamedMemory> memory) const {
+  const std::vector<std::byte> bytes = saved(memory);
+  const auto fail = [&](const std::string& what) {
+    throw Error(Errc::backend_failure, "Graph::save", describe(),
+                what + ": " + std::generic_category().message(errno) + "; give a file in a folder that can be written");
+  };
+  struct stat there {};
+  if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    throw Error(Errc::invalid_argument, "Graph::save", describe(),
+                "'" + file + "' is there, and is no regular file; give another name");
+  }
+  // Renamed into place, so that nobody reads half of it.
+  std::string unfinished = file + ".XXXXXX";
+  detail::FileDescriptor out(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600
+  if (!out) fail("no file beside '" + file + "'");
+  if (!out.write(bytes.data(), bytes.size()) || !out.close() || ::rename(unfinished.c_str(), file.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(unfinished.c_str());
+    errno = error;
+    fail("'" + file + "' cannot be written");
+  }
+}
+
+}  // namespace weir

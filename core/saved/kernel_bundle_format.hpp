@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The bytes of a bundle of kernels, as docs/bundle-format.md describes them: a header, then records one behind the other.
+/// Saved graphs are such records, too: core/saved/graph_file_format.hpp.
+namespace weir::detail {
+
+static_assert(std::endian::native == std::endian::little, "the numbers of a bundle are little-endian");
+
+inline constexpr std::string_view bundle_magic = "\x89WEIRKB\n";
+inline constexpr std::uint32_t bundle_version = 1;
+
+struct BundleHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t reserved;  ///< 0
+  std::uint64_t size;      ///< of the whole bundle, this header included: a multiple of `bundle_alignment`
+  std::uint64_t check;     ///< 0; of a graph, a number that damage changes
+};
+
+/// Stands before a record's name and its data. Both are followed by zeros up to a multiple of `bundle_alignment`.
+struct BundleRecord {
+  char kind[4];
+  std::uint32_t name_size;
+  std::uint64_t data_size;
+};
+
+inline constexpr std::size_t bundle_alignment = 16;
+static_assert(sizeof(BundleHeader) % bundle_alignment == 0 && sizeof(BundleRecord) % bundle_alignment == 0);
+
+/// Kinds of records; others are passed over.
+namespace record {
+inline constexpr std::string_view image = "imag";      ///< name: backend, space, architecture; data: code
+inline constexpr std::string_view source = "srce";     ///< name: of the file; data: its text, or empty if it is not carried
+inline constexpr std::string_view header = "head";     ///< name: as it stands in #include; data: the text
+inline constexpr std::string_view define = "macr";     ///< name: the macro; data: its value
+inline constexpr std::string_view option = "opti";     ///< name: backend; data: an option of its compiler's
+inline constexpr std::string_view kernel = "inst";     ///< name: one of CompileOptions::kernels
+inline constexpr std::string_view standard = "stdc";   ///< data: "14", "17" or "20"
+inline constexpr std::string_view fast_math = "fast";
+inline constexpr std::string_view debug = "debg";
+}  // namespace record
+
+/// Puts a bundle together.
+class BundleWriter {
+ public:
+  void add(std::string_view kind, std::string_view name, std::span<const std::byte> data) {
+    BundleRecord head{{}, static_cast<std::uint32_t>(name.size()), data.size()};
+    std::memcpy(head.kind, kind.data(), sizeof(head.kind));
+    append(&head, sizeof(head));
+    append(name.data(), name.size());
+    append(data.data(), data.size());
+  }
+  void add(std::string_view kind, std::string_view name, std::string_view data) {
+    add(kind, name, std::as_bytes(std::span(data.data(), data.size())));
+  }
+
+  std::vector<std::byte> bundle() const { return with_header(bundle_magic, bundle_version, 0); }
+  std::vector<std::byte> with_header(std::string_view magic, std::uint32_t version, std::uint64_t check) const {
+    BundleHeader head{{}, version, 0, sizeof(BundleHeader) + records_.size(), check};
+    std::memcpy(head.magic, magic.data(), sizeof(head.magic));
+    std::vector<std::byte> bytes(head.size);
+    std::memcpy(bytes.data(), &head, sizeof(head));
+    if (!records_.empty()) std::memcpy(bytes.data() + sizeof(head), records_.data(), records_.size());
+    return bytes;
+  }
+  std::span<const std::byte> records() const noexcept { return records_; }
+
+ private:
+  void append(const void* from, std::size_t size) {
+    const auto* const begin = static_cast<const std::byte*>(from);
+    records_.insert(records_.end(), begin, begin + size);
+    records_.resize((records_.size() + bundle_alignment - 1) / bundle_alignment * bundle_alignment);
+  }
+
+  std::vector<std::byte> records_;
+};
+
+inline std::string_view text_of(std::span<const std::byte> bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Takes records apart, never beyond their bytes.
+class BundleReader {
+ public:
+  /// Throws what is wrong with the bytes.
+  using Refuse = void(std::span<const std::byte> bytes, const std::string& flaw);
+
+  /// Checks the header. `refuse` must throw. `none`: what bytes are that do not begin with `magic`.
+  BundleReader(std::span<const std::byte> bytes, std::string_view magic, std::uint32_t version, const char* none,
+               Refuse* refuse)
+      : bytes_(bytes), refuse_(refuse) {
+    if (bytes.size() < sizeof(BundleHeader) || text_of(bytes.first(magic.size())) != magic) refuse(bytes, none);
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.version != version) {
+      refuse(bytes, "it has version " + std::to_string(header.version) + " of the format, and this Weir reads version " +
+                        std::to_string(version) + "; make it with the Weir that the program is linked to");
+    }
+    if (header.size != bytes.size() || header.size % bundle_alignment != 0)
+      refuse(bytes, "it is damaged: it says that it has " + std::to_string(header.size) + " bytes");
+    at_ = sizeof(header);
+  }
+
+  bool at_end() const noexcept { return at_ == bytes_.size(); }
+
+  void next() {
+    // The size is a multiple of the alignment, and so is each step, so that a header is there, or the end.
+    BundleRecord head;
+    std::memcpy(&head, take(sizeof(head), "a record's header").data(), sizeof(head));
+    kind.assign(head.kind, sizeof(head.kind));
+    name = text_of(take(head.name_size, "a record's name"));
+    data = take(head.data_size, "a record's data");
+  }
+
+  BundleHeader header;
+  std::string kind;
+  std::string_view name;
+  std::span<const std::byte> data;
+
+ private:
+  std::span<const std::byte> take(std::uint64_t size, const char* what) {
+    if (size > bytes_.size() - at_) {
+      refuse_(bytes_, std::string("it is damaged: ") + what + " of " + std::to_string(size) + " bytes at " +
+                          std::to_string(at_) + " does not fit in");
+    }
+    const auto taken = bytes_.subspan(at_, size);
+    at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
+    return taken;
+  }
+
+  std::span<const std::byte> bytes_;
+  Refuse* refuse_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace weir::detail

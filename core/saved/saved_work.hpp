@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/saved/graph_file_format.hpp"
+#include "core/saved/kernel_bundle_format.hpp"
+#include "weir/access.hpp"
+#include "weir/module.hpp"
+#include "weir/pitched_span.hpp"
+#include "weir/span.hpp"
+#include "weir/stream.hpp"
+
+/// How kernels, copies, fills and memory operations are written down, read and submitted: what graph files and recordings
+/// share. Where memory is, each says by a function of its own.
+namespace weir::detail {
+
+// --- Writing ----------------------------------------------------------------------------------------------------------
+
+/// `place(address, bytes, what)`: the `SavedAddress` of memory.
+template <class Place>
+SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const Place& place) {
+  const auto number_of = [](const MemoryAccess& slice) { return reinterpret_cast<std::uintptr_t>(slice.address); };
+  const MemoryAccess& first = slices.front();
+  SavedBox box{{}, first.bytes, first.rows, slices.size(), first.rows > 1 || slices.size() > 1 ? first.pitch : first.bytes,
+               0};
+  if (box.depth > 1) box.slice_pitch = number_of(slices[1]) - number_of(first);
+  const std::size_t bytes = (box.depth - 1) * box.slice_pitch + (box.height - 1) * box.row_pitch + box.width;
+  box.first = place(first.address, bytes, what);
+  return box;
+}
+
+template <class Place>
+void put_copies(NumberWriter& data, std::span<const MemoryAccess> accesses, const Place& place) {
+  // A box tells all slices that are read before those that are written; copies of a batch follow one another.
+  const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
+  const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = is_box ? accesses.size() / 2 : 1;
+  data.put(static_cast<std::uint32_t>(copies));
+  for (std::size_t i = 0; i < copies; ++i) {
+    const std::span<const MemoryAccess> sides = accesses.subspan(2 * slices * i, 2 * slices);
+    data.put(saved_box(sides.last(slices), "the destination", place));
+    data.put(saved_box(sides.first(slices), "the source", place));
+  }
+}
+
+template <class Place>
+void put_fill(NumberWriter& data, std::span<const MemoryAccess> accesses, std::uint32_t word_size,
+              std::span<const std::byte> element, const Place& place) {
+  data.put(saved_box(accesses, "the destination", place));
+  data.put(word_size);
+  data.put(static_cast<std::uint32_t>(element.size()));
+  data.append(element);
+}
+
+template <class Place>
+void put_memory_operations(NumberWriter& data, std::span<const MemoryOperation> operations, const Place& place) {
+  data.put(static_cast<std::uint32_t>(operations.size()));
+  for (const MemoryOperation& one : operations) {
+    SavedMemoryOperation saved{};
+    saved.kind = static_cast<std::uint8_t>(one.kind);
+    saved.condition = static_cast<std::uint8_t>(one.condition);
+    saved.remote_writes = static_cast<std::uint8_t>(one.remote_writes);
+    saved.address = one.address == nullptr ? SavedAddress{SavedAddress::null, 0, 0}
+                                           : place(one.address, std::size_t{one.is_64() ? 8U : 4U}, "the value");
+    saved.value = one.value;
+    data.put(saved);
+  }
+}
+
+/// The arguments follow.
+inline SavedLaunch saved_launch(const LaunchConfig& config, std::uint32_t kernel, std::size_t arguments) {
+  SavedLaunch launch{};
+  launch.kernel = kernel;
+  const auto put_extent = [](std::uint32_t(&to)[3], const Dim3& from) {
+    to[0] = from.x;
+    to[1] = from.y;
+    to[2] = from.z;
+  };
+  put_extent(launch.grid, config.grid);
+  put_extent(launch.block, config.block);
+  put_extent(launch.cluster, config.cluster);
+  launch.shared_memory = config.shared_memory_bytes;
+  launch.priority = config.priority.value_or(0);
+  launch.cooperative = config.cooperative;
+  launch.programmatic = config.programmatic_stream_serialization;
+  launch.has_priority = config.priority.has_value();
+  launch.arguments = static_cast<std::uint32_t>(arguments);
+  return launch;
+}
+
+// --- Reading ----------------------------------------------------------------------------------------------------------
+
+/// The numbers of a record, never beyond its end.
+class NumberReader {
+ public:
+  NumberReader(std::span<const std::byte> file, std::span<const std::byte> data, BundleReader::Refuse* throws)
+      : file_(file), data_(data), refuse_(throws) {}
+
+  template <class T>
+  T take() {
+    static_assert(std::has_unique_object_representations_v<T>);
+    T value;
+    std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
+    return value;
+  }
+  std::span<const std::byte> take(std::size_t size) {
+    if (size > data_.size()) refuse("a record is too short");
+    const auto taken = data_.first(size);
+    data_ = data_.subspan(size);
+    return taken;
+  }
+  bool at_end() const noexcept { return data_.empty(); }
+  std::span<const std::byte> take_all() { return take(data_.size()); }
+  /// How many things of at least `least` bytes follow.
+  std::uint32_t take_count(std::size_t least) {
+    const auto count = take<std::uint32_t>();
+    if (count > data_.size() / least) refuse("a record is too short");
+    return count;
+  }
+  template <class E>
+  E take_enumerator(std::uint32_t value, E last, E first = E{}) const {
+    if (value < static_cast<std::uint32_t>(first) || value > static_cast<std::uint32_t>(last))
+      refuse(fmt::format("{} is not the number of any kind", value));
+    return static_cast<E>(value);
+  }
+  void end() const {
+    if (!data_.empty()) refuse("a record is too long");
+  }
+  [[noreturn]] void refuse(const std::string& flaw) const {
+    refuse_(file_, "it is damaged: " + flaw);
+    __builtin_unreachable();
+  }
+
+ private:
+  std::span<const std::byte> file_, data_;
+  BundleReader::Refuse* refuse_;
+};
+
+/// A kernel, copies, a fill or memory operations. What a step has several of lies in the lists of the whole file, since
+/// steps are many.
+struct WorkStep {
+  struct Range {
+    std::uint32_t first = 0, count = 0;
+  };
+
+  SavedKind kind{};
+  Range items;  // arguments, boxes (of copies in pairs) or memory operations
+  std::uint32_t kernel = 0;
+  LaunchConfig config;
+  std::uint32_t word_size = 0;     // of a fill
+  std::vector<std::byte> element;  // of a fill
+};
+
+struct SavedWork {
+  struct alignas(16) Slot {
+    std::byte bytes[16];
+  };
+  struct Argument {
+    std::uint32_t size = 0, slot = 0;
+    WorkStep::Range addresses;
+  };
+  /// Where in an argument an address is.
+  struct Address {
+    std::uint32_t offset = 0;
+    SavedAddress address{};
+  };
+
+  std::vector<Argument> arguments;
+  std::vector<Slot> slots;  // values of arguments
+  std::vector<Address> addresses;
+  std::vector<SavedBox> boxes;
+  std::vector<SavedMemoryOperation> memory_operations;
+};
+
+/// The part of a list that belongs to a step.
+template <class T>
+std::span<T> part_of(std::vector<T>& list, const WorkStep::Range& range) noexcept {
+  return std::span(list).subspan(range.first, range.count);
+}
+
+/// Where the next `count` of a list will be.
+template <class T>
+WorkStep::Range next_in(const std::vector<T>& list, std::uint32_t count) noexcept {
+  return {static_cast<std::uint32_t>(list.size()), count};
+}
+
+/// Takes the content of a step of that kind. `check(address, bytes, may_be_null)` refuses what is not within memory.
+template <class Check>
+class WorkReader {
+ public:
+  WorkReader(SavedWork& work, const Check& check) : work_(work), check_(check) {}
+
+  void take(WorkStep& step, NumberReader& data, std::size_t kernels) {
+    switch (step.kind) {
+      case SavedKind::kernel: return take_launch(step, data, kernels);
+      case SavedKind::copy: return take_copies(step, data);
+      case SavedKind::fill: return take_fill(step, data);
+      default: return take_memory_operations(step, data);
+    }
+  }
+
+ private:
+  void take_launch(WorkStep& step, NumberReader& data, std::size_t kernels) {
+    const auto launch = data.take<SavedLaunch>();
+    if (launch.kernel >= kernels) data.refuse(fmt::format("there is no kernel {}", launch.kernel));
+    step.kernel = launch.kernel;
+    const auto extent = [](const std::uint32_t(&from)[3]) { return Dim3(from[0], from[1], from[2]); };
+    step.config = {.grid = extent(launch.grid),
+                   .block = extent(launch.block),
+                   .shared_memory_bytes = launch.shared_memory,
+                   .cooperative = launch.cooperative != 0,
+                   .programmatic_stream_serialization = launch.programmatic != 0,
+                   .cluster = extent(launch.cluster)};
+    if (launch.has_priority != 0) step.config.priority = launch.priority;
+    step.items = next_in(work_.arguments, 0);
+    for (std::uint32_t left = launch.arguments; left > 0; --left, ++step.items.count) take_argument(data);
+  }
+
+  void take_argument(NumberReader& data) {
+    const auto size = data.take<std::uint32_t>(), addresses = data.take<std::uint32_t>();
+    const WorkStep::Range list = next_in(work_.addresses, addresses);
+    const auto slot = static_cast<std::uint32_t>(work_.slots.size());
+    const bool is_address = addresses == 1 && size == sizeof(void*);
+    const std::span<const std::byte> value = is_address ? std::span<const std::byte>() : data.take(size);
+    for (std::uint32_t i = 0; i < addresses; ++i) {
+      const auto offset = is_address ? 0 : data.take<std::uint32_t>();
+      if (size < sizeof(void*) || offset > size - sizeof(void*)) data.refuse("an address does not fit into its argument");
+      work_.addresses.push_back({offset, data.take<SavedAddress>()});
+      check_(work_.addresses.back().address, 0, true);
+    }
+    work_.slots.resize(slot + size / sizeof(SavedWork::Slot) + 1);
+    if (!value.empty()) std::memcpy(&work_.slots[slot], value.data(), value.size());
+    work_.arguments.push_back({size, slot, list});
+  }
+
+  void take_copies(WorkStep& step, NumberReader& data) {
+    step.items = next_in(work_.boxes, 2 * data.take_count(2 * sizeof(SavedBox)));
+    for (std::uint32_t left = step.items.count; left > 0; left -= 2) {
+      const SavedBox to = take_box(data), from = take_box(data);
+      if (to.width != from.width || to.height != from.height || to.depth != from.depth)
+        data.refuse("the sides of a copy differ");
+      work_.boxes.insert(work_.boxes.end(), {to, from});
+    }
+  }
+
+  void take_fill(WorkStep& step, NumberReader& data) {
+    const SavedBox box = take_box(data);
+    step.items = next_in(work_.boxes, 1);
+    work_.boxes.push_back(box);
+    step.word_size = data.take<std::uint32_t>();
+    const auto element = data.take(data.take<std::uint32_t>());
+    step.element.assign(element.begin(), element.end());
+    const bool has_word = step.word_size == 1 || step.word_size == 2 || step.word_size == 4;
+    const bool is_box = box.height > 1 || box.depth > 1;
+    if (!has_word || element.empty() || element.size() % step.word_size != 0 || box.width % element.size() != 0 ||
+        (is_box && element.size() != step.word_size))
+      data.refuse("a fill is impossible");
+  }
+
+  void take_memory_operations(WorkStep& step, NumberReader& data) {
+    step.items = next_in(work_.memory_operations, data.take_count(sizeof(SavedMemoryOperation)));
+    if (step.items.count == 0) data.refuse("there is no memory operation");
+    for (std::uint32_t left = step.items.count; left > 0; --left) {
+      const auto& one = work_.memory_operations.emplace_back(data.take<SavedMemoryOperation>());
+      const auto kind = data.take_enumerator(one.kind, MemoryOperation::Kind::flush_remote_writes);
+      (void)data.take_enumerator(one.condition, WaitCondition::bit_nor);
+      (void)data.take_enumerator(one.remote_writes, RemoteWrites::flush);
+      const bool is_64 = kind == MemoryOperation::Kind::write_64 || kind == MemoryOperation::Kind::wait_64;
+      check_(one.address, is_64 ? 8 : 4, kind == MemoryOperation::Kind::flush_remote_writes);
+    }
+  }
+
+  SavedBox take_box(NumberReader& data) const {
+    const auto box = data.take<SavedBox>();
+    std::uint64_t rows = 0, slices = 0;
+    if (box.width == 0 || box.height == 0 || box.depth == 0 || box.width > most_bytes ||
+        __builtin_mul_overflow(box.height - 1, box.row_pitch, &rows) || rows > most_bytes ||
+        __builtin_mul_overflow(box.depth - 1, box.slice_pitch, &slices) || slices > most_bytes ||
+        (box.height > 1 && box.row_pitch < box.width) ||
+        (box.depth > 1 && (box.row_pitch < box.width || box.slice_pitch / box.row_pitch < box.height)))
+      data.refuse("a box is impossible");
+    check_(box.first, box.width + rows + slices, false);
+    return box;
+  }
+
+  SavedWork& work_;
+  const Check& check_;
+};
+
+// --- Submitting -------------------------------------------------------------------------------------------------------
+
+/// Submits steps. `at(address)`: where memory is now.
+template <class At>
+class WorkSubmitter {
+ public:
+  WorkSubmitter(SavedWork& work, std::span<const KernelPtr> kernels, const At& at)
+      : work_(work), kernels_(kernels), at_(at) {}
+
+  void submit(const WorkStep& step, Stream& stream) {
+    switch (step.kind) {
+      case SavedKind::kernel: return launch(step, stream);
+      case SavedKind::copy:
+        for (auto boxes = part_of(work_.boxes, step.items); !boxes.empty(); boxes = boxes.subspan(2)) {
+          const SavedBox &to = boxes[0], &from = boxes[1];
+          if (to.height == 1 && to.depth == 1) {
+            stream.copy_bytes(at_(to.first), at_(from.first), to.width);
+          } else {
+            stream.copy(span_of<std::byte>(to), span_of<const std::byte>(from));
+          }
+        }
+        return;
+      case SavedKind::fill: return fill(step, stream);
+      default: {
+        std::vector<MemoryOperation> operations;
+        for (const SavedMemoryOperation& one : part_of(work_.memory_operations, step.items)) {
+          operations.push_back({static_cast<MemoryOperation::Kind>(one.kind), static_cast<WaitCondition>(one.condition),
+                                static_cast<RemoteWrites>(one.remote_writes), at_(one.address), one.value});
+        }
+        return make(operations, stream);
+      }
+    }
+  }
+
+ private:
+  static void make(std::span<const MemoryOperation> operations, Stream& stream) {
+    const MemoryOperation& first = operations.front();
+    if (operations.size() != 1 || !(first.is_wait() || first.is_write())) return stream.batch_memory_operations(operations);
+    auto* const word = static_cast<std::uint32_t*>(first.address);
+    auto* const double_word = static_cast<std::uint64_t*>(first.address);
+    const auto value = static_cast<std::uint32_t>(first.value);
+    if (first.is_write())
+      return first.is_64() ? stream.write_value(double_word, first.value) : stream.write_value(word, value);
+    if (first.is_64()) return stream.wait_value(double_word, first.value, first.condition, first.remote_writes);
+    stream.wait_value(word, value, first.condition, first.remote_writes);
+  }
+
+  void launch(const WorkStep& step, Stream& stream) {
+    values_.clear();
+    sizes_.clear();
+    for (const SavedWork::Argument& argument : part_of(work_.arguments, step.items)) {
+      auto* const value = reinterpret_cast<std::byte*>(&work_.slots[argument.slot]);
+      for (const auto& [offset, address] : part_of(work_.addresses, argument.addresses)) {
+        void* const pointer = at_(address);
+        std::memcpy(value + offset, &pointer, sizeof(pointer));
+      }
+      values_.push_back(value);
+      sizes_.push_back(argument.size);
+    }
+    stream.launch_raw(*kernels_[step.kernel], step.config, values_, sizes_);
+  }
+
+  void fill(const WorkStep& step, Stream& stream) const {
+    const SavedBox& box = work_.boxes[step.items.first];
+    const std::size_t size = step.element.size();
+    if (box.height == 1 && box.depth == 1)
+      return stream.fill_pattern(at_(box.first), step.element.data(), size, step.word_size, box.width / size);
+    std::uint32_t value = 0;
+    std::memcpy(&value, step.element.data(), size);
+    if (size == 1) return stream.fill(span_of<std::uint8_t>(box), static_cast<std::uint8_t>(value));
+    if (size == 2) return stream.fill(span_of<std::uint16_t>(box), static_cast<std::uint16_t>(value));
+    stream.fill(span_of<std::uint32_t>(box), value);
+  }
+
+  template <class T>
+  PitchedSpan<T> span_of(const SavedBox& box) const {
+    return {static_cast<T*>(at_(box.first)), {box.width / sizeof(T), box.height, box.depth}, box.row_pitch, box.slice_pitch};
+  }
+
+  SavedWork& work_;
+  std::span<const KernelPtr> kernels_;
+  const At& at_;
+  std::vector<void*> values_;  // of a launch
+  std::vector<std::size_t> sizes_;
+};
+
+}  // namespace weir::detail
