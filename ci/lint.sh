@@ -26,7 +26,8 @@ mapfile -t sources < <(git ls-files '*.cpp' '*.hpp' '*.c' '*.h')
 look shellcheck shellcheck -x "${scripts[@]}"
 look actionlint actionlint
 look python3 ci/tested.py --check
-look python3 python3 -m py_compile ci/mutations.py ci/tested.py ci/trend.py ci/wrap.py packaging/conan/conanfile.py packaging/spack/spack_repo/weir/packages/weir/package.py
+look python3 ci/rooms.py
+look python3 python3 -m py_compile ci/mutations.py ci/rooms.py ci/tested.py ci/trend.py ci/wrap.py packaging/conan/conanfile.py packaging/spack/spack_repo/weir/packages/weir/package.py
 if grep -nE '^.{126,}' "${sources[@]}"; then
   printf 'lines are longer than 125 characters; ci/wrap.py wraps them\n'
   failed=$((failed + 1))

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that each room includes only the rooms it may.
+
+rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include goes against the table
+rooms.py --table     prints the table, as docs/internals.md has it
+
+A file belongs to the room with the longest matching path. Every room may include the public headers, its own files, and the
+rooms that the table names. ci/rooms.exceptions lists includes that are still to go; a line whose include is gone must go, too.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+PUBLIC = "include"
+ROOMS = {
+    "include": "",
+    "core/base": "",
+    "core/plugins": "core/base",
+    "core/runtime": "core/base core/plugins",
+    "core/saved": "core/base core/plugins core/runtime",
+    "core/diagnosis": "core/base core/plugins core/runtime",
+    "kernels": "core/base",
+    "backends/cache": "core/base",
+    "backends/gpu": "core/base kernels backends/cache",
+    "backends/cuda": "core/base kernels backends/cache backends/gpu",
+    "backends/hip": "core/base kernels backends/cache backends/gpu",
+    "backends/host/run": "core/base kernels",
+    "backends/host/compile": "core/base kernels backends/cache backends/host/run",
+    "backends/host/engine": "core/base kernels backends/host/run",
+    "backends/host/graph": "core/base backends/host/run backends/host/engine",
+    "backends/host/schedule": "core/base backends/host/engine",
+    "backends/host/runtime": "core/base kernels backends/cache backends/host/run backends/host/compile backends/host/engine "
+                             "backends/host/graph backends/host/schedule",
+    "collectives": "core/base core/plugins core/runtime collectives/host",
+    "collectives/host": "core/base collectives",
+    "collectives/nccl": "core/base",
+    "collectives/mpi": "core/base collectives collectives/host",
+    "bindings/c": "",
+    "bindings/python": "",
+    "tools": "core/base core/saved kernels backends/cache",
+}
+# Tests and programs may include anything: tests look inside, and the rest has no more than public headers to include.
+FREE = ("tests/", "bench/", "examples/", "docs/", "cmake/")
+
+
+def room_of(path):
+    return max((room for room in ROOMS if path.startswith(room + "/")), key=len, default=None)
+
+
+def includes(root, file):
+    for line in (root / file).read_text(encoding="utf-8").splitlines():
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if not match:
+            continue
+        target = match.group(1)
+        if "/" not in target:  # beside the file
+            continue
+        yield ("include/" + target) if target.startswith("weir/") else target
+
+
+def table():
+    rows = [f"| `{room}` | {', '.join(f'`{name}`' for name in allowed.split()) or '–'} |\n" for room, allowed in ROOMS.items()
+            if room != PUBLIC]
+    return "| room | may include, beside `include/weir` |\n|---|---|\n" + "".join(rows)
+
+
+def main():
+    if sys.argv[1:] == ["--table"]:
+        print(table(), end="")
+        return 0
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cpp", "*.hpp", "*.c", "*.h"], cwd=root,
+                           capture_output=True, text=True, check=True).stdout.split()
+    listed = (root / "ci/rooms.exceptions").read_text(encoding="utf-8").split("\n")
+    excepted = {line for line in listed if line and not line.startswith("#")}
+    against, seen, bad = [], set(), 0
+    for file in files:
+        if file.startswith(FREE) or not (root / file).exists():
+            continue
+        room = room_of(file)
+        if room is None:
+            print(f"{file} is in no room: name its room in ci/rooms.py")
+            bad += 1
+            continue
+        for target in includes(root, file):
+            other = room_of(target)
+            if other in (room, PUBLIC) or other in ROOMS[room].split() or (other is None and not (root / target).exists()):
+                continue
+            edge = f"{file} -> {target}"
+            seen.add(edge)
+            if edge not in excepted:
+                against.append(edge)
+    for edge in against:
+        print(f"{edge}: {room_of(edge.split(' -> ')[0])} may not include {room_of(edge.split(' -> ')[1])}")
+    for edge in sorted(excepted - seen):
+        print(f"{edge}: no such include any more; delete the line in ci/rooms.exceptions")
+        bad += 1
+    rows = table()
+    if rows not in (root / "docs/internals.md").read_text(encoding="utf-8"):
+        print("docs/internals.md has another table of rooms; rooms.py --table prints this one")
+        bad += 1
+    return 1 if against or bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
