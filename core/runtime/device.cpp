@@ -34,15 +34,11 @@ void Device::require(std::initializer_list<Feature> features) const {
 
 namespace {
 
-/// Whether this thread's list of per-thread default streams is destroyed. A plain bool, so that destructors of other
-/// thread-local objects can still read it.
-thread_local bool thread_streams_gone = false;
-
 struct ThreadStreams {
   std::vector<StreamPtr> list;
 
   ~ThreadStreams() {
-    thread_streams_gone = true;
+    detail::thread_state.streams_gone = true;
     std::exchange(list, {}).clear();
   }
 };
@@ -139,7 +135,7 @@ StreamPtr Device::per_thread_stream() {
   const Call call(*this, "Device::per_thread_stream");
   call.require(Feature::per_thread_default_stream);
   // The thread is ending: the stream is not kept.
-  if (thread_streams_gone) return impl(*this).do_create_per_thread_stream();
+  if (detail::thread_state.streams_gone) return impl(*this).do_create_per_thread_stream();
   thread_local ThreadStreams streams;
   for (const StreamPtr& stream : streams.list) {
     if (&stream->device() == this) return stream;

@@ -11,6 +11,7 @@ namespace weir::detail {
 struct ThreadState {
   bool in_host_function = false;
   bool in_log_sink = false;
+  bool streams_gone = false;  ///< this thread has destroyed its per-thread streams; other thread-local destructors read it
   std::uint64_t token = 0;
 };
 
