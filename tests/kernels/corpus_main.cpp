@@ -21,6 +21,8 @@
 /// weir_kernel_corpus [--device=cuda:0] [--bundle] [--extra=-O1] [doctest's options]: runs the corpus on a device, with that
 /// option for its compiler. With --bundle each file becomes an image and a bundle without its source first, as weir-kernels
 /// makes them, and the bundle is loaded. With --images=FOLDER that is FOLDER/FILE.image, which weir-kernels made.
+/// With --march=znver4 kernels are compiled for that processor of the host's. Where this one cannot run them, they are
+/// compiled and not run.
 /// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
 /// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
 /// table.
@@ -46,16 +48,6 @@ std::string image_architecture() {
 #endif
 }
 
-ModulePtr load_bundle(std::string_view text, const CompileOptions& options) {
-  const std::string backend(target().backend().name()), architecture = image_architecture();
-  detail::BundleWriter writer;
-  writer.add(detail::record::image, backend + " " + architecture,
-             Registry::instance().compile_image(backend, architecture, text, options));
-  writer.add(detail::record::source, options.name, "");
-  const std::vector<std::byte> bytes = writer.bundle();
-  return target().load(KernelBundle(bytes));
-}
-
 /// "fold_blocks<256>" for each `template __global__ void fold_blocks<256>(…);`. Not every image tells names that are no C
 /// function's: what the bridge compiles for HIP is a CUDA image, which the plugin for HIP cannot read.
 std::vector<std::string> instances_of(std::string_view text) {
@@ -68,6 +60,53 @@ std::vector<std::string> instances_of(std::string_view text) {
   return names;
 }
 
+CompileOptions options_of(const CorpusFile& file) {
+  CompileOptions options;
+  options.name = std::string(file.name) + ".cu";
+  options.kernels = instances_of(file.text);
+  options.extra = extra_options;
+  if (file.name == "loops") options.kernels.insert(options.kernels.end(), {"one::same", "two::same"});
+  return options;
+}
+
+/// Whether this processor runs what the options ask for.
+bool runs_here() {
+  CompileOptions options;
+  options.extra = extra_options;
+  try {
+    static_cast<void>(target().compile("", options));
+    return true;
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).find("which this one lacks") == std::string_view::npos) throw;
+    fmt::print("compiled, and not run: {}\n", error.what());
+    return false;
+  }
+}
+
+int compile_alone() {
+  int failures = 0;
+  for (const CorpusFile& file : corpus_files()) {
+    try {
+      Registry::instance().compile_image("host", image_architecture(), file.text, options_of(file));
+    } catch (const Error& error) {
+      fmt::print("{}\n", error.what());
+      ++failures;
+    }
+  }
+  fmt::print("{} compilations, {} failures\n", corpus_files().size(), failures);
+  return failures == 0 ? 0 : 1;
+}
+
+ModulePtr load_bundle(std::string_view text, const CompileOptions& options) {
+  const std::string backend(target().backend().name()), architecture = image_architecture();
+  detail::BundleWriter writer;
+  writer.add(detail::record::image, backend + " " + architecture,
+             Registry::instance().compile_image(backend, architecture, text, options));
+  writer.add(detail::record::source, options.name, "");
+  const std::vector<std::byte> bytes = writer.bundle();
+  return target().load(KernelBundle(bytes));
+}
+
 }  // namespace
 
 Device& target() { return device(target_name()); }
@@ -78,11 +117,7 @@ const ModulePtr& corpus(std::string_view name) {
   if (module) return module;
   for (const CorpusFile& file : corpus_files()) {
     if (file.name != name) continue;
-    CompileOptions options;
-    options.name = std::string(name) + ".cu";
-    options.kernels = instances_of(file.text);
-    options.extra = extra_options;
-    if (name == "loops") options.kernels.insert(options.kernels.end(), {"one::same", "two::same"});
+    const CompileOptions options = options_of(file);
     if (!images.empty()) {
       std::ifstream in(images / (std::string(name) + ".image"), std::ios::binary);
       if (!in) throw std::runtime_error("there is no image of " + std::string(name));
@@ -101,6 +136,7 @@ int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
     ::unsetenv(variable);
   const weir::host::TemporaryFolder cache;
+  bool only_compiles = false;
   std::optional<std::string> clangs;  // that compile for AMD, in the place of HIPRTC
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   for (int i = 1; i < argc; ++i) {
@@ -109,6 +145,10 @@ int main(int argc, char** argv) {
     if (argument == "--bundle") by_bundle = true;
     if (argument.starts_with("--images=")) images = argument.substr(9);
     if (argument.starts_with("--extra=")) extra_options.emplace_back(argument.substr(8));
+    if (argument.starts_with("--march=")) {
+      extra_options.emplace_back(fmt::format("-march={}", argument.substr(8)));
+      only_compiles = !runs_here();
+    }
     if (argument.starts_with("--table=")) {
       try {
         return check_dialect_table(std::string(argument.substr(8)), i + 1 < argc ? argv[i + 1] : WEIR_DIALECT_PAGE);
@@ -149,5 +189,5 @@ int main(int argc, char** argv) {
     fmt::print("{} compilations, {} failures{}{}\n", compiled + failures, failures, release.empty() ? "" : ", by ", release);
     return failures == 0 ? 0 : 1;
   }
-  return doctest::Context(argc, argv).run();
+  return only_compiles ? compile_alone() : doctest::Context(argc, argv).run();
 }

@@ -128,14 +128,6 @@ TEST_CASE("functions of a namespace with names of the language's") {
     CHECK(out[static_cast<std::size_t>(t)] == 150000 + (15 + std::max(t & 15, 3)) * 100 + std::max(t, 3));
 }
 
-TEST_CASE("references to what is not there, which nobody reads") {
-  const auto out = upload(std::vector<int>(64));
-  launch(corpus("fine_print")->untyped_kernel("unread_references"), {.grid = {1}, .block = {64}}, out,
-         static_cast<int*>(nullptr));
-  const auto given = download(out);
-  for (int t = 0; t < 64; ++t) CHECK(given[static_cast<std::size_t>(t)] == (t ^ 1) * 101);
-}
-
 TEST_CASE("several pointers to arrays in one declaration") {
   const auto out = ran("rows_of_rows", 64);
   for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == t % 32 * 100 + 33);

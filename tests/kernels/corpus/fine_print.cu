@@ -200,18 +200,6 @@ extern "C" __global__ void own_maximum(int* out) {
   out[t] = warp::max(t & 15) * 10000 + warp::twice(t & 15) * 100 + max(t, 3);
 }
 
-// References to what is not there, which nobody reads.
-extern "C" __global__ void unread_references(int* out, const int* nowhere) {
-  const bool there = nowhere != nullptr;
-  auto seldom = [&](const int& x, bool reads) {
-    int sum = __shfl_xor_sync(EVERYBODY, (int)threadIdx.x, 1);
-    if (reads) sum += x;
-    return sum;
-  };
-  auto never = [&](const int& x) { return __shfl_xor_sync(EVERYBODY, (int)threadIdx.x, 1); };
-  out[threadIdx.x] = seldom(*nowhere, there) + 100 * never(*nowhere);
-}
-
 // Several pointers to rows in one declaration.
 extern "C" __global__ void rows_of_rows(int* out) {
   __shared__ int rows[2][32];
