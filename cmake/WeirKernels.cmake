@@ -207,6 +207,22 @@ function(weir_add_kernels target)
     set(image_options --optional)
   endif()
 
+  # The part of the symbols that belongs to the target. The linker takes a symbol of a static library from the first file that
+  # defines it, so bundles of one name in two libraries must have different symbols. Characters that no symbol may have become
+  # "_", so a hash keeps such targets apart.
+  string(MAKE_C_IDENTIFIER "${target}" symbol)
+  if(NOT symbol STREQUAL target)
+    string(MD5 hash "${target}")
+    string(SUBSTRING "${hash}" 0 8 hash)
+    string(APPEND symbol "_${hash}")
+  endif()
+  string(MAKE_C_IDENTIFIER "${PROJECT_NAME}" project)
+  set(symbol "${project}.${symbol}")
+  get_property(names TARGET ${target} PROPERTY WEIR_KERNEL_NAMES)
+  if(NOT names)
+    target_compile_definitions(${target} PRIVATE "WEIR_KERNELS_TARGET=\"${symbol}\"")
+  endif()
+
   set(output "${CMAKE_CURRENT_BINARY_DIR}/weir_kernels/${target}")
   file(MAKE_DIRECTORY "${output}")
   foreach(source IN LISTS arg_SOURCES)
@@ -252,13 +268,13 @@ function(weir_add_kernels target)
 __asm__(
     ".pushsection .weir_kernels,\"a\",%progbits\n"
     ".balign 64\n"
-    ".globl weir_kernels_@name@\n"
-    ".hidden weir_kernels_@name@\n"
-    "weir_kernels_@name@:\n"
+    ".globl weir_kernels.@symbol@.@name@\n"
+    ".hidden weir_kernels.@symbol@.@name@\n"
+    "weir_kernels.@symbol@.@name@:\n"
     ".incbin \"@bundle@\"\n"
-    ".globl weir_kernels_@name@_end\n"
-    ".hidden weir_kernels_@name@_end\n"
-    "weir_kernels_@name@_end:\n"
+    ".globl weir_kernels.@symbol@.@name@.end\n"
+    ".hidden weir_kernels.@symbol@.@name@.end\n"
+    "weir_kernels.@symbol@.@name@.end:\n"
     ".popsection\n");
 ]])
     set_source_files_properties("${output}/${name}.cpp" PROPERTIES

@@ -65,22 +65,31 @@ class WEIR_API KernelBundle {
 
 #ifdef __clang__
 // In a nameless namespace Clang takes the two variables for internal, and would warn that they are defined nowhere.
-#define WEIR_KERNELS_BEGIN \
-  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
+#define WEIR_KERNELS_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
 #define WEIR_KERNELS_END _Pragma("clang diagnostic pop")
 #else
 #define WEIR_KERNELS_BEGIN
 #define WEIR_KERNELS_END
 #endif
 
-/// The bundle of the source file `name`.cu that `weir_add_kernels` put into this binary, as a `weir::KernelBundle`:
-/// `device.load(weir_kernels(blur))`. If there is no such bundle, the linker says: undefined reference to
-/// `weir_kernels_NAME`.
-#define weir_kernels(name)                                                                                                 \
-  ([]() -> ::weir::KernelBundle {                                                                                          \
-    WEIR_KERNELS_BEGIN                                                                                                     \
-    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_first[] __asm__("weir_kernels_" #name);       \
-    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_last[] __asm__("weir_kernels_" #name "_end"); \
-    WEIR_KERNELS_END                                                                                                       \
-    return ::weir::KernelBundle({weir_bundle_first, weir_bundle_last});                                                    \
+/// The part of the bundles' symbols that belongs to the target: `weir_add_kernels` defines it for the target's sources.
+#ifndef WEIR_KERNELS_TARGET
+#define WEIR_KERNELS_TARGET "not_a_target_of_weir_add_kernels"
+#endif
+
+/// The bundle of the source file `name`.cu that `weir_add_kernels` put into this target, as a `weir::KernelBundle`:
+/// `device.load(weir_kernels(blur))`. For the sources of that target alone: each target has bundles of its own, so two
+/// libraries may each have a `utils.cu`. If the target has no such bundle, the linker reports an undefined reference to
+/// `weir_kernels.PROJECT.TARGET.NAME`.
+// The variables carry the name too: block-scope declarations of one name are one variable, and GCC would use its last symbol
+// for all of them.
+#define weir_kernels(name)                                                                           \
+  ([]() -> ::weir::KernelBundle {                                                                    \
+    WEIR_KERNELS_BEGIN                                                                               \
+    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_first_##name[] __asm__( \
+        "weir_kernels." WEIR_KERNELS_TARGET "." #name);                                              \
+    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_last_##name[] __asm__(  \
+        "weir_kernels." WEIR_KERNELS_TARGET "." #name ".end");                                       \
+    WEIR_KERNELS_END                                                                                 \
+    return ::weir::KernelBundle({weir_bundle_first_##name, weir_bundle_last_##name});                \
   }())
