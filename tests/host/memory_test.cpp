@@ -5,8 +5,12 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <limits>
@@ -159,6 +163,76 @@ TEST_CASE("threads that free and allocate on the same streams never share a bloc
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
   CHECK(pool->used_bytes() == 0);
+}
+
+// --- Memory that is dropped while work uses it ------------------------------------------------------------------------
+
+// Not under the address sanitizer, which keeps freed memory for a while.
+#ifndef __SANITIZE_ADDRESS__
+TEST_CASE("a loop that allocates and drops memory does not outrun its work") {
+  const auto resident_mib = [] {
+    std::size_t all = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) >> 20U;
+  };
+  const StreamPtr stream = host().create_stream();
+  const std::size_t before = resident_mib();
+  std::size_t most = 0;
+  for (std::uint32_t i = 0; i < 20'000; ++i) {  // 1.2 GiB in all
+    const auto memory = host().allocate<std::uint32_t>(1 << 14U);
+    stream->fill(memory, i);
+    if (i % 100 == 0) most = std::max(most, resident_mib());
+  }
+  stream->synchronize();
+  CHECK(most < before + 300);
+}
+#endif
+
+TEST_CASE("an allocation waits while much memory is about to be freed, but not for ever") {
+  using namespace std::chrono_literals;
+  const StreamPtr stream = host().create_stream();
+  const auto allocate = [] {
+    const auto begin = std::chrono::steady_clock::now();
+    (void)host().allocate<std::byte>(1);
+    return std::chrono::steady_clock::now() - begin;
+  };
+  std::promise<void> go;
+  stream->launch_host_function([&] { go.get_future().wait(); });
+  (void)host().allocate<std::byte>(std::size_t{100} << 20U);  // nobody touches it, so it costs addresses alone
+  CHECK(allocate() >= 100ms);                                 // the thread that ends the work is this one
+  std::thread opener([&] {
+    std::this_thread::sleep_for(10ms);
+    go.set_value();
+  });
+  allocate();
+  opener.join();
+  stream->synchronize();
+  CHECK(allocate() < 100ms);
+}
+
+TEST_CASE("streams that wait for points of one stream in any order go on behind their points") {
+  constexpr std::uint32_t count = 500;
+  const StreamPtr source = host().create_stream();
+  const auto number = host().allocate<std::uint32_t>(1);
+  std::vector<EventPtr> events;
+  std::promise<void> go;
+  source->fill(number, 0U);
+  source->launch_host_function([&] { go.get_future().wait(); });
+  for (std::uint32_t i = 0; i < count; ++i) {
+    source->fill(number, i + 1);
+    events.push_back(source->record());
+  }
+  std::vector<StreamPtr> streams;
+  std::vector<std::uint32_t> seen(3 * count);
+  for (std::uint32_t i = 0; i < seen.size(); ++i) {
+    streams.push_back(host().create_stream());
+    streams.back()->wait(*events[i * 7919 % count]);
+    streams.back()->copy(Span(&seen[i], 1), number);
+  }
+  for (const std::uint32_t each : seen) CHECK(each == 0);
+  go.set_value();
+  for (const StreamPtr& stream : streams) stream->synchronize();
+  for (std::uint32_t i = 0; i < seen.size(); ++i) CHECK(seen[i] >= i * 7919 % count + 1);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "backends/host/engine/scheduler.hpp"
 #include "weir/plugin/support.hpp"
@@ -46,17 +47,38 @@ bool Signal::wait(Waiter& waiter, std::uint64_t number) noexcept {
     return false;
   }
   waiter.awaited_ = number;
-  if (waiters_ == nullptr || waiters_last_->awaited_ <= number) {
-    waiter.next_waiter_ = nullptr;
-    (waiters_ != nullptr ? waiters_last_->next_waiter_ : waiters_) = &waiter;
-    waiters_last_ = &waiter;
-  } else {
-    Waiter** link = &waiters_;
-    while ((*link)->awaited_ <= number) link = &(*link)->next_waiter_;
-    waiter.next_waiter_ = *link;
-    *link = &waiter;
-  }
+  waiter.arrival_ = ++arrivals_;
+  waiter.next_waiter_ = waiter.child_ = nullptr;
+  waiters_ = merged(waiters_, &waiter);
   return true;
+}
+
+/// One heap of two, of which `a` may be empty.
+Waiter* Signal::merged(Waiter* a, Waiter* b) noexcept {
+  if (a == nullptr) return b;
+  if (b->is_before(*a)) std::swap(a, b);
+  b->next_waiter_ = std::exchange(a->child_, b);
+  return a;
+}
+
+Waiter* Signal::take_first_waiter() noexcept {
+  Waiter* const first = waiters_;
+  // Merged in pairs, and then from the last pair to the first: so the next ones are found in logarithmic time.
+  Waiter* pairs = nullptr;
+  for (Waiter* child = first->child_; child != nullptr;) {
+    Waiter* const a = child;
+    Waiter* const b = std::exchange(a->next_waiter_, nullptr);
+    child = b != nullptr ? std::exchange(b->next_waiter_, nullptr) : nullptr;
+    Waiter* const pair = b != nullptr ? merged(a, b) : a;
+    pair->next_waiter_ = std::exchange(pairs, pair);
+  }
+  waiters_ = nullptr;
+  while (pairs != nullptr) {
+    Waiter* const pair = std::exchange(pairs, pairs->next_waiter_);
+    pair->next_waiter_ = nullptr;
+    waiters_ = merged(waiters_, pair);
+  }
+  return first;
 }
 
 bool Signal::is_done(std::uint64_t number) const noexcept {
@@ -69,12 +91,13 @@ void Signal::release_waiters(std::uint64_t now) noexcept {
   Waiter* released = nullptr;
   {
     std::lock_guard lock(waiters_lock_);
-    Waiter** link = &waiters_;
-    while (*link != nullptr && (*link)->awaited_ <= now) link = &(*link)->next_waiter_;
-    if (link == &waiters_) return;
-    released = waiters_;
-    waiters_ = *link;
-    *link = nullptr;
+    Waiter** last = &released;
+    while (waiters_ != nullptr && waiters_->awaited_ <= now) {
+      *last = take_first_waiter();
+      last = &(*last)->next_waiter_;
+    }
+    if (released == nullptr) return;
+    *last = nullptr;
     awaited_first_.store(waiters_ != nullptr ? waiters_->awaited_ : std::numeric_limits<std::uint64_t>::max(),
                          std::memory_order_seq_cst);
   }

@@ -25,8 +25,12 @@ class Waiter {
 
  private:
   friend class Signal;
-  Waiter* next_waiter_ = nullptr;
-  std::uint64_t awaited_ = 0;
+  bool is_before(const Waiter& other) const noexcept {
+    return awaited_ != other.awaited_ ? awaited_ < other.awaited_ : arrival_ < other.arrival_;
+  }
+  Waiter* next_waiter_ = nullptr;  // with the same parent, or in the list of those to call
+  Waiter* child_ = nullptr;
+  std::uint64_t awaited_ = 0, arrival_ = 0;
 };
 
 class Signal : public RefCounted {
@@ -57,12 +61,14 @@ class Signal : public RefCounted {
 
  private:
   void release_waiters(std::uint64_t now) noexcept;
+  static Waiter* merged(Waiter* a, Waiter* b) noexcept;
+  Waiter* take_first_waiter() noexcept;
 
   std::atomic<std::uint64_t> value_{0};
   std::atomic<std::uint64_t> awaited_first_{std::numeric_limits<std::uint64_t>::max()};
-  // Ordered by number. Streams wait for ever later points, so a new waiter nearly always comes last.
+  // A pairing heap, by number and arrival. Adding a waiter costs the same however many there are.
   Waiter* waiters_ = nullptr;
-  Waiter* waiters_last_ = nullptr;
+  std::uint64_t arrivals_ = 0;
   SpinLock waiters_lock_;
 };
 

@@ -108,6 +108,7 @@ EventPtr HostDevice::do_create_event(const EventOptions& options) { return event
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) {
+  wait_for_room();
   void* const memory = allocate_aligned(*this, "Device::allocate", bytes);
   watch_memory(memory, bytes, Watch::owned);
   return memory;

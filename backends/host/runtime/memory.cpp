@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/runtime/memory.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <iterator>
 #include <new>
@@ -11,6 +15,7 @@
 #include "backends/host/run/launch_check.hpp"
 #include "backends/host/runtime/device.hpp"
 #include "backends/host/schedule/scheduled_memory.hpp"
+#include "core/base/no_destructor.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -26,28 +31,83 @@ std::size_t rounded(std::size_t bytes) noexcept {
                   std::to_string(device.properties().total_memory) + " in all");
 }
 
-/// Memory that is freed after the present work of all queues. Waits for one queue after another.
-class PendingFree final : public Waiter {
+/// Memory that was dropped and that work may still use, in the order in which it was dropped. A block is freed once each
+/// queue has done the work that it had then. A queue that holds back one block holds back all later ones, too: so it is
+/// enough to wait for the first block, with one waiter for all.
+class DroppedMemory final : private Waiter {
  public:
-  PendingFree(void* memory, std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points)
-      : memory_(memory), points_(std::move(points)) {}
+  struct Block {
+    void* memory;
+    std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
+    std::size_t cost = ::malloc_usable_size(memory) + cost_of_block;
+    Block* next = nullptr;
+  };
 
-  void go_on() noexcept {
-    while (!points_.empty()) {
-      // The queue is released only after the wait.
-      const auto [queue, point] = std::move(points_.back());
-      points_.pop_back();
-      if (queue->wait(*this, point)) return;
-    }
-    free_aligned(memory_);
-    delete this;
+  static DroppedMemory& instance() noexcept {
+    static detail::NoDestructor<DroppedMemory> dropped;
+    return *dropped;
+  }
+
+  void add(Block* block) noexcept {
+    std::unique_lock lock(mutex_);
+    *end_ = block;
+    end_ = &block->next;
+    cost_.fetch_add(block->cost, std::memory_order_relaxed);
+    if (first_ == block) free_done(lock);
+  }
+
+  /// Makes the calling thread wait while there is too much of it, so that a loop that allocates and drops cannot outrun the
+  /// work. Not for ever: the work may be waiting for this thread.
+  void wait_for_room() {
+    if (cost_.load(std::memory_order_relaxed) <= most_cost) [[likely]]
+      return;
+    Scheduler::HostWait waits(nullptr);
+    std::unique_lock lock(mutex_);
+    if (!room_.wait_for(lock, longest_wait, [this] { return has_room(); })) waits.give_up();
   }
 
  private:
-  void reached() noexcept override { go_on(); }
+  static constexpr std::size_t cost_of_block = std::size_t{16} << 10U;  // so their number is limited, too
+  static constexpr std::size_t most_cost = std::size_t{64} << 20U;
+  static constexpr std::chrono::milliseconds longest_wait{100};
 
-  void* memory_;
-  std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points_;
+  // With a margin, so that the thread does not wake for each block.
+  bool has_room() const noexcept { return cost_.load(std::memory_order_relaxed) <= most_cost / 2; }
+
+  void reached() noexcept override {
+    std::unique_lock lock(mutex_);
+    free_done(lock);
+  }
+
+  /// Frees what no work uses any more, and waits for the next block's work. Unlocks.
+  void free_done(std::unique_lock<std::mutex>& lock) noexcept {
+    Block* const done = first_;
+    Block** last = &first_;
+    std::size_t freed = 0;
+    for (; *last != nullptr && !waits_for(**last); last = &(*last)->next) freed += (*last)->cost;
+    first_ = std::exchange(*last, nullptr);
+    if (first_ == nullptr) end_ = &first_;
+    const bool had_room = has_room();
+    cost_.fetch_sub(freed, std::memory_order_relaxed);
+    if (!had_room && has_room()) room_.notify_all();
+    lock.unlock();
+    if (last == &first_) return;
+    for (Block* block = done; block != nullptr;) {
+      free_aligned(block->memory);
+      delete std::exchange(block, block->next);  // outside of the lock: a queue may end here, and run code of the program's
+    }
+  }
+
+  bool waits_for(Block& block) noexcept {
+    return std::any_of(block.points.begin(), block.points.end(),
+                       [this](const auto& each) { return each.first->wait(*this, each.second); });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::atomic<std::size_t> cost_{0};
+  Block* first_ = nullptr;
+  Block** end_ = &first_;
 };
 
 }  // namespace
@@ -79,9 +139,11 @@ void free_behind_work(void* memory) {
   if (points.empty()) {
     free_aligned(memory);
   } else {
-    (new PendingFree(memory, std::move(points)))->go_on();
+    DroppedMemory::instance().add(new DroppedMemory::Block{memory, std::move(points)});
   }
 }
+
+void wait_for_room() { DroppedMemory::instance().wait_for_room(); }
 
 // --- Pool -------------------------------------------------------------------------------------------------------------
 

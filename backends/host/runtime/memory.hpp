@@ -28,6 +28,8 @@ void free_aligned(void* memory) noexcept;
 /// Frees `memory` after all work that queues have at the time of the call. So memory that is dropped while work still uses
 /// it stays, and the caller does not wait.
 void free_behind_work(void* memory);
+/// Called before memory is allocated: waits while much memory is about to be freed behind work, but 100 ms at most.
+void wait_for_room();
 
 /// Memory that is freed and reused in the order of streams. Blocks know their pool. A queue gets a block that it has freed
 /// again at once, since what uses it next comes behind the free; others get it when the free has run.
