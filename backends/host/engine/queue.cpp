@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <new>
+#include <unordered_set>
 #include <utility>
 
 #include "backends/host/engine/executable.hpp"
@@ -31,6 +32,17 @@ std::uint64_t new_id() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+/// The queues that there are. A handle is looked up here, since a program may give any number as a handle.
+struct LiveQueues {
+  std::mutex mutex;
+  std::unordered_set<const void*> queues;
+
+  static LiveQueues& instance() noexcept {
+    static detail::NoDestructor<LiveQueues> live;
+    return *live;
+  }
+};
+
 }  // namespace
 
 Queue::Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers)
@@ -39,13 +51,23 @@ Queue::Queue(HostDevice& device, Role role, int priority, std::uint32_t most_wor
       priority_(priority),
       most_workers_(most_workers),
       device_(device),
-      id_(new_id()) {}
+      id_(new_id()) {
+  LiveQueues& live = LiveQueues::instance();
+  const std::lock_guard lock(live.mutex);
+  live.queues.insert(this);
+}
 
-Queue::~Queue() { magic_ = 0; }
+Queue::~Queue() {
+  LiveQueues& live = LiveQueues::instance();
+  const std::lock_guard lock(live.mutex);
+  live.queues.erase(this);
+}
 
 Queue& Queue::from_handle(HostDevice& device, void* handle) {
+  LiveQueues& live = LiveQueues::instance();
+  const std::lock_guard lock(live.mutex);
   auto* const queue = static_cast<Queue*>(handle);
-  if (reinterpret_cast<std::uintptr_t>(handle) % alignof(Queue) != 0 || queue->magic_ != magic) {
+  if (!live.queues.contains(queue)) {
     throw Error(Errc::invalid_argument, "Device::wrap_stream", device.describe(),
                 "the handle is no stream of this backend; give one that native_handle or release_handle returned");
   }

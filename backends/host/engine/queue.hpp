@@ -33,7 +33,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers = all_workers);
   ~Queue() override;
 
-  /// The queue of a native handle. Throws `invalid_argument` if it is no queue of `device`.
+  /// The queue of a native handle. Throws `invalid_argument` if it is no queue, `wrong_device` for one of another device.
   static Queue& from_handle(HostDevice& device, void* handle);
 
   HostDevice& device() const noexcept { return device_; }
@@ -95,9 +95,6 @@ class Queue final : public Signal, private Runnable, private Continuation {
   void execute(Lane lane) noexcept override;
   void resume(Lane lane) noexcept override;
   const Queue* queue() const noexcept override { return this; }
-
-  static constexpr std::uint64_t magic = 0x7765697251756575;
-  std::uint64_t magic_ = magic;
 
   const bool is_shaken_ = Scheduler::instance().is_shaken();
   std::uint64_t begun_ = 0;  // these two only for the thread that runs the queue
