@@ -19,12 +19,17 @@ GraphBuilder::~GraphBuilder() {
   if (stream_) detail::StreamCore::drop_own_capture(*stream_);
 }
 
-void GraphBuilder::begin_node(std::span<const GraphNode> after) {
+StreamPtr GraphBuilder::begin_node(std::span<const GraphNode> after) {
   if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the graph is finished; make a new builder");
   stream_->set_capture_dependencies(after);
+  return stream_;
 }
 
 GraphNode GraphBuilder::end_node(std::span<const GraphNode> after) const {
+  if (!stream_) {
+    throw Error(Errc::invalid_argument, "GraphBuilder::add", "",
+                "the function finished the graph, so there is no new node; call finish behind add");
+  }
   const GraphNode node = stream_->last_captured_node();
   if (std::find(after.begin(), after.end(), node) != after.end())
     throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the function submits nothing, so there is no new node");
@@ -33,9 +38,16 @@ GraphNode GraphBuilder::end_node(std::span<const GraphNode> after) const {
 
 GraphPtr GraphBuilder::finish() {
   if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::finish", "", "the graph is finished already");
+  const CaptureInfo capture = stream_->capture_info();
+  if (capture.status == CaptureStatus::none) {
+    throw Error(
+        Errc::not_capturing, "GraphBuilder::finish", stream_->describe(),
+        "a function of GraphBuilder::add ended the capture, and the graph with it; let the functions only submit work");
+  }
+  if (!capture.graph) return std::exchange(stream_, nullptr)->end_capture();  // which throws what invalidated it
   // Behind all leaves: some releases of HIP take a node that the stream does not reach for one that is not joined.
   std::vector<GraphNode> leaves;
-  for (const std::uint32_t node : stream_->capture_info().graph->topology().leaves()) leaves.push_back({node});
+  for (const std::uint32_t node : capture.graph->topology().leaves()) leaves.push_back({node});
   stream_->set_capture_dependencies(leaves);
   return std::exchange(stream_, nullptr)->end_capture();
 }

@@ -33,22 +33,24 @@ class WEIR_API GraphBuilder {
   GraphBuilder& operator=(GraphBuilder&&) = delete;
 
   /// Adds what `function(stream)` submits, behind the nodes `after`, and returns its last node. `stream` must not be used
-  /// later. Throws `invalid_argument` for a node that is not there, and if `function` submits nothing.
+  /// later, and must not end the capture: then nothing is left of the graph. Throws `invalid_argument` for a node that is not
+  /// there, and if `function` submits nothing or finishes the graph.
   template <class F>
   GraphNode add(std::span<const GraphNode> after, F&& function) {
-    begin_node(after);
-    std::forward<F>(function)(*stream_);
+    const StreamPtr stream = begin_node(after);  // which outlives the function, whatever that does to the builder
+    std::forward<F>(function)(*stream);
     return end_node(after);
   }
   template <class F>
   GraphNode add(std::initializer_list<GraphNode> after, F&& function) {
     return add(std::span(after.begin(), after.size()), std::forward<F>(function));
   }
-  /// The graph. The builder is empty then, and can only be destroyed.
+  /// The graph. The builder is empty then, and can only be destroyed. Throws `not_capturing` if a function of `add` ended the
+  /// capture.
   GraphPtr finish();
 
  private:
-  void begin_node(std::span<const GraphNode> after);
+  StreamPtr begin_node(std::span<const GraphNode> after);
   GraphNode end_node(std::span<const GraphNode> after) const;
 
   StreamPtr stream_;

@@ -289,6 +289,37 @@ TEST_CASE("S38 S41 builder: a graph of nodes and edges, by hand") {
   dropped.add({}, [&](Stream& c) { board.set(c, 0, 9); });
 }
 
+TEST_CASE("S38 builder: a function that finishes the graph or ends the capture is an error") {
+  if (!device().supports(Feature::graph_capture)) return count_refusal();
+  Board board;
+  GraphPtr graph;
+  GraphBuilder finished(device());
+  CHECK_REFUSED(Errc::invalid_argument, finished.add({}, [&](Stream& c) {
+    board.set(c, 0, 3);
+    graph = finished.finish();
+  }));
+  CHECK(graph->node_count() != 0);
+  CHECK_REFUSED(Errc::invalid_argument, finished.finish());
+  for (const bool ends : {false, true}) {
+    GraphBuilder builder(device());
+    CHECK_REFUSED(Errc::not_capturing, builder.add({}, [&](Stream& c) {
+      board.set(c, 0, 3);
+      ends ? static_cast<void>(c.end_capture()) : c.discard_capture();
+    }));
+    CHECK_REFUSED(Errc::not_capturing, builder.add({}, [&](Stream& c) { board.set(c, 0, 3); }));
+    CHECK_REFUSED(Errc::not_capturing, builder.finish());
+  }
+  // From outside of add.
+  GraphBuilder ended(device());
+  Stream* kept = nullptr;
+  ended.add({}, [&](Stream& c) {
+    board.set(c, 0, 3);
+    kept = &c;
+  });
+  kept->discard_capture();
+  CHECK_REFUSED(Errc::not_capturing, ended.finish());
+}
+
 // --- Conditional nodes with several bodies ----------------------------------------------------------------------------
 
 TEST_CASE("S41 conditional: the second body of an if runs if the value is zero") {
