@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error_text.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/diagnosis/journal.hpp"
 #include "core/runtime/submit.hpp"
@@ -193,7 +194,7 @@ std::string of_memory(const void* address) {
   return number_of(address) - begin < memory.bytes ? memory.name : "";
 }
 
-std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + name + "'"; }
+std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + escaped(name) + "'"; }
 
 std::string running_function(const StreamKey& stream) {
   const std::lock_guard lock(table().mutex);

@@ -28,7 +28,7 @@ std::string of(const Event& event);
 /// Of the memory that has that byte.
 std::string of_memory(const void* address);
 
-/// " 'copies'", to stand in a description; nothing for no name.
+/// " 'copies'", for a description, with control characters escaped; nothing for no name.
 std::string quoted(const std::string& name);
 
 /// The named host function of that stream which runs now; empty if none does.

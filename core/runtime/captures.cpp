@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/captures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/base/no_destructor.hpp"
 #include "core/runtime/stream_core.hpp"
@@ -254,20 +254,12 @@ void throw_device_captures(const char* operation, const Device& device) {
               "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
 }
 
-namespace {
-
-/// The stream that began the capture, whose object may be gone.
-std::string describe(const Origin& origin) {
-  if (origin.thread_stream != 0) return origin.device->describe() + " per-thread default stream";
-  return fmt::format("{} stream {}", origin.device->describe(), origin.handle);
-}
-
-}  // namespace
-
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
+  const Origin& origin = capture.origin;  // its object may be gone
   throw Error(Errc::capture_unsupported, operation, object,
               "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
-                  describe(capture.origin) +
+                  (origin.thread_stream != 0 ? origin.device->describe() + " per-thread default stream"
+                                             : support::label_of({origin.device, origin.handle, 0})) +
                   ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
                   "in mode 'relaxed'");
 }

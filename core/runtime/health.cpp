@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/error_text.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/diagnosis/journal.hpp"
 #include "core/diagnosis/names.hpp"
@@ -262,7 +263,7 @@ std::string text_of(const MemoryOperation& wait) {
   };
   const std::string memory = detail::names::of_memory(wait.address);
   return fmt::format("a wait for the value at {}{} ({} bits) {}", fmt::ptr(wait.address),
-                     memory.empty() ? "" : " in '" + memory + "'", wait.is_64() ? 64 : 32, condition());
+                     memory.empty() ? "" : " in" + detail::names::quoted(memory), wait.is_64() ? 64 : 32, condition());
 }
 
 std::string text_of(const PendingWork& work) {
@@ -290,7 +291,7 @@ void detail::name_function(PendingWork& work, const StreamKey& stream) {
 }
 
 std::string detail::line_of(const PendingWork& work) {
-  std::string text = text_of(work);
+  std::string text = detail::escaped(text_of(work));  // it has names that the program gave
   if (work.behind != 0) text += fmt::format(", and {} operation{} behind it", work.behind, work.behind == 1 ? "" : "s");
   return text;
 }

@@ -45,6 +45,31 @@ TEST_CASE("names: a stream's stands in descriptions and errors, and goes with th
     CHECK(stream->name().empty());
     CHECK_THROWS_AS(stream->set_name("late"), weir::Error);
   }
+  {
+    const weir::StreamPtr stream = device().create_stream();
+    stream->set_name("a\nweir stuck: \x1b[31m");
+    CHECK(has(stream->describe(), R"('a\x0aweir stuck: \x1b[31m')"));
+    std::atomic<bool> go = false;
+    stream->launch_host_function([&] { go.wait(false); }, {.name = "b\r"});
+    std::string pending;
+    while (!has(pending, "host function 'b")) pending = stream->pending().describe();
+    CHECK(has(pending, R"('b\x0d')"));
+    go = true;
+    go.notify_one();
+    stream->synchronize();
+    // What an open capture forbids is told with the capture's stream.
+    const weir::StreamPtr decode = device().create_stream();
+    decode->set_name("decode");
+    decode->begin_capture();
+    std::string error;
+    try {
+      (void)device().allocate<int>(1);
+    } catch (const weir::Error& thrown) {
+      error = thrown.what();
+    }
+    decode->discard_capture();
+    CHECK(has(error, "is open on host:0 stream 'decode' 0x"));
+  }
   // Handles come again.
   bool came_again = false;
   for (int i = 0; i < 64 && !came_again; ++i) {

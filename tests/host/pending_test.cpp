@@ -154,6 +154,30 @@ TEST_CASE("pending: a launch of a graph is told with the node that it is at") {
   }
 }
 
+TEST_CASE("pending: a conditional node is told as one, with the value of its condition and what runs in its body") {
+  const weir::StreamPtr stream = device().create_stream();
+  auto condition = device().allocate<std::uint32_t>(1), x = device().allocate<std::uint32_t>(4);
+  condition.data()[0] = 7;
+  const weir::GraphExecPtr exec = stream
+                                      ->capture([&](weir::Stream& s) {
+                                        s.capture_while(condition.data(), [&](weir::Stream& body) { body.fill(x, 2U); });
+                                      })
+                                      ->instantiate();
+  exec->launch(*stream);
+  bool in_body = false;
+  for (int i = 0; i < 100000 && !in_body; ++i) {
+    const PendingWork work = stream->pending();
+    CAPTURE(work.describe());
+    CHECK(work.kind == Kind::graph);
+    if (work.subject.empty()) continue;  // between two nodes
+    CHECK(work.describe().starts_with("a launch of a graph, at node 0, a conditional node, whose condition is 7"));
+    in_body = work.describe().find(", in a body at node 0, Stream::fill of 16 bytes") != std::string::npos;
+  }
+  CHECK(in_body);
+  std::atomic_ref(condition.data()[0]).store(0);
+  stream->synchronize();
+}
+
 TEST_CASE("pending: a circle of streams is told, and ends when the host writes a value") {
   const weir::StreamPtr a = device().create_stream(), b = device().create_stream();
   std::uint32_t words[2] = {0, 0};

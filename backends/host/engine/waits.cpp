@@ -77,13 +77,26 @@ State state_of_graph(const Program& program, const Queue& queue) {
     State node = state_of(work, queue, item);
     const bool waits = !node.obstacles.empty() || node.calls_program;
     if (all.work.subject.empty() || (runs && waits))
-      all.work.subject = fmt::format("node {}, {}", number, node.work.describe());
+      all.work.subject = fmt::format("node {}, {}", number,
+                                     std::holds_alternative<Conditional>(work) ? node.work.subject : node.work.describe());
     if (waits) all.work.wait = node.work.wait;
     runs |= !waits;
     all.calls_program |= node.calls_program;
     std::move(node.obstacles.begin(), node.obstacles.end(), std::back_inserter(all.obstacles));
   });
   if (runs || all.work.subject.empty()) return {std::move(all.work), {}};
+  return all;
+}
+
+State state_of_conditional(const Conditional& conditional, const Queue& queue) {
+  State all{{.kind = Kind::graph}, {}};
+  for (const Ptr<Program>& program : conditional.programs) {
+    State body = state_of_graph(*program, queue);
+    if (!body.work.subject.empty()) all = std::move(body);
+  }
+  const std::uint32_t value = __atomic_load_n(conditional.condition, __ATOMIC_RELAXED);
+  const std::string body = all.work.subject.empty() ? "" : ", in a body at " + all.work.subject;
+  all.work.subject = fmt::format("a conditional node, whose condition is {}{}", value, body);
   return all;
 }
 
@@ -111,9 +124,9 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
     }
     return {{.kind = Kind::memory, .subject = "memory operations"}, {}};
   }
+  if (const auto* const conditional = std::get_if<Conditional>(&work)) return state_of_conditional(*conditional, queue);
   const auto* const node = std::get_if<ExternalWait>(&work);
   const SignalWait* const wait = node != nullptr ? &node->point : std::get_if<SignalWait>(&work);
-  // A record, a free or a conditional node, whose body waits for nothing.
   if (wait == nullptr || !wait->signal) return {{.kind = Kind::memory, .subject = "a record or a free"}, {}};
   State state{{.kind = Kind::stream, .subject = words_of(*wait->signal)}, {}};
   if (!wait->signal->has_reached(wait->number))
