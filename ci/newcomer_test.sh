@@ -39,20 +39,20 @@ step "weir info, weir doctor" bash -euo pipefail -c "$(commands 2 docs/getting-s
 
 mkdir "$folder"/{found,pkg-config,kernels,fetched}
 for way in found pkg-config fetched; do block cpp 1 >"$folder/$way/main.cpp"; done
-block cmake 1 >"$folder/found/CMakeLists.txt"
+block cmake 1 docs/getting-started.md >"$folder/found/CMakeLists.txt"
 cd "$folder/found"
-step "own program, find_package" runs "$(commands 3)" '^right on '
+step "own program, find_package" runs "$(commands 3 docs/getting-started.md)" '^3 squared is 9 on '
 
 # The page installs into /opt/weir, the README into ~/weir.
 cd "$folder/pkg-config"
 command -v pkg-config >/dev/null || apt-get install -qq -y --no-install-recommends pkg-config >/dev/null
 by_pkg_config=$(sed -n '/^### pkg-config/,$p' "$source/docs/building.md" | awk '/^```/ { inside++ } inside == 1' |
   sed -n 's/^\$ //p' | sed '/^cmake --install/d; s|/opt/weir|~/weir|g')
-step "own program, pkg-config" runs "$by_pkg_config" '^right on '
+step "own program, pkg-config" runs "$by_pkg_config" '^3 squared is 9 on '
 
 cd "$folder/kernels"
 step "weir new" runs "$(~/weir/bin/weir new my_program | sed -n 's/^  //p')" '^3 squared is 9 on '
-# A .cu file of one's own takes the place of its kernel, by the README's line. The GPUs' images need compilers that a bare machine
+# A .cu file of one's own takes the place of its kernel, by the line of docs/ahead-of-time.md. The GPUs' images need compilers that a bare machine
 # may not have.
 cat >my_program/blur.cu <<'END'
 template<class T>
@@ -83,17 +83,18 @@ int main() {
 }
 END
 sed -i '/weir_add_kernels/d' my_program/CMakeLists.txt
-block cmake 3 | sed -n 's/^\(weir_add_kernels.*\))$/\1 KERNELS "blur<double>" OPTIONAL)/p' >>my_program/CMakeLists.txt
+block cmake 1 docs/ahead-of-time.md |
+  sed -n 's/^weir_add_kernels(solver\(.*\))$/weir_add_kernels(my_program\1 KERNELS "blur<double>" OPTIONAL)/p' >>my_program/CMakeLists.txt
 step "own .cu" runs "cmake --build my_program/build && my_program/build/my_program" '^blurred: 2 3 2$'
 ~/weir/bin/weir kernels inspect my_program/build/my_program
 
 cd "$folder/fetched"
-# The four lines stand behind the program. The address in the README stands for this clone.
+# The four lines follow the program. The address on the page stands for this clone.
 {
-  block cmake 1 | sed '/^find_package/d; /^target_link_libraries/d'
-  block cmake 2 | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"
+  block cmake 1 docs/getting-started.md | sed '/^find_package/d; /^target_link_libraries/d'
+  block cmake 3 docs/building.md | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"
 } >CMakeLists.txt
 command -v git >/dev/null || apt-get install -qq -y --no-install-recommends git >/dev/null  # who has a clone has git
 rm -rf ~/weir  # it is not to be found by accident
-step "own program, FetchContent" runs "$(commands 3)" '^right on '
+step "own program, FetchContent" runs "$(commands 3 docs/getting-started.md)" '^3 squared is 9 on '
 echo passed
