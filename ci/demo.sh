@@ -32,6 +32,6 @@ fi
 # Which vendors' backends are built depends on whose headers are here.
 grep -E '^-- (CUDA backend|HIP backend|Work-group pass):' build/demo.log || true
 say_remedies build/demo.log
-cmake --build build/demo
+cmake --build build/demo --target entropy
 echo
 exec build/demo/bin/entropy --verify --png "build/demo/$(basename -- "$file").entropy.png" -- "$file"

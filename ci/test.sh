@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds, and runs the tests: test.sh [--all | --stage=STAGE…] [--require=BACKEND]…
+# Sets up, builds, and runs the tests: test.sh [--all | --stage=STAGE…] [--require=BACKEND]… [--no-install]
 #
 #   --all              all stages, in the order in which they are listed here
 #   --stage=STAGE      that stage alone; may be given several times. Without any, the first
 #   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip.
 #                      Its results go to build/conformance-BACKEND.json
+#   --no-install       installs no packages: what is missing is an error, or leaves tests out
 #
 #   lint      formats, shell scripts, workflows: as far as the tools are here
 #   release   the libraries as they are shipped, with the tests of all parts
@@ -26,7 +27,7 @@ cd "$(dirname "$0")/.."
 source ci/common.sh
 
 all_stages=(lint release long debug asan tsan clang mutations packages)
-stages=() required=()
+stages=() required=() install=true
 for argument in "$@"; do
   case $argument in
     --all) stages=("${all_stages[@]}") ;;
@@ -38,9 +39,10 @@ for argument in "$@"; do
       fi
       stages+=("$stage")
       ;;
+    --no-install) install=false ;;
     --require=cuda | --require=hip | --require=host) required+=("${argument#--require=}") ;;
     *)
-      printf 'test.sh: unknown option %s; there are --all, --stage=STAGE and --require=cuda, hip or host\n' "$argument" >&2
+      printf 'test.sh: unknown option %s; there are --all, --stage=STAGE, --no-install and --require=cuda, hip or host\n' "$argument" >&2
       exit 2
       ;;
   esac
@@ -95,12 +97,21 @@ run_ctest() {
   if [ "$status" != 0 ] && [ "${summary% *}" = 0 ]; then failed=$((failed + 1)); fi
 }
 
+# progress: of Ninja's lines on standard input, prints one for each tenth of the steps.
+progress() {
+  awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
+    split(substr($0, 2, RLENGTH - 2), step, "/")
+    tenth = int(10 * step[1] / step[2])
+    if (tenth > last) { last = tenth; printf "   %d of %d steps\n", step[1], step[2]; fflush() }
+  }'
+}
+
 # build NAME OPTION…: in build/ci-NAME, the targets in `targets`, which is all by default.
 build() {
   local name=$1 folder=build/ci-$1
   shift
-  heading "building $name"
-  if ! { configure "$folder" "$@" && cmake --build "$folder" --target "${targets[@]}"; } >"$folder.log" 2>&1; then
+  heading "building $name; the whole log is in $folder.log"
+  if ! { configure "$folder" "$@" && cmake --build "$folder" --target "${targets[@]}"; } 2>&1 | tee "$folder.log" | progress; then
     tail -n 60 "$folder.log"
     printf 'FAILED: the build %s; its whole log is in %s.log\n' "$name" "$folder"
     failed=$((failed + 1))
@@ -109,14 +120,16 @@ build() {
 }
 
 mkdir -p build
-ci/install-deps.sh
+if $install; then
+  ci/install-deps.sh
+fi
 # The work-group pass is built for one LLVM, where there is one.
 major=$(pass_major)
 pass=("-DWEIR_WORKGROUP=${major:-OFF}")
 
 python_options build/python
 
-# Several files are compiled as one, in half the time. The stage clang compiles those of the libraries apart, and debug all.
+# Several files are compiled as one, which is the default. The stage clang compiles those of the libraries apart, and debug all.
 together=(-DCMAKE_UNITY_BUILD=ON)
 
 # One build is for the stages release, long and packages. The prefix is that of packages, for which it decides where libraries go.
@@ -136,7 +149,8 @@ stage_long() {
 }
 
 stage_debug() {
-  build debug -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF -DWEIR_WORKGROUP=OFF || return 0
+  build debug -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF -DWEIR_WORKGROUP=OFF \
+    -DCMAKE_UNITY_BUILD=OFF || return 0
   heading "testing debug"
   # Pages and packages are the release build's matter.
   run_ctest build/ci-debug --label-exclude '^(long|docs)$' --exclude-regex '^packaging\.'
@@ -170,7 +184,7 @@ stage_tsan() {
 stage_clang() {
   command -v clang++ >/dev/null || { skipped=$((skipped + 1)); return 0; }
   if build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_BUILD_EXAMPLES=OFF \
-    -DWEIR_BUILD_TESTS=OFF -DCMAKE_UNITY_BUILD=OFF "${pass[@]}"; then
+    -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=ON -DCMAKE_UNITY_BUILD=OFF "${pass[@]}"; then
     passed=$((passed + 1))
   fi
 }
