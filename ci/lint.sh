@@ -36,5 +36,15 @@ if git grep -nE '[[:space:]]+$' -- '*.cpp' '*.hpp' '*.c' '*.h' '*.sh' '*.txt' '*
   printf 'there are spaces at line ends\n'
   failed=$((failed + 1))
 fi
+# Subjects are "room: Verb object", in the imperative, at most 72 characters. Older commits have others.
+since=5c121e58
+if git merge-base --is-ancestor "$since" HEAD 2>/dev/null; then
+  while read -r commit subject; do
+    if [ ${#subject} -gt 72 ] || ! [[ $subject =~ ^[a-z0-9/+_,.\ -]+:\ [A-Z] ]]; then
+      printf "%s: the subject is not 'room: Verb object' in at most 72 characters: %s\n" "$commit" "$subject"
+      failed=$((failed + 1))
+    fi
+  done < <(git log --no-merges --format='%h %s' "$since..HEAD")
+fi
 if $strict; then failed=$((failed + left_out)); fi
 [ "$failed" = 0 ]
