@@ -33,8 +33,8 @@ class WEIR_API GraphBuilder {
   GraphBuilder& operator=(GraphBuilder&&) = delete;
 
   /// Adds what `function(stream)` submits, behind the nodes `after`, and returns its last node. `stream` must not be used
-  /// later, and must not end the capture: then nothing is left of the graph. Throws `invalid_argument` for a node that is not
-  /// there, and if `function` submits nothing or finishes the graph.
+  /// later, and must not end the capture: then nothing is left of the graph. Throws `invalid_argument` for a node that is
+  /// not there, and if `function` submits nothing or finishes the graph.
   template <class F>
   GraphNode add(std::span<const GraphNode> after, F&& function) {
     const StreamPtr stream = begin_node(after);  // which outlives the function, whatever that does to the builder
@@ -45,8 +45,8 @@ class WEIR_API GraphBuilder {
   GraphNode add(std::initializer_list<GraphNode> after, F&& function) {
     return add(std::span(after.begin(), after.size()), std::forward<F>(function));
   }
-  /// The graph. The builder is empty then, and can only be destroyed. Throws `not_capturing` if a function of `add` ended the
-  /// capture.
+  /// The graph. The builder is empty then, and can only be destroyed. Throws `not_capturing` if a function of `add` ended
+  /// the capture.
   GraphPtr finish();
 
  private:

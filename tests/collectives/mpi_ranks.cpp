@@ -61,8 +61,8 @@ void leave(const Rank& rank, const std::function<void()>& how) {
   rank.communicator->synchronize(*rank.stream);
 }
 
-// The communicator fails, and another one of the same processes does not. `call`: of this rank. One line for each rank, since
-// the ranks print in any order.
+// The communicator fails, and another one of the same processes does not. `call`: of this rank. One line for each rank,
+// since the ranks print in any order.
 void fails_alone(const Rank& rank, const Rank& other, const std::function<void()>& call) {
   const std::string failure = error_of(rank, call);
   other.communicator->all_reduce(other.data, Reduction::sum, *other.stream);
