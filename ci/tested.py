@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ran on what: docs/tested.md, made from the rows in docs/tested/*.json.
+"""What ran on what: docs/tested.md and docs/tested/history.md, made from the rows in docs/tested/*.json.
 
-    tested.py                  writes docs/tested.md
-    tested.py --check          fails if docs/tested.md is not what would be written
+    tested.py                  writes both pages
+    tested.py --check          fails if they are not what would be written
     tested.py row REPORT MACHINE [WHAT]
                                a row, on standard output, of a report that weir-conformance --json wrote on this checkout;
                                MACHINE in words: "1 × NVIDIA H200". To be kept as a file in docs/tested
 
-A row is an object of texts: machine, backend, driver, commit, what, result, and optionally date. A file holds one or a list.
+A row is an object of texts: machine, backend, driver, commit, what, result, and optionally date. A file holds one or a list. The newest
+row of a machine and backend also has `brief` and `brief_result`, of one line each: these rows are docs/tested.md, and the history has all.
 """
 import json
 import pathlib
@@ -17,12 +18,12 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 columns = ["machine", "backend", "driver", "commit", "what", "result"]
-optional = ["date"]
+optional = ["date", "brief", "brief_result"]
 
 head = """<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -->
 # What ran on what
 
-One row for each machine and commit that was tested. What is not in this table has not been run.
+The newest run on each machine, by backend. What is not in this table or in [the history](tested/history.md) has not been run.
 
 **No AMD GPU has run any of this.** The HIP backend ran against Debian's runtime without a device, against stand-ins for the
 runtimes of 5.2 to 10.0, on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`, and against AMD's runtime over
@@ -46,11 +47,22 @@ def rows():
     return found
 
 
-def page():
+def table(chosen, names):
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in rows():
-        lines.append("| " + " | ".join(row[name].replace("|", "\\|") for name in columns) + " |")
-    return head + "\n".join(lines) + "\n"
+    for row in chosen:
+        lines.append("| " + " | ".join(row[name].replace("|", "\\|") for name in names) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def pages():
+    """The text of each page that is made."""
+    names = columns[:-2] + ["brief", "brief_result"]
+    history = "<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -->\n# What ran on what: all runs\n\n" \
+              "One row for each machine and commit, the newest first in each file. [The newest of each](../tested.md).\n\n"
+    # Links of a row are those of a page in docs/.
+    everything = table(rows(), columns).replace("](", "](../")
+    return {root / "docs/tested.md": head + table([row for row in rows() if "brief" in row], names),
+            root / "docs/tested/history.md": history + everything.replace("](../http", "](http")}
 
 
 def row_of(report_file, machine, what="conformance"):
@@ -70,12 +82,13 @@ def row_of(report_file, machine, what="conformance"):
 
 
 def main(arguments):
-    target = root / "docs/tested.md"
     if not arguments:
-        target.write_text(page(), encoding="utf-8")
+        for target, text in pages().items():
+            target.write_text(text, encoding="utf-8")
     elif arguments == ["--check"]:
-        if not target.exists() or target.read_text(encoding="utf-8") != page():
-            sys.exit("docs/tested.md is not what its rows say; run ci/tested.py")
+        for target, text in pages().items():
+            if not target.exists() or target.read_text(encoding="utf-8") != text:
+                sys.exit(f"{target} is not what its rows say; run ci/tested.py")
     elif arguments[0] == "row" and len(arguments) in (3, 4):
         print(json.dumps(row_of(*arguments[1:]), ensure_ascii=False, indent=2))
     else:
