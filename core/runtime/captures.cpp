@@ -90,12 +90,14 @@ std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uin
 }
 
 void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
-  CaptureResources kept;  // outlives the lock
+  CaptureResources kept;  // these two outlive the lock
+  std::shared_ptr<void> attached;
   const std::lock_guard lock(mutex_);
   const Record* const record = find(backend, id);
   if (record == nullptr) return;
   std::unique_ptr<Record> closed = remove(*record);
   kept = std::exchange(closed->resources, {});
+  attached = std::move(closed->attached);
   closed->capture = {};
   spare_ = std::move(closed);
 }
@@ -185,6 +187,14 @@ bool Captures::keep(const Backend& backend, std::uint64_t id, const ModulePtr& m
   return true;
 }
 
+std::shared_ptr<void> Captures::attach(const Backend& backend, std::uint64_t id, std::shared_ptr<void>&& object) {
+  const std::lock_guard lock(mutex_);
+  Record* const record = find(backend, id);
+  if (record == nullptr) return nullptr;
+  if (record->attached == nullptr) record->attached = std::move(object);
+  return record->attached;
+}
+
 std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const noexcept {
   const std::uint64_t me = this_thread();
   const std::lock_guard lock(mutex_);
@@ -267,6 +277,13 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
 }  // namespace detail
 
 namespace support {
+
+bool any_captures() noexcept { return detail::open_captures.load(std::memory_order_acquire) != 0; }
+
+std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<void> object) {
+  const std::uint64_t id = stream.capture_id();
+  return id == 0 ? nullptr : detail::Captures::instance().attach(stream.device().backend(), id, std::move(object));
+}
 
 std::string_view capture_refusal(Errc code) noexcept {
   switch (code) {

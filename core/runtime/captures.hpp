@@ -62,6 +62,8 @@ class Captures {
   bool is_open(const Backend& backend, std::uint64_t id) const noexcept;
   /// Keeps `module` for the graph of the capture. False if Weir did not begin the capture.
   bool keep(const Backend& backend, std::uint64_t id, const ModulePtr& module);
+  /// See `support::attach_to_capture`.
+  std::shared_ptr<void> attach(const Backend& backend, std::uint64_t id, std::shared_ptr<void>&& object);
   /// Whether an open capture continues `graph`.
   bool is_continued(const Graph& graph) const noexcept;
   /// Called by a stream that is destroyed while it is in a capture.
@@ -86,6 +88,7 @@ class Captures {
     OpenCapture capture;
     std::vector<Member> members;
     CaptureResources resources;
+    std::shared_ptr<void> attached;  // a binding's
   };
   using Records = std::vector<std::unique_ptr<Record>>;
 

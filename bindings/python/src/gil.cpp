@@ -39,9 +39,11 @@ void finalize() {
   finalizing = true;
   stop_host_thread();
   if (!forked) report_held();
-  drop_captured(nullptr);
-  // Threads that still run hold objects; that is no leak of the package.
-  if (nb::len(nb::module_::import_("sys").attr("_current_frames")()) > 1) nb::set_leak_warnings(false);
+  if (Captured::count != 0) nb::set_leak_warnings(false);  // captures that are never ended keep what they use
+  // Threads that still run hold objects; that is no leak of the package. The calling thread may have no frame here.
+  const auto me = nb::module_::import_("threading").attr("get_ident")();
+  for (const nb::handle thread : nb::module_::import_("sys").attr("_current_frames")())
+    if (!thread.equal(me)) nb::set_leak_warnings(false);
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
 }
 

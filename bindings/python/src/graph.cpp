@@ -5,12 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <map>
+#include <utility>
 
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
+#include "bindings/python/src/releaser.hpp"
 #include "bindings/python/src/words.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
@@ -18,15 +18,6 @@
 // Captures and graphs.
 namespace weir::python {
 namespace {
-
-struct Captures {
-  std::mutex mutex;
-  std::map<CaptureKey, std::shared_ptr<Captured>> open;
-};
-Captures& captures() {
-  static Captures* const all = new Captures;  // never destroyed: other threads may still use streams
-  return *all;
-}
 
 CaptureMode mode_of(const std::string& name) {
   if (name == "relaxed") return CaptureMode::relaxed;
@@ -37,38 +28,24 @@ CaptureMode mode_of(const std::string& name) {
 
 void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
   const CaptureMode wanted = mode_of(mode);
-  const CaptureKey capture = without_gil([&] {
+  without_gil([&] {
     self.stream->begin_capture({.mode = wanted, .portable = portable});
-    if (portable) note_portable(*self.stream);
-    return capture_of(*self.stream);
+    if (portable) captured_of(*self.stream)->is_portable = true;
   });
-  begin_captured(capture, *self.stream);
-}
-
-/// Calls `end`, which ends the capture of `stream`, and returns what the capture collected.
-template <class F>
-Captured end_by(Stream& stream, F&& end) {
-  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
-  try {
-    without_gil(std::forward<F>(end));
-  } catch (...) {
-    if (!without_gil([&] { return stream.is_capturing(); })) {
-      take_captured(capture);
-      drop_captured(&stream);  // one that an error has invalidated has no number any more
-    }
-    throw;
-  }
-  return take_captured(capture);
 }
 
 GraphObject end_capture(StreamObject& self) {
   GraphPtr graph;
-  Captured captured = end_by(*self.stream, [&] { graph = self.stream->end_capture(); });
-  return {std::move(graph), std::move(captured)};
+  std::shared_ptr<Captured> captured;
+  without_gil([&] {
+    captured = support::any_captures() ? captured_of(*self.stream) : nullptr;  // the capture drops its own reference
+    graph = self.stream->end_capture();
+  });
+  return {std::move(graph), captured};
 }
 
 void discard_capture(StreamObject& self) {
-  end_by(*self.stream, [&] { self.stream->discard_capture(); });
+  without_gil([&] { self.stream->discard_capture(); });
 }
 
 std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
@@ -132,7 +109,7 @@ void check_child(Stream& stream) {
 void launch(GraphObject& self, nb::handle stream) {
   const StreamPtr on = stream_of(stream, graph_of(self)->device());
   const auto use_kept = [&] {
-    if (open_captures != 0) use(*on, {kept_by(self)});
+    if (support::any_captures()) use(*on, {kept_by(self)});
   };
   use_kept();
   without_gil([&] {
@@ -200,69 +177,55 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
 
 }  // namespace
 
-CaptureKey capture_of(const Stream& stream) { return {&stream.device().backend(), stream.capture_id()}; }
+Captured::~Captured() {
+  --count;
+  PyObject* const dropped = std::exchange(kept, nullptr);
+  if (dropped == nullptr || is_finalizing()) return;
+  if (PyGILState_GetThisThreadState() == nullptr) {  // a thread of Weir's, which must not wait for the GIL
+    release_later(dropped);
+    return;
+  }
+  const WithGil held;
+  Py_DECREF(dropped);
+}
+
+GraphObject::GraphObject(GraphPtr made, const std::shared_ptr<Captured>& captured) : graph(std::move(made)) {
+  if (!captured) return;
+  const std::lock_guard lock(captured->mutex);
+  thrown = captured->thrown;
+  kept = nb::steal(std::exchange(captured->kept, nullptr));
+}
+
+std::shared_ptr<Captured> captured_of(const Stream& stream, std::shared_ptr<Captured> known) {
+  if (!known) {
+    if (auto attached = support::attach_to_capture(stream, nullptr)) return std::static_pointer_cast<Captured>(attached);
+    known = std::make_shared<Captured>();
+  }
+  return std::static_pointer_cast<Captured>(support::attach_to_capture(stream, std::move(known)));
+}
 
 std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
-  const CaptureKey capture = capture_of(stream);
-  Captures& all = captures();
-  const std::lock_guard lock(all.mutex);
-  std::shared_ptr<Captured>& captured = all.open[capture];
-  if (!captured) captured = std::make_shared<Captured>();
+  const auto captured = captured_of(stream);
+  if (!captured) return std::make_shared<Thrown>();  // other code ends the capture, and nobody can raise
+  const std::lock_guard lock(captured->mutex);
   if (!captured->thrown) captured->thrown = std::make_shared<Thrown>();
   return captured->thrown;
 }
 
-void begin_captured(const CaptureKey& capture, const Stream& origin) {
-  Captures& all = captures();
-  const auto is_known = [&] {
-    const std::lock_guard lock(all.mutex);
-    return all.open.contains(capture);
-  };
-  if (is_known()) return;
-  drop_captured(&origin);  // one that was lost
-  auto captured = std::make_shared<Captured>(Captured{nullptr, nb::dict(), &origin});
-  const std::lock_guard lock(all.mutex);
-  all.open.emplace(capture, std::move(captured));
-  open_captures = all.open.size();
-}
-
-Captured take_captured(const CaptureKey& capture) {
-  forget_portable(capture);
-  Captures& all = captures();
-  const std::lock_guard lock(all.mutex);
-  const auto node = all.open.extract(capture);
-  open_captures = all.open.size();
-  return node ? *node.mapped() : Captured{};
-}
-
-void drop_captured(const Stream* origin) {
-  const auto is_dropped = [&](const auto& entry) {
-    const Stream* const begun_on = entry.second->origin;
-    return begun_on != nullptr && (origin == nullptr || begun_on == origin);
-  };
-  Captures& all = captures();
-  while (open_captures != 0) {
-    CaptureKey dropped{};
-    {
-      const std::lock_guard lock(all.mutex);
-      const auto found = std::find_if(all.open.begin(), all.open.end(), is_dropped);
-      if (found == all.open.end()) return;
-      dropped = found->first;
-    }
-    take_captured(dropped);
-  }
-}
-
 void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
-  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
-  nb::object kept;
-  {
-    Captures& all = captures();
-    const std::lock_guard lock(all.mutex);
-    const auto found = all.open.find(capture);
-    if (found != all.open.end()) kept = found->second->kept;
+  const auto captured = without_gil([&] { return captured_of(stream); });
+  if (!captured) return;
+  const auto known = [&] {
+    const std::lock_guard lock(captured->mutex);
+    return nb::borrow(captured->kept);
+  };
+  nb::object kept = known();
+  if (!kept) {
+    nb::object made = nb::dict();
+    const std::lock_guard lock(captured->mutex);
+    if (captured->kept == nullptr) captured->kept = made.release().ptr();
   }
-  if (!kept) return;  // no capture that Python began
+  kept = known();
   for (PyObject* const object : objects) {
     const nb::handle used = object;
     if (used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
@@ -270,22 +233,6 @@ void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
     const nb::object address = nb::steal(PyLong_FromVoidPtr(object));
     if (PyDict_SetItem(kept.ptr(), address.ptr(), object) != 0) throw nb::python_error();
   }
-}
-
-BodyCaptured::BodyCaptured(const CaptureKey& outer, const CaptureKey& body) : body_(body) {
-  Captures& all = captures();
-  const std::lock_guard lock(all.mutex);
-  if (const auto found = all.open.find(outer); found != all.open.end())
-    added_ = all.open.try_emplace(body, found->second).second;
-}
-
-BodyCaptured::~BodyCaptured() {
-  if (!added_) return;
-  decltype(Captures::open)::node_type dropped;  // destroyed after unlocking: it may own buffers
-  Captures& all = captures();
-  const std::lock_guard lock(all.mutex);
-  dropped = all.open.extract(body_);
-  open_captures = all.open.size();
 }
 
 namespace {

@@ -38,8 +38,10 @@ class BuilderObject {
   BuilderObject(BuilderObject&&) = delete;
   BuilderObject& operator=(BuilderObject&&) = delete;
   ~BuilderObject() {
-    without_gil([&] { builder_.reset(); });
-    take_captured(capture_);
+    without_gil([&] {
+      builder_.reset();
+      captured_.reset();
+    });
   }
 
   std::uint32_t add(const std::vector<std::uint32_t>& after, const nb::callable& function) {
@@ -47,10 +49,9 @@ class BuilderObject {
     for (const std::uint32_t index : after) nodes.push_back({index});
     GraphBuilder& to = builder();
     const auto body = [&](Stream& stream) {
-      capture_ = capture_of(stream);
-      if (portable_) note_portable(stream);
+      captured_ = captured_of(stream, captured_);
+      if (portable_) captured_->is_portable = true;
       const WithGil held;
-      begin_captured(capture_, stream);
       call(function, stream);
     };
     return without_gil([&] { return to.add(nodes, body).index; });
@@ -58,7 +59,7 @@ class BuilderObject {
   GraphObject finish() {
     GraphPtr graph = without_gil([&] { return builder().finish(); });
     builder_.reset();
-    return {std::move(graph), take_captured(capture_)};
+    return {std::move(graph), captured_};
   }
 
  private:
@@ -68,7 +69,7 @@ class BuilderObject {
   }
 
   std::optional<GraphBuilder> builder_;
-  CaptureKey capture_{};
+  std::shared_ptr<Captured> captured_{};
   const bool portable_;
 };
 
@@ -86,9 +87,8 @@ const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
 /// The body of a conditional node of a capture on `outer`. Owns neither argument, since it is destroyed without the GIL.
 UniqueFunction<void(Stream&)> function_of(const nb::callable& body, const Stream& outer) {
   return [&](Stream& stream) {
-    const CaptureKey of_node = capture_of(outer), of_body = capture_of(stream);
+    captured_of(stream, captured_of(outer));  // what the body uses belongs to the outer graph
     const WithGil held;
-    const BodyCaptured captured(of_node, of_body);
     call(body, stream);
   };
 }

@@ -4,9 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
-#include <map>
-
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
@@ -116,7 +113,7 @@ GraphObject build(PortableObject& self) {
     thrown = self.thrown;
     return self.graph->build();
   });
-  return {std::move(graph), {std::move(thrown), nb::steal(PyDict_Values(self.bound.ptr()))}};
+  return {std::move(graph), std::move(thrown), nb::steal(PyDict_Values(self.bound.ptr()))};
 }
 
 nb::dict memory_of(const PortableObject& self) {
@@ -130,57 +127,26 @@ nb::dict memory_of(const PortableObject& self) {
 
 // --- Names of functions in captures -------------------------------------------------------------------------------------
 
-struct PortableCaptures {
-  std::mutex mutex;
-  std::map<CaptureKey, std::map<std::string, std::shared_ptr<PythonCall>>> open;
-  std::atomic<bool> any{false};  // ever
-};
-/// Never destroyed: other threads may still use streams.
-PortableCaptures& portable_captures() {
-  static PortableCaptures* const all = new PortableCaptures;
-  return *all;
-}
-
 }  // namespace
 
-void note_portable(const Stream& stream) {
-  PortableCaptures& all = portable_captures();
-  const CaptureKey capture = capture_of(stream);
-  const std::lock_guard lock(all.mutex);
-  all.open.try_emplace(capture);
-  all.any = true;
-}
-
-bool is_portable_ever() noexcept { return portable_captures().any; }
-
 bool is_portable(const Stream& stream) {
-  PortableCaptures& all = portable_captures();
-  if (!stream.is_capturing()) return false;
-  const CaptureKey capture = capture_of(stream);
-  const std::lock_guard lock(all.mutex);
-  return all.open.contains(capture);
+  const auto captured = captured_of(stream);
+  return captured && captured->is_portable;
 }
 
 void note_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call) {
-  PortableCaptures& all = portable_captures();
-  const CaptureKey capture = without_gil([&] { return capture_of(stream); });
+  const auto captured = without_gil([&] { return captured_of(stream); });
+  if (!captured) return;
   std::shared_ptr<PythonCall> former;
   {
-    const std::lock_guard lock(all.mutex);
-    former = all.open[capture].try_emplace(name, call).first->second;
+    const std::lock_guard lock(captured->mutex);
+    former = captured->names.try_emplace(name, call).first->second;
   }
   if (name.empty() || former == call || former->is_same(*call)) return;
   throw nb::value_error(("launch_host_func: in this portable capture the name '" + name +
                          "' stands for another function, or for one with arguments, already; functions travel by their "
                          "names, so give one: name=…")
                             .c_str());
-}
-
-void forget_portable(const CaptureKey& capture) {
-  PortableCaptures& all = portable_captures();
-  if (!all.any) return;
-  const std::lock_guard lock(all.mutex);
-  all.open.erase(capture);
 }
 
 void bind_portable_graph(nb::module_& module) {

@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gate.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
@@ -48,8 +47,6 @@ std::string pending_of(const Stream& stream) {
 StreamObject::~StreamObject() {
   if (!stream) return;
   if (gate) gate->disclaim(*this, false);
-  const bool is_last = stream->use_count() == (gate ? 2U : 1U);  // the gate owns it, too
-  if (is_last) drop_captured(stream.get());
   const Releasing releasing;
   gate.reset();
   stream.reset();
@@ -117,10 +114,7 @@ void bind_stream(nb::module_& module) {
           "A description of what the stream waits for.")
       .def(
           "close",
-          [](StreamObject& s) {
-            without_gil([&] { s.stream->close(); });
-            drop_captured(s.stream.get());
-          },
+          [](StreamObject& s) { without_gil([&] { s.stream->close(); }); },
           "Closes the stream. Does not wait for its work.")
       .def(
           "sync",

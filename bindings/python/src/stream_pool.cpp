@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 
@@ -30,13 +29,18 @@ struct LeaseObject {
   nb::object stream;
 
   explicit LeaseObject(StreamLease&& made) : lease(std::move(made)), stream(nb::cast(StreamObject{lease->stream()})) {}
-  LeaseObject(LeaseObject&&) = default;
+  LeaseObject(LeaseObject&& other) noexcept
+      : lease(std::exchange(other.lease, std::nullopt)), stream(std::move(other.stream)) {}
   LeaseObject& operator=(LeaseObject&&) = delete;
   ~LeaseObject() { close(); }
+  /// A capture that is open on the stream goes on, and its graph keeps its buffers: another user may have begun it.
   void close() {
     std::optional<StreamLease> given = std::exchange(lease, std::nullopt);
-    if (given) drop_captured(given->stream().get());
     release(given);
+  }
+  nb::object enter() const {
+    if (!lease) throw nb::value_error("the lease is closed: its stream may be on loan to another user; lease one again");
+    return stream.attr("__enter__")();
   }
 };
 
@@ -66,8 +70,10 @@ void bind_stream_pool(nb::module_& module) {
       .def_ro("stream", &LeaseObject::stream, nb::sig("def stream(self) -> Stream"))
       .def("close", &LeaseObject::close, nb::lock_self(), "Returns the stream to the pool. Does not wait for its work.")
       .def(
-          "__enter__", [](LeaseObject& l) { return l.stream.attr("__enter__")(); }, nb::sig("def __enter__(self) -> Stream"),
-          "Makes the stream the current one of its device.")
+          "__enter__", [](LeaseObject& l) { return l.enter(); }, nb::lock_self(), nb::sig("def __enter__(self) -> Stream"),
+          "Makes the stream the current one of its device. Raises ``ValueError`` if the lease is closed.")
+      .def_prop_ro(
+          "is_closed", [](const LeaseObject& l) { return !l.lease; }, nb::lock_self(), "Whether the stream was returned.")
       .def(
           "__exit__",
           [](LeaseObject& l, nb::args) {

@@ -193,7 +193,37 @@ def test_a_lease_that_ends_while_its_stream_captures(stream, new):
         lease.stream.begin_capture()
         new().fill(1, stream=lease.stream)
         lease.close()
+    assert new.alive == 1  # of the stream that `lease` refers to; the capture of the others ended with them
+    del lease
     assert new.alive == 0
+
+
+def test_a_lease_leaves_captures_of_other_streams_alone(stream, new):
+    def fail():
+        raise ZeroDivisionError
+
+    pool = weir.StreamPool(stream.device)
+    with weir.capture(stream) as captured:
+        new().fill(1)
+        stream.launch_host_func(fail)
+        pool.lease().close()
+        with pool.lease():
+            pass
+    assert new.alive == 1
+    captured.graph.launch(stream)
+    with pytest.raises(ZeroDivisionError):
+        stream.sync()
+
+
+def test_a_lease_leaves_the_capture_of_another_user_of_its_stream_alone(stream, new):
+    pool = weir.StreamPool(stream.device, max_streams=1, sharing="round_robin")
+    mine, other = pool.lease(), pool.lease()
+    with weir.capture(mine.stream) as captured:
+        new().fill(1)
+        other.close()
+    assert new.alive == 1
+    captured.graph.launch(stream)
+    stream.sync()
 
 
 @pytest.mark.parametrize("has_function", [False, True])

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
 import gc
 import os
 import subprocess
@@ -307,3 +308,34 @@ def test_bodies_of_conditional_nodes(cells):
         assert (x.get(), y.get(), z.get()) == expected
     with pytest.raises(TypeError, match="uint32"), weir.capture() as captured:
         captured.stream.capture_while(x, lambda on: None)
+
+
+def test_a_builder_outlives_what_its_functions_do_to_its_capture():
+    device = weir.Device()
+    x = device.allocate(4)
+
+    def finish(stream):
+        x.fill(1)
+        builder.finish()
+
+    def end(stream):
+        x.fill(1)
+        stream.end_capture()
+
+    def discard(stream):
+        x.fill(1)
+        stream.discard_capture()
+
+    for function in (finish, end, discard):
+        builder = weir.GraphBuilder(device)
+        with pytest.raises((weir.Error, ValueError)):
+            builder.add([], function)
+        with contextlib.suppress(weir.Error, ValueError):
+            builder.finish()
+    kept = []
+    builder = weir.GraphBuilder(device)
+    builder.add([], lambda stream: (x.fill(1), kept.append(stream)))
+    with contextlib.suppress(weir.Error):
+        kept[0].end_capture()
+    with contextlib.suppress(weir.Error, ValueError):
+        builder.finish()

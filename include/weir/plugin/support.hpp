@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,6 +86,13 @@ class WEIR_API DeviceWideCall {
  private:
   const Device& device_;
 };
+
+/// Whether a capture that Weir began is open, on any stream. Costs one load.
+WEIR_API bool any_captures() noexcept;
+/// For a binding, which collects what a captured graph uses: attaches `object` to the capture that `stream` is in, unless it
+/// has one already, and returns the one that it has. With null it only asks. Null if the stream is in no capture that Weir
+/// began. The capture owns the object until it ends or is dropped, on any thread; then the caller's reference is the last.
+WEIR_API std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<void> object);
 
 /// Whether a tool wants to see the calls of this driver: then a backend calls the two functions below around each. Asked
 /// once, when the backend is made, before the driver's first call that may fail. Throws what a plugin's factory may throw.
