@@ -4,17 +4,24 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <ranges>
+#include <span>
 
 #include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/foreign.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/host_memory.hpp"
 #include "bindings/python/src/host_thread.hpp"
 #include "bindings/python/src/numbers.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
+#include "weir/backend.hpp"
 #include "weir/memory.hpp"
 #include "weir/stream.hpp"
 
@@ -28,7 +35,7 @@ std::size_t BufferObject::size() const noexcept {
 
 std::vector<std::int64_t> shape_of(nb::handle argument) {
   std::vector<std::int64_t> shape;
-  if (nb::isinstance<nb::int_>(argument)) {
+  if (PyIndex_Check(argument.ptr()) != 0) {  // an int, or numpy's
     shape.push_back(nb::cast<std::int64_t>(argument));
   } else {
     for (const nb::handle extent : argument) shape.push_back(nb::cast<std::int64_t>(extent));
@@ -81,7 +88,7 @@ BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle d
   const std::size_t bytes = byte_count(extents, type);
   bool captured = false;
   AllocationPtr memory = without_gil([&] {
-    captured = open_captures != 0 && stream.stream->is_capturing();
+    captured = support::any_captures() && stream.stream->is_capturing();
     return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->pool : nullptr);
   });
   BufferObject buffer = buffer_of(std::move(memory), type, std::move(extents));
@@ -89,50 +96,114 @@ BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle d
   return buffer;
 }
 
-void check_lengths(std::size_t to, std::size_t from) {
-  if (to == from) return;
-  throw Error(Errc::length_mismatch, "Buffer.copy", "",
-              "the destination has " + std::to_string(to) + " bytes, the source " + std::to_string(from));
+/// One side of a copy.
+struct Side {
+  std::optional<DType> dtype;  // nothing: elements that Weir has no type for
+  std::span<const std::int64_t> shape;
+  std::size_t bytes;
+  std::string format{};  // as the buffer protocol names them
+
+  explicit Side(const BufferObject& buffer) : dtype(buffer.dtype), shape(buffer.shape), bytes(buffer.size_bytes()) {}
+  explicit Side(const HostMemory& memory)
+      : dtype(memory.dtype()), shape(memory.shape()), bytes(memory.size_bytes()), format(memory.format()) {}
+
+  bool is_bytes() const noexcept { return dtype == DType{TypeCode::unsigned_integer, 8}; }
+  std::string name() const { return dtype ? name_of(*dtype) : "the format '" + format + "'"; }
+  std::string extents() const {
+    return nb::cast<std::string>(nb::str(nb::tuple(nb::cast(std::vector(shape.begin(), shape.end())))));
+  }
+};
+
+/// Extents of 1 do not count: a row of a matrix is a vector.
+bool is_same_shape(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  const auto long_ones = [](std::int64_t extent) { return extent != 1; };
+  return std::ranges::equal(a | std::views::filter(long_ones), b | std::views::filter(long_ones));
+}
+
+/// Throws TypeError if the elements differ in type or byte order, and `length_mismatch` if the shapes differ. If one side is
+/// bytes, only their number counts.
+void check_copy(const char* operation, const Side& to, const Side& from) {
+  const auto mismatch = [&](const std::string& why) { throw Error(Errc::length_mismatch, operation, "", why); };
+  if (to.is_bytes() || from.is_bytes()) {
+    if (to.bytes != from.bytes) {
+      mismatch("the destination has " + std::to_string(to.bytes) + " bytes, the source " + std::to_string(from.bytes));
+    }
+    return;
+  }
+  if (!to.dtype || to.dtype != from.dtype) {
+    throw nb::type_error((std::string(operation) + ": the destination has elements of " + to.name() + ", the source of " +
+                          from.name() + "; convert the source (numpy: astype), or copy bytes: give Buffer.view(weir.uint8)")
+                             .c_str());
+  }
+  if (!is_same_shape(to.shape, from.shape)) {
+    mismatch("the destination has the shape " + to.extents() + ", the source " + from.extents() +
+             "; give a view of the same shape (numpy: reshape; Buffer.view)");
+  }
 }
 
 /// A copy to or from host memory that Weir does not own. Blocks until it is done, since that memory may be freed then.
 void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes) {
   check_may_wait("copy");
+  // So that Ctrl-C ends the wait for earlier work. The copy itself takes no such wait.
+  if (waits_with_signals() && !without_gil([&] { return stream.is_capturing(); }))
+    wait_with_signals(stream, Seconds(std::numeric_limits<double>::infinity()));
   without_gil([&] { stream.read_bytes(to, from, bytes); });
   raise_thrown(stream);
+}
+
+/// The other side of a copy.
+class Other {
+ public:
+  Other(nb::handle object, HostMemory::Access access, const StreamPtr& stream) {
+    if (nb::try_cast(object, buffer_, false) && buffer_ != nullptr) {
+      object_ = nb::borrow(object);
+    } else if (PyObject_CheckBuffer(object.ptr()) == 0 &&
+               (nb::hasattr(object, "__dlpack__") || nb::hasattr(object, "__cuda_array_interface__"))) {
+      object_ = buffer_over(object, nb::cast(StreamObject{stream}));
+      buffer_ = nb::cast<const BufferObject*>(object_);
+      // Pageable memory, which its owner may free when the copy returns.
+      is_pageable_ = buffer_->device().backend().name() == "host";
+    } else {
+      memory_.emplace(object, access);
+    }
+    if (buffer_ != nullptr && access == HostMemory::Access::write) check_writable(*buffer_);
+  }
+
+  Side side() const { return memory_ ? Side(*memory_) : Side(*buffer_); }
+  void* data() const noexcept { return memory_ ? memory_->data() : buffer_->data; }
+  /// Whether the copy must be over when the call returns.
+  bool must_wait() const noexcept { return memory_ || is_pageable_; }
+  nb::handle object() const noexcept { return object_; }
+
+ private:
+  const BufferObject* buffer_ = nullptr;
+  nb::object object_{};  // the buffer
+  std::optional<HostMemory> memory_{};
+  bool is_pageable_ = false;
+};
+
+void copy(nb::handle self, const Other& other, const StreamPtr& on, void* to, const void* from, std::size_t bytes) {
+  if (other.must_wait()) return copy_and_wait(*on, to, from, bytes);
+  use(*on, {self, other.object()});
+  without_gil([&] { on->copy_bytes(to, from, bytes); });
 }
 
 nb::object copy_from(nb::handle_t<BufferObject> self, nb::handle source, nb::handle stream) {
   const BufferObject& to = nb::cast<const BufferObject&>(self);
   check_writable(to);
   const StreamPtr on = stream_of(stream, to.device());
-  const BufferObject* from = nullptr;
-  if (nb::try_cast(source, from, false) && from != nullptr) {
-    check_lengths(to.size_bytes(), from->size_bytes());
-    use(*on, {self, source});
-    without_gil([&] { on->copy_bytes(to.data, from->data, to.size_bytes()); });
-  } else {
-    const HostMemory memory(source, HostMemory::Access::read);
-    check_lengths(to.size_bytes(), memory.size_bytes());
-    copy_and_wait(*on, to.data, memory.data(), to.size_bytes());
-  }
+  const Other from(source, HostMemory::Access::read, on);
+  check_copy("Buffer.copy_from", Side(to), from.side());
+  copy(self, from, on, to.data, from.data(), to.size_bytes());
   return nb::borrow(self);
 }
 
 nb::object copy_to(nb::handle_t<BufferObject> self, nb::object destination, nb::handle stream) {
   const BufferObject& from = nb::cast<const BufferObject&>(self);
   const StreamPtr on = stream_of(stream, from.device());
-  const BufferObject* to = nullptr;
-  if (nb::try_cast(destination, to, false) && to != nullptr) {
-    check_writable(*to);
-    check_lengths(to->size_bytes(), from.size_bytes());
-    use(*on, {self, destination});
-    without_gil([&] { on->copy_bytes(to->data, from.data, from.size_bytes()); });
-  } else {
-    const HostMemory memory(destination, HostMemory::Access::write);
-    check_lengths(memory.size_bytes(), from.size_bytes());
-    copy_and_wait(*on, memory.data(), from.data, from.size_bytes());
-  }
+  const Other to(destination, HostMemory::Access::write, on);
+  check_copy("Buffer.copy_to", to.side(), Side(from));
+  copy(self, to, on, to.data(), from.data, from.size_bytes());
   return destination;
 }
 
@@ -147,7 +218,7 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
     if (!nb::try_cast(dst, to, false) || !nb::try_cast(src, from, false) || to == nullptr || from == nullptr)
       throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
     check_writable(*to);
-    check_lengths(to->size_bytes(), from->size_bytes());
+    check_copy("Stream.copy_batch", *to, *from);
     copies.push_back({to->data, from->data, to->size_bytes()});
     use(*self.stream, {dst, src});
     used.insert(used.end(), {dst, src});
@@ -228,6 +299,10 @@ BufferObject slice(const BufferObject& self, nb::slice range) {
 
 }  // namespace
 
+void check_copy(const char* operation, const BufferObject& to, const BufferObject& from) {
+  check_copy(operation, Side(to), Side(from));
+}
+
 BufferObject::~BufferObject() { release(memory); }
 
 void bind_buffer(nb::module_& module) {
@@ -259,12 +334,14 @@ void bind_buffer(nb::module_& module) {
                    "Version 3; ``stream`` is the current stream. CUDA only.")
       .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: Any, *, stream: Any = None) -> Buffer"),
            nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
-           "Copies all bytes of ``src``, a ``Buffer`` or any object with the buffer protocol, in stream order, and\n"
-           "returns this buffer. A copy from another ``Buffer`` does not block; any other copy blocks until it is done.\n"
-           "Raises ``LengthMismatchError``.")
+           "Copies the elements of ``src`` in stream order and returns this buffer. ``src``: a ``Buffer``, an object with\n"
+           "the buffer protocol, or an array with ``__dlpack__`` or ``__cuda_array_interface__``, of the same type and\n"
+           "shape; extents of 1 do not count. If one side has the type ``uint8``, only the number of bytes must be the\n"
+           "same. A copy from memory of the host that is no ``Buffer`` blocks until it is done, any other does not. Raises\n"
+           "``TypeError`` for another type or byte order, and ``LengthMismatchError`` for another shape.")
       .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _T, *, stream: Any = None) -> _T"), nb::arg("dst"),
            nb::kw_only(), nb::arg("stream") = nb::none(),
-           "Copies all bytes to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
+           "Copies the elements to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def get(self, *, stream: Any = None) -> Any"),
            "Copies the elements to a new numpy array in stream order. Blocks until the copy is done.")

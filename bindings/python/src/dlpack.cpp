@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+
 #include "bindings/python/src/foreign.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
@@ -106,7 +108,10 @@ StreamPtr ready_stream(const BufferObject& buffer) {
 
 void wait_on_host(Stream& stream) {
   check_may_wait("__dlpack__");
-  without_gil([&] { stream.synchronize(); });
+  if (waits_with_signals())
+    wait_with_signals(stream, Seconds(std::numeric_limits<double>::infinity()));
+  else
+    without_gil([&] { stream.synchronize(); });
 }
 
 /// Makes the consumer's stream, given by number, wait for the buffer.

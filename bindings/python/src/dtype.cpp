@@ -2,6 +2,7 @@
 #include "bindings/python/src/dtype.hpp"
 
 #include <array>
+#include <string>
 
 namespace weir::python {
 namespace {
@@ -56,6 +57,32 @@ const char* name_of(DType type) {
   for (const Row& row : rows)
     if (row.type == type) return row.name;
   return "?";
+}
+
+std::optional<DType> type_of_format(const char* format) {
+  std::string name = format == nullptr ? "B" : format;
+  if (name.size() > 1 && (name[0] == '@' || name[0] == '=' || name[0] == '<')) name.erase(0, 1);
+  if (name == "Zf") return DType{TypeCode::complex, 64};
+  if (name == "Zd") return DType{TypeCode::complex, 128};
+  if (name.size() != 1) return {};
+  switch (name[0]) {
+    case '?': return DType{TypeCode::boolean, 8};
+    case 'b': return DType{TypeCode::integer, 8};
+    case 'h': return DType{TypeCode::integer, 16};
+    case 'i': return DType{TypeCode::integer, 32};
+    case 'l':
+    case 'q': return DType{TypeCode::integer, 64};
+    case 'c':
+    case 'B': return DType{TypeCode::unsigned_integer, 8};
+    case 'H': return DType{TypeCode::unsigned_integer, 16};
+    case 'I': return DType{TypeCode::unsigned_integer, 32};
+    case 'L':
+    case 'Q': return DType{TypeCode::unsigned_integer, 64};
+    case 'e': return DType{TypeCode::floating, 16};
+    case 'f': return DType{TypeCode::floating, 32};
+    case 'd': return DType{TypeCode::floating, 64};
+    default: return {};
+  }
 }
 
 void bind_dtypes(nb::module_&) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "bindings/python/src/common.hpp"
 
@@ -27,5 +28,8 @@ DType dtype_of(nb::handle object);
 nb::object class_of(DType type);
 /// "float32"
 const char* name_of(DType type);
+/// The type that a format of the buffer protocol names (PEP 3118; null: bytes); nothing for another byte order, structures
+/// and all that Weir has no type for.
+std::optional<DType> type_of_format(const char* format);
 
 }  // namespace weir::python

@@ -18,6 +18,9 @@ std::uintptr_t number_of_stream(Stream& stream);
 /// none: the first device of `backend`, or the default device.
 Device& device_of_foreign(nb::handle object, const char* backend);
 
+/// What `weir.from_dlpack(object, stream=stream)` returns.
+nb::object buffer_over(nb::handle object, nb::handle stream);
+
 /// weir.from_dlpack.
 void bind_foreign_arrays(nb::module_& module);
 

@@ -158,32 +158,6 @@ nb::object capsule_from(nb::handle object, nb::handle stream) {
 
 // --- The buffer protocol ----------------------------------------------------------------------------------------------
 
-std::optional<DType> type_of_format(const char* format) {
-  std::string name = format == nullptr ? "B" : format;
-  if (name.size() > 1 && (name[0] == '@' || name[0] == '=' || name[0] == '<')) name.erase(0, 1);
-  if (name == "Zf") return DType{TypeCode::complex, 64};
-  if (name == "Zd") return DType{TypeCode::complex, 128};
-  if (name.size() != 1) return {};
-  switch (name[0]) {
-    case '?': return DType{TypeCode::boolean, 8};
-    case 'b': return DType{TypeCode::integer, 8};
-    case 'h': return DType{TypeCode::integer, 16};
-    case 'i': return DType{TypeCode::integer, 32};
-    case 'l':
-    case 'q': return DType{TypeCode::integer, 64};
-    case 'c':
-    case 'B': return DType{TypeCode::unsigned_integer, 8};
-    case 'H': return DType{TypeCode::unsigned_integer, 16};
-    case 'I': return DType{TypeCode::unsigned_integer, 32};
-    case 'L':
-    case 'Q': return DType{TypeCode::unsigned_integer, 64};
-    case 'e': return DType{TypeCode::floating, 16};
-    case 'f': return DType{TypeCode::floating, 32};
-    case 'd': return DType{TypeCode::floating, 64};
-    default: return {};
-  }
-}
-
 /// The memory that an object exports by the buffer protocol, pinned or not.
 struct Lent {
   Py_buffer view{};
@@ -288,6 +262,8 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
 }
 
 }  // namespace
+
+nb::object buffer_over(nb::handle object, nb::handle stream) { return from_dlpack(nb::borrow(object), stream); }
 
 bool foreign_address_of(nb::handle object, void*& address) {
   // PyTorch's __cuda_array_interface__ costs ten times as much as its data_ptr().

@@ -37,7 +37,9 @@ Span<std::byte> bytes_of(const BufferObject& buffer) { return {static_cast<std::
 void change_copy(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObject> dst, nb::handle_t<BufferObject> src) {
   const BufferObject& to = nb::cast<const BufferObject&>(dst);
   check_writable(to);
-  self.changes.copy({node}, bytes_of(to), bytes_of(nb::cast<const BufferObject&>(src)));
+  const BufferObject& from = nb::cast<const BufferObject&>(src);
+  check_copy("GraphChanges.copy", to, from);
+  self.changes.copy({node}, bytes_of(to), bytes_of(from));
   self.keep(node, nb::make_tuple(dst, src));
 }
 

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 
 #include "bindings/python/src/common.hpp"
+#include "bindings/python/src/dtype.hpp"
 
 /// Host memory that another object owns.
 namespace weir::python {
@@ -13,14 +17,18 @@ class HostMemory {
  public:
   enum class Access { read, write };
 
-  /// Throws TypeError for an object without the protocol, BufferError for one that is not contiguous or not writable.
+  /// Throws TypeError for an object without the protocol, BufferError for one that is not contiguous or not writable, or
+  /// that holds references to Python objects.
   HostMemory(nb::handle object, Access access) {
     if (!PyObject_CheckBuffer(object.ptr())) {
       throw nb::type_error(
           "this has no memory that the host may use: give a weir.Buffer, a numpy array, bytes or their like");
     }
-    if (PyObject_GetBuffer(object.ptr(), &view_, access == Access::write ? PyBUF_CONTIG : PyBUF_CONTIG_RO) != 0)
-      throw nb::python_error();
+    const int flags = (access == Access::write ? PyBUF_CONTIG : PyBUF_CONTIG_RO) | PyBUF_FORMAT;
+    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
+    if (!holds_objects()) return;
+    PyBuffer_Release(&view_);
+    throw nb::buffer_error("the array's elements are Python objects: their addresses mean nothing elsewhere");
   }
   ~HostMemory() { PyBuffer_Release(&view_); }
   HostMemory(const HostMemory&) = delete;
@@ -29,8 +37,25 @@ class HostMemory {
   void* data() const noexcept { return view_.buf; }
   std::size_t size_bytes() const noexcept { return static_cast<std::size_t>(view_.len); }
   int dimensions() const noexcept { return view_.ndim; }
+  /// The element type; nothing if Weir has none like it.
+  std::optional<DType> dtype() const { return type_of_format(view_.format); }
+  std::string format() const { return view_.format != nullptr ? view_.format : "B"; }
+  std::span<const std::int64_t> shape() const noexcept {
+    return {view_.shape, view_.shape != nullptr ? static_cast<std::size_t>(view_.ndim) : 0};
+  }
 
  private:
+  /// Whether the format has an `O`. Names of a structure's fields stand between colons.
+  bool holds_objects() const noexcept {
+    if (view_.format == nullptr) return false;
+    bool in_name = false;
+    for (const char* c = view_.format; *c != 0; ++c) {
+      if (*c == ':') in_name = !in_name;
+      if (*c == 'O' && !in_name) return true;
+    }
+    return false;
+  }
+
   Py_buffer view_{};
 };
 

@@ -84,6 +84,9 @@ T& held_by(nb::handle object) {
   return *nb::inst_ptr<T>(object);
 }
 
+/// Throws TypeError if the elements differ in type, and `length_mismatch` if the shapes differ, unless one side is bytes
+/// (uint8): then only their number counts.
+void check_copy(const char* operation, const BufferObject& to, const BufferObject& from);
 /// Throws ValueError for a buffer that is read-only.
 void check_writable(const BufferObject& buffer);
 /// Buffer's __cuda_array_interface__.
