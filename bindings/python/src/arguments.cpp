@@ -10,6 +10,8 @@
 #include "bindings/python/src/numbers.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "weir/annotation.hpp"
+#include "weir/backend.hpp"
+#include "weir/error.hpp"
 #include "weir/graph_changes.hpp"
 #include "weir/plugin/tool.hpp"
 #include "weir/stream.hpp"
@@ -74,6 +76,13 @@ void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const Buf
     refuse(kernel, i,
            std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
                name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
+  }
+  const Device& own = kernel.kernel->device();
+  const Device& its = buffer.device();
+  if (&own.backend() != &its.backend()) [[unlikely]] {
+    throw Error(Errc::wrong_device, "launch", "kernel '" + kernel.kernel->name() + "'",
+                "argument " + std::to_string(i + 1) + " is memory of " + its.describe() + ", and the kernel is of " +
+                    own.describe() + "; copy it to a Buffer of that device, or pin it there: Device.register_host");
   }
   slot.set_address(buffer.data);
   slot.access = {buffer.data, buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};

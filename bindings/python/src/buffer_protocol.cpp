@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <new>
 
+#include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "weir/memory.hpp"
 
@@ -45,8 +46,14 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
     PyErr_SetString(PyExc_BufferError, "the buffer is in C's order, not in Fortran's");
     return -1;
   }
-  if (detail::tools_watch.load(std::memory_order_relaxed) && self.size() != 0)
-    detail::note_host_access(*self.memory, self.data, self.size_bytes());
+  if (detail::tools_watch.load(std::memory_order_relaxed) && self.size() != 0) {
+    try {
+      const Caller caller;
+      detail::note_host_access(*self.memory, self.data, self.size_bytes());
+    } catch (...) {  // a tool refuses the access, or memory is exhausted
+      return set_python_error(), -1;
+    }
+  }
   auto* const exported = new (std::nothrow) Exported;
   if (exported == nullptr) return PyErr_NoMemory(), -1;
   exported->shape.assign(self.shape.begin(), self.shape.end());

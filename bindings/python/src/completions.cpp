@@ -20,7 +20,7 @@ void when_complete(const EventPtr& event, std::shared_ptr<Completion> completion
         completion->fail(Error(Errc::backend_failure, "when_done", "", error.what()));
       }
     }
-    post(std::move(completion));
+    post_completion(std::move(completion));
   });
 }
 

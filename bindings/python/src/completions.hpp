@@ -25,7 +25,7 @@ class Completion : public Task {
   std::optional<Error> error_;
 };
 
-/// The host-function thread runs `completion` soon after `event` is complete. Blocks neither streams nor driver threads.
+/// The thread of completions runs `completion` soon after `event` is complete. Blocks neither streams nor driver threads.
 void when_complete(const EventPtr& event, std::shared_ptr<Completion> completion);
 
 }  // namespace weir::python

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
 #include "bindings/python/src/objects.hpp"
 
 // The current stream of each device: a context variable, so each thread and each asyncio task has its own. Its value is a
@@ -12,9 +14,14 @@ nb::object innermost() { return nb::handle(variable).attr("get")(); }
 
 void enter(nb::handle stream) { nb::handle(variable).attr("set")(nb::make_tuple(stream, innermost())); }
 
-nb::object without(nb::object list, nb::handle stream) {
-  if (list.is_none() || list[0].is(stream)) return list.is_none() ? list : nb::object(list[1]);
-  return nb::make_tuple(list[0], without(list[1], stream));
+/// The list without the innermost entry of `stream`.
+nb::object without(const nb::object& list, nb::handle stream) {
+  std::vector<nb::object> inner;  // a loop: a program that never leaves a stream may have a list of any length
+  nb::object rest = list;
+  for (; !rest.is_none() && !rest[0].is(stream); rest = rest[1]) inner.emplace_back(rest[0]);
+  if (rest.is_none()) return list;
+  for (rest = rest[1]; !inner.empty(); inner.pop_back()) rest = nb::make_tuple(inner.back(), rest);
+  return rest;
 }
 
 void leave(nb::handle stream) { nb::handle(variable).attr("set")(without(innermost(), stream)); }

@@ -19,7 +19,7 @@ Device& device_of(nb::handle argument) {
   Device* device = nullptr;
   if (nb::try_cast(argument, device, false) && device != nullptr) return *device;
   if (argument.is_none()) return without_gil([]() -> Device& { return default_device(); });
-  if (nb::isinstance<nb::int_>(argument)) {
+  if (PyIndex_Check(argument.ptr()) != 0) {
     const int ordinal = nb::cast<int>(argument);
     return without_gil([&]() -> Device& { return Registry::instance().default_backend().device(ordinal); });
   }

@@ -22,7 +22,7 @@ std::uintptr_t integer_of(nb::handle object) {
 
 /// The handle of another library's stream: an integer, or an object that has it as one of the usual attributes.
 std::optional<std::uintptr_t> handle_of(nb::handle object) {
-  if (nb::isinstance<nb::int_>(object) && PyBool_Check(object.ptr()) == 0) return nb::cast<std::uintptr_t>(object);
+  if (PyIndex_Check(object.ptr()) != 0 && PyBool_Check(object.ptr()) == 0) return nb::cast<std::uintptr_t>(object);
   // cuda.core, CuPy, numba-cuda, RMM, PyTorch 2.8: a method; in earlier releases of cuda.core a tuple.
   if (nb::object protocol = nb::getattr(object, "__cuda_stream__", nb::none()); !protocol.is_none()) {
     const nb::object pair = PyCallable_Check(protocol.ptr()) != 0 ? protocol() : protocol;
@@ -38,7 +38,7 @@ std::optional<std::uintptr_t> handle_of(nb::handle object) {
 }
 
 std::shared_ptr<const void> kept(nb::handle object) {
-  if (nb::isinstance<nb::int_>(object)) return {};
+  if (PyIndex_Check(object.ptr()) != 0) return {};
   PyObject* const owned = object.inc_ref().ptr();
   return {owned, [](const void* held) { release_later(static_cast<PyObject*>(const_cast<void*>(held))); }};
 }
@@ -72,12 +72,12 @@ std::uintptr_t number_of_stream(Stream& stream) {
 
 Device& device_of_foreign(nb::handle object, const char* backend) {
   std::optional<int> ordinal;
-  if (nb::object id = nb::getattr(object, "device_id", nb::none()); nb::isinstance<nb::int_>(id)) {  // CuPy's streams
+  if (nb::object id = nb::getattr(object, "device_id", nb::none()); PyIndex_Check(id.ptr()) != 0) {  // CuPy's streams
     ordinal = nb::cast<int>(id);
   } else if (nb::object device = nb::getattr(object, "device", nb::none()); !device.is_none()) {
     for (const char* const name : {"index", "ordinal", "device_id", "id"}) {  // PyTorch, Warp, cuda.core, CuPy's arrays
       const nb::object number = nb::getattr(device, name, nb::none());
-      if (nb::isinstance<nb::int_>(number)) ordinal = nb::cast<int>(number);
+      if (PyIndex_Check(number.ptr()) != 0) ordinal = nb::cast<int>(number);
       if (ordinal) break;
     }
   }

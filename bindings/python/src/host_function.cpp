@@ -27,7 +27,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   const std::string label = name_of(function, name);
   const auto call = std::make_shared<PythonCall>(function, args);
   auto gate = self.gate;
-  const bool portable = is_portable_ever() && without_gil([&] { return is_portable(*self.stream); });
+  const bool portable = support::any_captures() && without_gil([&] { return is_portable(*self.stream); });
   if (portable) note_name(*self.stream, label, call);
   const auto enqueue = [&] {
     if (self.stream->is_capturing())
@@ -84,19 +84,19 @@ Error error_of(std::error_code status) {
 
 void add_callback(nb::handle_t<StreamObject> self, nb::callable callback, nb::handle argument) {
   Stream& stream = *held_by<StreamObject>(self).stream;
-  start_host_thread();
+  start_completion_thread();
   auto task = std::make_shared<Callback>(callback, self, argument);
   without_gil([&] {
     if (!stream.device().supports(Feature::stream_callbacks)) return when_complete(stream.record(), std::move(task));
     stream.add_callback([task = std::move(task)](Stream&, std::error_code status) mutable {
       if (status) task->fail(error_of(status));
-      post(std::move(task));
+      post_completion(std::move(task));
     });
   });
 }
 
 void call_when_complete(const EventObject& event, nb::callable callback) {
-  start_host_thread();
+  start_completion_thread();
   when_complete(event.event, std::make_shared<Callback>(callback));
 }
 

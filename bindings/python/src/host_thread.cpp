@@ -31,14 +31,20 @@ std::chrono::seconds patience() {
 
 class HostThread {
  public:
+  /// `streams_wait`: streams wait for the tasks, and must not if the GIL is out of reach.
+  HostThread(const char* name, bool streams_wait) noexcept : name_(name), streams_wait_(streams_wait) {}
+
   void start() {
+    if (started_) return;
     const std::lock_guard lock(mutex_);
     if (started_) return;
     patience_ = patience();
     const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
-    spawn("weir functions", [this] { loop(); });
-    spawn("weir lock probe", [this] { probe(); });
-    spawn("weir lock watch", [this] { watch(); });
+    spawn(name_, [this] { loop(); });
+    if (streams_wait_) {
+      spawn("weir lock probe", [this] { probe(); });
+      spawn("weir lock watch", [this] { watch(); });
+    }
     started_ = true;
   }
 
@@ -212,6 +218,8 @@ class HostThread {
     }
   }
 
+  const char* const name_;
+  const bool streams_wait_;
   std::chrono::seconds patience_{};
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -229,7 +237,11 @@ class HostThread {
 
 /// Never destroyed: driver threads may outlive main.
 HostThread& host_thread() {
-  static HostThread* const thread = new HostThread;
+  static HostThread* const thread = new HostThread("weir functions", true);
+  return *thread;
+}
+HostThread& completion_thread() {
+  static HostThread* const thread = new HostThread("weir completions", false);
   return *thread;
 }
 
@@ -250,16 +262,24 @@ int status_of_exception() {
 
 }  // namespace
 
-void start_host_thread() {
+namespace {
+
+void start(const char* operation, HostThread& thread) {
   if (is_forked()) {
     throw Error(
-        Errc::forked_process, "Stream.launch_host_func", "",
+        Errc::forked_process, operation, "",
         "the process was forked after it had used Weir, and the thread that calls Python functions is the parent's; start "
         "processes by multiprocessing's method 'spawn'");
   }
-  host_thread().start();
+  thread.start();
 }
-bool has_host_thread() noexcept { return host_thread().is_started(); }
+
+}  // namespace
+
+void start_host_thread() { start("Stream.launch_host_func", host_thread()); }
+void start_completion_thread() { start("Stream.add_callback", completion_thread()); }
+bool has_host_thread() noexcept { return host_thread().is_started() || completion_thread().is_started(); }
+void post_completion(std::shared_ptr<Task> task) noexcept { completion_thread().post(std::move(task), false); }
 void post(std::shared_ptr<Task> task, bool expects_more) noexcept { host_thread().post(std::move(task), expects_more); }
 void let_function_end() noexcept {
 #if !defined(Py_GIL_DISABLED)
@@ -269,7 +289,10 @@ void let_function_end() noexcept {
 std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket) {
   return host_thread().name_of(word, ticket);
 }
-void drop_later(PyObject* object) noexcept { host_thread().drop(object); }
+void drop_later(PyObject* object) noexcept {
+  HostThread& started = host_thread().is_started() ? host_thread() : completion_thread();
+  started.drop(object);
+}
 bool is_host_thread() noexcept { return on_host_thread; }
 void leave_child(PyObject* result) {
   if (!is_forked()) return;
@@ -287,7 +310,9 @@ void leave_child(PyObject* result) {
   ::_exit(status);
 }
 void stop_host_thread() {
-  if (!is_forked()) host_thread().stop();
+  if (is_forked()) return;
+  host_thread().stop();
+  completion_thread().stop();
 }
 
 }  // namespace weir::python

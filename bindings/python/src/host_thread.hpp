@@ -40,18 +40,23 @@ class Task {
 
 /// Starts the thread unless it runs. Throws `forked_process` in a forked child.
 void start_host_thread();
+/// The same for the thread of completions: callbacks, and tasks that `await`. No stream waits for them, and they do not wait
+/// for functions of streams, which may take long.
+void start_completion_thread();
 /// Whether it was started in this process.
 bool has_host_thread() noexcept;
 /// Posts a task, from any thread. Does not take the GIL. `expects_more`: the next may come within microseconds, so that the
 /// thread looks for it before it sleeps; to wake it takes longer than most functions do.
 void post(std::shared_ptr<Task> task, bool expects_more = false) noexcept;
+/// The same for the thread of completions.
+void post_completion(std::shared_ptr<Task> task) noexcept;
 /// Waits a few microseconds for the thread to release the GIL. To sleep until it has takes longer, if the function is short.
 void let_function_end() noexcept;
 /// The name of the posted function that will write `ticket` to `word`, if there is one.
 std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket);
-/// Makes the thread drop a reference. From any thread.
+/// Makes one of the threads drop a reference. From any thread.
 void drop_later(PyObject* object) noexcept;
-/// Whether the calling thread is the host-function thread.
+/// Whether the calling thread is the host-function thread or that of completions.
 bool is_host_thread() noexcept;
 /// Called with a function's result, or null with its exception set. If the function has forked and this is the child, exits
 /// like os._exit, with the status that the program would have: the child has no other thread.

@@ -74,7 +74,7 @@ int standard_of(const std::string& name) {
 }
 
 Dim3 extent_of(nb::handle argument) {
-  if (nb::isinstance<nb::int_>(argument)) return Dim3(nb::cast<long long>(argument));
+  if (PyIndex_Check(argument.ptr()) != 0) return Dim3(nb::cast<long long>(argument));
   std::array<long long, 3> extents{1, 1, 1};
   std::size_t i = 0;
   for (const nb::handle extent : argument) {

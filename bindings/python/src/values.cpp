@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
@@ -26,9 +28,16 @@ struct OperationObject {
   nb::object buffer{};
 };
 
+/// The value of an argument, as the buffer has it.
+template <class T>
+T value_of(std::uint64_t value) {
+  if (value > std::numeric_limits<T>::max()) throw nb::value_error("value: it does not fit the buffer's type, uint32");
+  return static_cast<T>(value);
+}
+
 OperationObject write_of(nb::handle_t<BufferObject> buffer, std::uint64_t value) {
   check_writable(nb::cast<const BufferObject&>(buffer));
-  const auto write = [&]<class T>(T* address) { return MemoryOperation::write(address, static_cast<T>(value)); };
+  const auto write = [&]<class T>(T* address) { return MemoryOperation::write(address, value_of<T>(value)); };
   return {with_value(buffer, write), nb::borrow(buffer)};
 }
 
@@ -45,7 +54,7 @@ RemoteWrites remote_writes_of(bool flush) { return flush ? RemoteWrites::flush :
 OperationObject wait_of(nb::handle_t<BufferObject> buffer, std::uint64_t value, const std::string& condition, bool flush) {
   const WaitCondition wanted = condition_of(condition);
   const auto wait = [&]<class T>(const T* address) {
-    return MemoryOperation::wait(address, static_cast<T>(value), wanted, remote_writes_of(flush));
+    return MemoryOperation::wait(address, value_of<T>(value), wanted, remote_writes_of(flush));
   };
   return {with_value(buffer, wait), nb::borrow(buffer)};
 }
@@ -63,7 +72,9 @@ void write_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uin
   check_writable(nb::cast<const BufferObject&>(buffer));
   use(*self.stream, {buffer});
   with_value(buffer,
-             [&]<class T>(T* address) { without_gil([&] { self.stream->write_value(address, static_cast<T>(value)); }); });
+             [&]<class T>(T* address) {
+               without_gil([&, written = value_of<T>(value)] { self.stream->write_value(address, written); });
+             });
 }
 
 void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint64_t value, const std::string& condition,
@@ -71,7 +82,9 @@ void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint
   const WaitCondition wanted = condition_of(condition);
   use(*self.stream, {buffer});
   with_value(buffer, [&]<class T>(const T* address) {
-    without_gil([&] { self.stream->wait_value(address, static_cast<T>(value), wanted, remote_writes_of(flush)); });
+    without_gil([&, awaited = value_of<T>(value)] {
+      self.stream->wait_value(address, awaited, wanted, remote_writes_of(flush));
+    });
   });
 }
 

@@ -81,3 +81,16 @@ def test_names():
     del event, buffer
     assert stream.record().name == ""
     assert device.allocate(16).name == ""
+
+
+def test_integers_of_numpy_are_integers():
+    device = weir.Device(np.int64(0))
+    x = device.allocate(np.prod((2, 3)), weir.float32)
+    assert x.shape == (6,)
+    assert weir.LaunchConfig(np.int64(4), np.uint8(32)).grid == (4, 1, 1)
+    assert weir.LaunchConfig((np.int32(4), 2), 32).grid == (4, 2, 1)
+    assert weir.grid_for(np.int64(1000)).grid == (4, 1, 1)
+    device.create_stream(priority=np.int64(0))
+    assert x.view(weir.uint8, np.int16(24)).shape == (24,)
+    stream = device.create_stream()
+    assert weir.Stream.wrap(np.uint64(stream.handle), device) == stream

@@ -421,3 +421,47 @@ def test_the_others_of_several_exceptions_are_reported(monkeypatch):
         stream.sync()
     stream.sync()
     assert sorted(told) == ["first graph", "second graph"]
+
+
+def test_a_slow_function_delays_no_completion():
+    device = weir.Device()
+    slow, other = device.create_stream(), device.create_stream()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait():
+        begun.set()
+        assert go_on.wait(60)
+
+    slow.launch_host_func(wait)
+    assert begun.wait(60)
+    word = device.allocate(1, weir.uint32, kind="pinned")
+    word.fill(0, stream=other)
+    other.sync()
+    called = threading.Event()
+
+    async def complete():
+        other.wait_value(word, 1)
+        other.add_callback(lambda *_: called.set())
+        asyncio.get_running_loop().call_later(0.05, lambda: memoryview(word).__setitem__(0, 1))
+        await other
+
+    asyncio.run(asyncio.wait_for(complete(), 30))
+    assert called.wait(30)
+    assert not slow.is_done
+    go_on.set()
+    slow.sync()
+
+
+def test_an_await_of_what_is_done_stays_in_its_task():
+    stream = weir.Device().create_stream()
+    event = stream.record()
+    stream.sync()
+
+    async def wait():
+        steps = []
+        asyncio.get_running_loop().call_soon(steps.append, "another task ran")
+        await event
+        await stream
+        assert steps == []
+
+    asyncio.run(wait())

@@ -162,3 +162,27 @@ def test_no_compiler_names_the_package(tmp_path):
     environment = {**os.environ, "PATH": str(tmp_path), "WEIR_BACKEND": "host", "XDG_CACHE_HOME": str(tmp_path)}
     text = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
     assert "install" in text
+
+
+WRONG_BACKEND = """if True:
+    import numpy as np, weir
+    @weir.kernel('extern "C" __global__ void put(int* x) { *x = 1; }')
+    def put(x: weir.ptr[weir.int32]) -> None: ...
+    gpu, host = weir.Device("hip"), weir.Device("host")
+    with gpu.create_stream() as stream:
+        for stream_of, buffer in ((gpu, weir.from_dlpack(np.zeros(4, np.int32))), (host, gpu.allocate(4, weir.int32))):
+            kernel = weir.compile('extern "C" __global__ void put(int* x) { *x = 1; }', stream_of)["put"]
+            for launched in (kernel, put):
+                try:
+                    weir.launch(stream_of.create_stream(), weir.LaunchConfig(1, 1), launched, buffer)
+                except weir.WrongDeviceError as error:
+                    print("argument 1" in str(error), "register_host" in str(error))
+"""
+
+
+def test_memory_of_another_backend_is_refused():
+    settings = dict(pair.split("=", 1) for pair in os.environ.get("WEIR_TEST_HIP_ON_CPU", "WEIR_HIP_RUNTIME=").split(","))
+    if not os.path.exists(settings["WEIR_HIP_RUNTIME"]):
+        pytest.skip("the HIP backend over the CPU is not built")
+    run = subprocess.run([sys.executable, "-c", WRONG_BACKEND], env={**os.environ, **settings}, capture_output=True, text=True, timeout=300)
+    assert run.stdout == "True True\n" * 4, run.stderr

@@ -110,6 +110,16 @@ def test_the_interpreter_ends_while_a_capture_keeps_memory():
     assert done.stderr == ""
 
 
+def test_a_daemon_thread_that_runs_at_exit_is_no_leak():
+    done = run(
+        """
+        buffer = weir.Device("host").allocate(4)
+        threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+        """
+    )
+    assert done.stderr == ""
+
+
 def test_what_is_done_at_exit():
     done = run(
         """

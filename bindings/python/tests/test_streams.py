@@ -29,8 +29,12 @@ def test_a_lease_is_exclusive_and_ends_with_its_scope(device):
     assert weir.get_current_stream(device) == device.default_stream
     lease = pool.try_lease()
     assert lease.stream == stream and pool.size == 1
+    assert not lease.is_closed
     lease.close()
     lease.close()
+    assert lease.is_closed
+    with pytest.raises(ValueError, match="closed"):
+        lease.__enter__()  # another user may hold the stream
     kept = pool.lease()
     del pool  # a lease may outlive the pool
     kept.stream.sync()
@@ -147,3 +151,52 @@ def test_a_wait_enqueues_no_record_for_each_question(what):
     assert sum(call.startswith(("cuEventQuery", "cuEventSynchronize")) for call in calls) > 0
     records = sum(call.startswith(("cuEventRecord", "cuCtxRecordEvent")) for call in calls)
     assert records == 2 if what == "stream" else records < 5  # the program's own, and the wait's
+
+
+@pytest.mark.parametrize("make", ["stream.write_value(x, v)", "stream.wait_value(x, v)", "weir.MemoryOperation.write(x, v)", "weir.MemoryOperation.wait(x, v)"])
+def test_a_value_that_does_not_fit_the_buffer_is_refused(device, make):
+    stream, x = device.create_stream(), device.allocate(1, weir.uint32)
+    x.fill(0)
+    with pytest.raises(ValueError, match="uint32"):
+        eval(make, {"weir": weir, "stream": stream, "x": x, "v": (1 << 32) + 5})
+    stream.write_value(device.allocate(1, weir.uint64), (1 << 32) + 5)
+    stream.sync()
+
+
+def test_a_long_list_of_current_streams(device):
+    a, b = device.create_stream(), device.create_stream()
+
+    def enter_often():
+        a.__enter__()
+        for _ in range(100_000):
+            b.__enter__()
+        a.__exit__()
+        assert weir.get_current_stream(device) == b
+        for _ in range(100_000):
+            b.__exit__()
+        assert weir.get_current_stream(device) == device.default_stream
+        b.__exit__()  # not entered any more
+
+    thread = threading.Thread(target=enter_often)  # with a small stack
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("number", [256, 4096, 1 << 32, 123456 * 16])
+def test_an_integer_that_is_no_stream_is_refused(device, number):
+    if device.backend != "host":
+        pytest.skip("a GPU's driver reads whatever is there")
+    x = device.allocate(4)
+    kernel = weir.compile('extern "C" __global__ void f() {}', device)["f"]
+    with weir.capture(device.create_stream()) as captured:
+        x.fill(1)
+    for call in (
+        lambda: weir.launch(number, weir.LaunchConfig(1, 1), kernel),
+        lambda: x.fill(0, stream=number),
+        lambda: weir.Stream.wrap(number, device),
+        lambda: captured.graph.upload(number),
+        lambda: captured.graph.launch(number),
+        lambda: x.__dlpack__(stream=number),
+    ):
+        with pytest.raises(weir.InvalidArgumentError):
+            call()

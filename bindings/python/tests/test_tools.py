@@ -82,3 +82,25 @@ def test_kernels_that_only_add_do_not_race(tmp_path):
             [sys.executable, program, operation], env=environment, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == status, done.stderr
+
+
+RACING_VIEW = """
+import numpy, weir
+device = weir.Device()
+x = device.allocate(64, weir.int32, kind="pinned")
+stream = device.create_stream()
+x.fill(1, stream=stream)
+def look():
+    return numpy.asarray(x)
+look()
+"""
+
+
+def test_a_race_with_a_view_of_the_host_names_the_python_line(tmp_path):
+    program = tmp_path / "views.py"
+    program.write_text(RACING_VIEW)
+    environment = {**os.environ, "WEIR_TOOLS": "race"}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 66
+    assert "look" in done.stderr and "views.py:8" in done.stderr, done.stderr
+    assert "_PyEval" not in done.stderr

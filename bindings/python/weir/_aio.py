@@ -10,6 +10,10 @@ from ._core import Event, Stream, _raise_thrown, _when_complete
 
 async def wait(object: Event | Stream) -> None:
     """Returns when the event, or all work enqueued on the stream so far, is done."""
+    if object.is_done:  # raises the error of work that failed
+        if isinstance(object, Stream):
+            _raise_thrown(object)
+        return
     loop = asyncio.get_running_loop()
     future = loop.create_future()
 
