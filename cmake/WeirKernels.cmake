@@ -11,7 +11,7 @@
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
-# Sets `out` to the architectures that weir-kernels knows for the words behind NVIDIA, which mean what they do in
+# Sets `out` to weir-kernels' names of the architectures that follow NVIDIA. The words are those of
 # CMAKE_CUDA_ARCHITECTURES: 90-real is machine code, 90-virtual PTX. The newest of the plain numbers gets both, the others
 # machine code alone.
 function(weir_nvidia_architectures out)
@@ -158,7 +158,7 @@ function(weir_add_kernels target)
     set(tool_files "$<TARGET_FILE:weir::kernel_tool>")
   endif()
 
-  # What every run is told.
+  # The options of every run.
   set(options "")
   foreach(kind IN ITEMS INCLUDES SYSTEM_INCLUDES)
     if(kind STREQUAL "INCLUDES")

@@ -1,8 +1,8 @@
 # Debian packages, by `cpack -G DEB` in a build that was configured with -DCMAKE_INSTALL_PREFIX=/usr: the library, what programs
 # are built with, a package for each plugin, and the tools. Each part is a component of `cmake --install`, too.
 #
-# The library's package has the soname's version in its name, and so have the plugins', which lie in a folder of that version:
-# packages of two versions can be installed beside each other.
+# The packages of the library and the plugins have the soname's version in their names, and the plugins a folder of that version. So
+# two versions can be installed side by side.
 set(CPACK_PACKAGE_NAME weir)
 set(CPACK_PACKAGE_VENDOR "The Weir authors")
 set(CPACK_PACKAGE_CONTACT "The Weir authors <weir@localhost>" CACHE STRING "Who maintains the packages: NAME <ADDRESS>")

@@ -1,4 +1,4 @@
-# Functions by which every target of the tree is made, so that all share one set of rules.
+# The functions that create all targets of the tree, so that they share one set of rules.
 
 # Sets what all of Weir's own targets have in common.
 function(weir_configure_target target)
@@ -40,7 +40,7 @@ endfunction()
 
 # Lets calls within a library be direct or vanish: what the checks of each operation cost is a matter of such calls.
 # A sanitizer's build keeps the functions apart, for its reports' sake.
-# So does a static library: whoever links it may have another compiler.
+# A static library is compiled without LTO, since its users may have another compiler.
 function(weir_optimize_library target)
   if(WEIR_SANITIZE OR WEIR_LIBRARY_TYPE STREQUAL "STATIC")
     return()
@@ -58,7 +58,7 @@ endfunction()
 # links the room gets its objects.
 function(weir_add_room name)
   add_library(${name} OBJECT ${ARGN})
-  set_property(TARGET ${name} PROPERTY WEIR_IS_PLUGIN ON)  # a part of what weir_plugins waits for
+  set_property(TARGET ${name} PROPERTY WEIR_IS_PLUGIN ON)  # part of a plugin, so weir_plugins must not wait for it
   weir_configure_target(${name})
   weir_optimize_library(${name})
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
@@ -113,7 +113,7 @@ function(weir_build_in name)
   set_property(GLOBAL APPEND PROPERTY WEIR_BUILT_IN_TARGETS weir_${name})
 endfunction()
 
-# Puts the backends that are built in into the library, with what they link. To be called when all are there.
+# Adds the built-in backends and their dependencies to the library. To be called when all are there.
 function(weir_link_built_in)
   get_property(targets GLOBAL PROPERTY WEIR_BUILT_IN_TARGETS)
   foreach(target IN LISTS targets)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the library and the plugins share, compiled once. Files include what they need all the same: a build without
+// The headers that the library and the plugins share, compiled once. Files still include what they need: a build without
 // precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
 #include <algorithm>
 #include <array>

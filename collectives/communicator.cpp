@@ -247,7 +247,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   }
 }
 
-// Hands the calls of one library to it, and tells tools of them.
+// Passes the calls of one library to it, and notifies the tools.
 void Communicator::submit(std::span<const CollectiveCall> calls) {
   CommunicatorImpl& first = calls.front().communicator->impl();
   if (!detail::is_watched()) [[likely]]

@@ -189,7 +189,7 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
                  .timeout = options.timeout})
         .front();
   }
-  // Rank 0 tells the others also that it has no id, so that they do not wait for it.
+  // If rank 0 could not make an id, it sends that, too, so that the others do not wait.
   struct Message {
     CommunicatorId id;
     bool is_there = false;

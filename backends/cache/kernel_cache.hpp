@@ -26,7 +26,7 @@ struct CacheKey {
   friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
 };
 
-/// Builds a key of parts. The parts' lengths are hashed, too, so that no two lists of parts read alike.
+/// Hashes a list of parts. The lengths are hashed, too, so that different lists never give the same bytes.
 class CacheKeyBuilder {
  public:
   CacheKeyBuilder();

@@ -125,7 +125,7 @@ class Reader {
     return at;
   }
 
-  // What stands behind `#include`: <name>, "name", or a macro.
+  // The operand of `#include`: <name>, "name", or a macro.
   void directive(std::string_view text, const std::string& folder, bool is_include) {
     const char open = text.empty() ? '\0' : text[0];
     const std::size_t close = open == '<' ? text.find('>') : open == '"' ? text.find('"', 1) : std::string_view::npos;

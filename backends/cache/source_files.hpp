@@ -8,28 +8,26 @@
 
 #include "backends/cache/kernel_cache.hpp"
 
-/// What a compilation depends on, for compilers that do not tell which files they have read.
+/// The files that a compilation depends on, for compilers that do not report them.
 namespace weir::cache {
 
-/// A compilation, as it is handed to a compiler.
+/// The input of a compilation.
 struct SourceFiles {
   std::string_view source;
-  /// The folder in which quoted includes of the source itself are looked for first; empty if there is none.
+  /// The folder that the source's quoted includes search first, or empty.
   std::string folder;
-  /// All of the compiler's options, in their order. Those that name folders and files to include are understood.
+  /// All options of the compiler, in order. Include folders and included files are read from them.
   std::span<const std::string> options;
-  /// Headers that are handed over: their names and their texts.
+  /// Headers given as text: names and contents.
   std::span<const char* const> header_names, header_texts;
-  /// Whether the compiler has folders of its own. A header that is in no folder that is known here may then be in one of
-  /// them.
+  /// Whether the compiler also searches folders of its own, so that a header that is not found here may still exist.
   bool has_own_folders;
 };
 
-/// Adds to the key the source, the options, and each file that an `#include` of the source, or of such a file, may mean:
-/// whether it stands behind `#if 0` or not, and in each of the folders, not only the first. So the same key means the same
-/// text, and a header that is changed, or appears, changes the key. Returns why that cannot be known, or nothing: a name
-/// that is made by a macro, a header in a folder that is not known, the date or the time, an option that names another file,
-/// more than 64 MiB.
+/// Adds to the key the source, the options and each file that an `#include` may refer to, recursively: inactive branches
+/// count, and every search folder, not only the first with a match. So equal keys mean equal text, and a changed or new
+/// header changes the key. Returns an empty text, or why the files cannot be found: an include of a macro, a header outside
+/// the known folders, __DATE__ or __TIME__, an option that names another file, or more than 64 MiB.
 std::string add_source_files(CacheKeyBuilder& key, const SourceFiles& files);
 
 }  // namespace weir::cache

@@ -129,7 +129,7 @@ class LocalGroup::Workers {
     }
   }
 
-  std::mutex mutex_;  // taken behind a group's
+  std::mutex mutex_;  // locked after a group's mutex
   std::condition_variable wake_;
   std::list<JobPtr> jobs_;
   std::vector<StepEnd> ends_;  // of steps that end with no more work
@@ -316,7 +316,7 @@ void LocalGroup::let_go(std::span<const Waiting> calls, std::vector<StepEnd>& en
   }
 }
 
-// `calls`: of which this is the end, too.
+// Also fails `calls`, which have already left the queues.
 void LocalGroup::fail_locked(const std::string& cause, std::vector<Waiting> calls) noexcept {
   if (failed_.load(std::memory_order_relaxed)) return;
   cause_ = cause;
@@ -430,7 +430,7 @@ void LocalGroup::run_tile(const Job& job, std::size_t tile) noexcept {
   std::vector<const void*> sources;
   std::vector<void*> results;
   const auto receives = [&](std::size_t rank) { results.push_back(at(call(rank).receive, begin)); };
-  // Reduces the bytes from `offset` on of what all ranks send.
+  // Reduces what all ranks send, from byte `offset` on.
   const auto reduce_from = [&](std::size_t offset) {
     sources.clear();
     for (std::size_t rank = 0; rank < ranks; ++rank) sources.push_back(at(call(rank).send, offset));

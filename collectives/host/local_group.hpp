@@ -15,8 +15,8 @@
 #include "collectives/host/steps.hpp"
 #include "weir/plugin/communicator.hpp"
 
-/// The host's own collectives, for devices of one process: all ranks' memory is at hand, so whoever comes last knows all
-/// there is to do, and the process's workers do it.
+/// The host's own collectives, for devices of one process. The memory of all ranks is in this process, so the last rank to
+/// arrive has all it takes to run the operation on the process's workers.
 namespace weir::collectives {
 
 class LocalGroup final : public RefCounted {
@@ -25,12 +25,12 @@ class LocalGroup final : public RefCounted {
   LocalGroup(int ranks, std::chrono::milliseconds timeout);
   ~LocalGroup() override;
 
-  /// The stream of `rank` has come to these calls; `end` is called once all are done, or the group has failed. Called in a
-  /// host function.
+  /// The stream of `rank` has reached these calls. Calls `end` once all are done or the group has failed. Called in a host
+  /// function.
   void arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept;
   /// `rank` will call nothing more: the group fails if another rank waits for it. Any thread.
   void leave(int rank) noexcept;
-  /// The group has failed: all that waits goes on. Any thread. The first cause is kept.
+  /// Fails the group and ends all waits. Any thread. Keeps the first cause.
   void fail(const std::string& cause) noexcept;
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   std::string cause() const;
@@ -57,7 +57,7 @@ class LocalGroup final : public RefCounted {
   struct Pair {
     std::deque<Waiting> sent, received;
   };
-  /// One operation of which all ranks' calls are there, in the order of the ranks; a send and its receive.
+  /// One operation that all ranks have called, in the order of the ranks; or a send and its receive.
   struct Job {
     Ptr<LocalGroup> group;
     std::vector<Waiting> calls;

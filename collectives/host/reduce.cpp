@@ -40,7 +40,7 @@ std::uint16_t float_to_bfloat16(float value) noexcept {
 
 namespace {
 
-// How the elements of a type lie in memory (`Stored`), and with what they are computed (`Value`).
+// The type of an element in memory (`Stored`) and in arithmetic (`Value`).
 template <class T>
 struct Plain {
   using Stored = T;
@@ -129,7 +129,7 @@ void reduce(ElementType type, Reduction reduction, std::span<void* const> into, 
       case Reduction::sum:
       case Reduction::avg: return by([](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
       case Reduction::prod: return by([](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
-      // Of a number and what is none, either way round, the number.
+      // A number wins over a NaN, in either order.
       case Reduction::min: return by([](Value a, Value b) { return b < a || a != a ? b : a; });
       case Reduction::max: return by([](Value a, Value b) { return a < b || a != a ? b : a; });
     }

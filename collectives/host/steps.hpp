@@ -56,7 +56,7 @@ class Words {
   std::vector<Returned> returned_;
 };
 
-/// Ends a step: the stream goes on. Called once, on a thread that may call Weir: not in a host function.
+/// Ends a step, so that the stream continues. Called once, on a thread that may call Weir: not in a host function.
 class StepEnd {
  public:
   StepEnd() = default;
@@ -69,7 +69,7 @@ class StepEnd {
   Words::Word word_ = nullptr;
 };
 
-/// The steps of one rank: they run one after the other, in the order in which they are enqueued.
+/// The steps of one rank. They run one after the other, in the order of submission.
 ///
 /// A step is a host function, which sets a word to 0 and begins the step, and a wait for 1 in that word
 /// (`Stream::wait_value`), which the step's end writes. One word serves all steps that are not captured, since one begins
@@ -92,7 +92,7 @@ class Steps {
 
   Words& words_;
   Words::Word word_ = nullptr;
-  EventPtr last_end_;  // behind the last step that was not captured
+  EventPtr last_end_;  // after the last step that was not captured
   std::uint64_t last_stream_ = 0;
 };
 

@@ -34,7 +34,7 @@ Communicator::Communicator(const Library& library, Device& device, SharedPtr sha
 }
 
 Communicator::~Communicator() {
-  try {  // the stream's copies may still use what is staged
+  try {  // copies of the stream may still use staged memory
     for (const Staged& staged : shared_->staged) staged.used->synchronize();
   } catch (...) {  // the device has failed; its work is over
   }

@@ -30,7 +30,7 @@ std::string file_of(void* handle) {
   return *map->l_name != '\0' ? map->l_name : "the program";
 }
 
-// The loader's handle of MPI: of what is there, of what the variable names, or of what the launcher's MPI is called.
+// Opens MPI: the one already loaded, the one that the variable names, or the one of the launcher.
 void* open_mpi() {
   if (::dlsym(RTLD_DEFAULT, "MPI_Init_thread") != nullptr) return ::dlopen(nullptr, RTLD_NOW);
   for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // loaded where its symbols are not seen
@@ -55,7 +55,7 @@ void* open_mpi() {
                      gpu::list_attempts(attempts)));
 }
 
-// min and max that prefer a number to what is none, with the signature of MPI_User_function. MPI's own say nothing of it.
+// min and max that prefer a number to a NaN, with the signature of MPI_User_function. MPI leaves that case open.
 template <ElementType type, Reduction reduction>
 void reduce_numbers(void* from, void* into, int* count, void*) {
   void* const results[] = {into};
@@ -63,8 +63,8 @@ void reduce_numbers(void* from, void* into, int* count, void*) {
   collectives::reduce(type, reduction, results, sources, static_cast<std::size_t>(*count));
 }
 
-// MPI pairs the collective calls of the processes on one communicator by their order, which two threads at once leave to
-// chance: each could get what is the other's. So the second one is refused.
+// MPI matches collective calls on a communicator by their order. If two threads called at once, the order would be random,
+// and each could get the other's data. So the second thread is refused.
 class OneAtATime {
  public:
   OneAtATime(Handle communicator, const std::string& library) : communicator_(communicator) {
@@ -139,7 +139,7 @@ Library::Library() {
   }
   initialize();
   make_operations();
-  // MPICH tells only once it is initialized.
+  // MPICH answers only after it is initialized.
   const auto asks = [&](const char* name) {
     const auto query = reinterpret_cast<int (*)()>(::dlsym(handle, name));
     return query != nullptr && query() == 1;
@@ -166,9 +166,9 @@ void Library::initialize() {
     // Their handlers would end the process, and here the communicator fails.
     check(api_.Comm_set_errhandler(api_.world, api_.errors_return), "MPI_Comm_set_errhandler");
     check(api_.Comm_set_errhandler(api_.self, api_.errors_return), "MPI_Comm_set_errhandler");
-    // Who initializes MPI also ends it, even if it is then of no use. But MPI_Finalize waits for the other ranks: behind a
-    // communicator that has failed it would wait for ever, and a process that exits with an error would keep its launcher
-    // from seeing that, and the others from ending. The functions are copied: this object goes if its making fails.
+    // Whoever initializes MPI also finalizes it. But MPI_Finalize waits for the other ranks: after a communicator has failed
+    // it would wait for ever, so that the launcher would not see a process exit with an error. The functions are copied,
+    // since this object is destroyed if its construction fails.
     at_exit = api_;
     const auto finalize = [](int status, void*) {
       int over = 0;

@@ -93,8 +93,8 @@ bool is_large(const CollectiveCall& c, std::size_t ranks) {
 
 }  // namespace
 
-// MPI tells nothing of an operation before its end. Of a large one it is good to know when the other ranks have come: until
-// then it need not be asked often, and then it should be, for the data to move. Messages without contents tell that.
+// MPI reports an operation only when it is complete. For large ones, empty messages report that the other ranks have
+// arrived: before that, MPI is polled rarely; after it, often, since data moves only during calls.
 int Progress::meet(Step& step, const CollectiveCall& c) {
   const Api& api = step.shared->library.api();
   const Handle comm = step.shared->comm, type = api.types[0];
@@ -241,7 +241,7 @@ void Progress::run() {
   using std::chrono::microseconds;
   std::vector<std::unique_ptr<Step>> open;
   static detail::NoDestructor<std::vector<std::unique_ptr<Step>>> immortal;
-  auto& lost = *immortal;  // steps of which MPI still has requests: it may write to the memory that they own
+  auto& lost = *immortal;  // steps with open requests: MPI may still write to their memory
   // MPI works only while it is called: at once at first, and then ever less often, so that waiting costs little. What comes
   // late is noticed late by a small part of the time for which it was awaited.
   constexpr int eager_looks = 200;

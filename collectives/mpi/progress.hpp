@@ -18,10 +18,10 @@
 /// The thread that makes MPI's calls and asks whether they are done.
 namespace weir::mpi {
 
-/// Pinned memory that stands in for a GPU's.
+/// Pinned memory in place of GPU memory, for an MPI that cannot read the GPU's.
 struct Staged {
   AllocationPtr memory;
-  EventPtr used;  // behind the last work of a stream that uses the memory
+  EventPtr used;  // recorded after the last work that uses the memory
 };
 
 /// What a communicator and its steps share, and what goes with the last of them: MPI's communicator, and the memory that MPI
@@ -66,7 +66,7 @@ class Progress {
  private:
   struct Request {
     Handle handle;
-    const CollectiveCall* call;  // null for those by which the ranks meet
+    const CollectiveCall* call;  // null for the empty messages of `meet`
   };
   // What MPI has in memory of the step's until it is done.
   struct Result {
@@ -82,7 +82,7 @@ class Progress {
     std::vector<Request> requests;
     std::vector<Result> results;
     bool is_large = false;
-    std::size_t absent = 0;  // requests by which the ranks meet
+    std::size_t absent = 0;  // empty messages of `meet` that are still open
   };
   void run();
   static void start(Step& step);

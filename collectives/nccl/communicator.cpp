@@ -152,7 +152,7 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
   throw Error(Errc::communicator_failed, operation, describe(), cause + "; make a new communicator", native);
 }
 
-// Non-blocking communicators may carry a call out in the background. What is enqueued next must come behind it.
+// A non-blocking communicator may enqueue a call in the background. Wait for that, so that later work comes after it.
 int Communicator::settle_call() {
   const auto limit = Clock::now() + timeout_;
   for (;;) {

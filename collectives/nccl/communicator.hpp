@@ -56,7 +56,7 @@ class Communicator final : public weir::CommunicatorImpl {
   std::mutex calls_;
   std::atomic<CommHandle> comm_;  // null once it was aborted
   std::mutex pending_mutex_;
-  std::deque<Pending> pending_;  // with a timeout: what was enqueued and is not known to be done
+  std::deque<Pending> pending_;  // with a timeout: operations that may still run
 };
 
 }  // namespace weir::nccl

@@ -12,7 +12,7 @@
 /// NCCL or RCCL, opened.
 namespace weir::nccl {
 
-/// Scope in which a device is the calling thread's current one, as the libraries want it while a communicator is made.
+/// Makes a device the current one of the calling thread, which the libraries need to create a communicator.
 class CurrentDevice {
  public:
   virtual ~CurrentDevice() = default;
