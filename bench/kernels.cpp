@@ -157,13 +157,14 @@ class Bench {
     const char* opencl_name;  // or null
     weir::LaunchConfig config;
     int repeats = 1;
+    bool plain_pointers = false;  // everyday.cu's, without __restrict__
   };
   template <class... Args>
   Case& add(const std::string& name, double work, const char* unit, const Data& result, const Kernel& kernel,
             const Args&... arguments) {
     Case c{name, work * kernel.repeats, unit, result, {}, {}, {}};
     c.weir = [=, this] {
-      const weir::KernelPtr& of_weir = find(kernel.name);
+      const weir::KernelPtr& of_weir = find(kernel.name, kernel.plain_pointers);
       for (int r = 0; r < kernel.repeats; ++r) stream_->launch(of_weir, kernel.config, of_device(arguments)...);
       stream_->synchronize();
     };
@@ -230,12 +231,14 @@ class Bench {
   }
 
  private:
-  const weir::KernelPtr& find(const std::string& name) {
-    weir::KernelPtr& kernel = kernels_[name];
+  const weir::KernelPtr& find(const std::string& name, bool plain_pointers) {
+    weir::KernelPtr& kernel = kernels_[{name, plain_pointers}];
     for (const auto& [source, text] : sources::cuda) {
       if (kernel != nullptr || std::strstr(text, (" " + name + "(").c_str()) == nullptr) continue;
-      weir::ModulePtr& module = modules_[source];
-      if (module == nullptr) module = device_.compile(text, options_);
+      weir::ModulePtr& module = modules_[{source, plain_pointers}];
+      weir::CompileOptions options = options_;
+      if (plain_pointers) options.extra.push_back("-DRESTRICT=");
+      if (module == nullptr) module = device_.compile(text, options);
       kernel = module->untyped_kernel(name);
     }
     return kernel;
@@ -280,8 +283,8 @@ class Bench {
   weir::StreamPtr stream_ = device_.create_stream();
   std::string word_;
   weir::CompileOptions options_;
-  std::map<std::string, weir::ModulePtr> modules_;
-  std::map<std::string, weir::KernelPtr> kernels_;
+  std::map<std::pair<std::string, bool>, weir::ModulePtr> modules_;
+  std::map<std::pair<std::string, bool>, weir::KernelPtr> kernels_;
   std::vector<std::pair<std::string, void*>> loops_;
 #ifdef WEIR_BENCH_OPENCL
   OpenCl cl_;
@@ -375,6 +378,54 @@ void add_cases(Bench& bench) {
   }
 }
 
+// Those of everyday.cu, with __restrict__ and without.
+void add_everyday_cases(Bench& bench) {
+  constexpr unsigned threads = 256;
+  constexpr int n = 1 << 20, width = 512, columns = 1024, rows = 1024;  // what the second cache holds, or the third one
+  const Data in = bench.random(n), out = bench.random(n);
+  const Data weight = bench.random(columns), bias = bench.random(columns);
+  for (const bool plain : {false, true}) {
+    const auto of = [&](const char* kernel, const weir::LaunchConfig& config, int repeats = 1) {
+      return Bench::Kernel{kernel, nullptr, config, repeats, plain};
+    };
+    const auto named = [&](const std::string& name) { return name + (plain ? "" : ", restrict"); };
+    for (const auto& [name, kernel, count, blocks] :
+         {std::tuple("guarded saxpy 64 KiB", "guarded_saxpy", 1 << 14, 64U),
+          std::tuple("guarded saxpy 4 MiB", "guarded_saxpy", n, n / threads),
+          std::tuple("saxpy 4 MiB, early return", "returning_saxpy", n, n / threads),
+          std::tuple("saxpy 4 MiB, in a function", "calling_saxpy", n, n / threads),
+          std::tuple("strided saxpy 4 MiB", "strided_saxpy", n, 64U)}) {
+      const int repeats = 16 * n / count;
+      bench.beside(
+          bench.add(named(name), 12e-9 * count, "GB/s", out, of(kernel, {blocks, threads}, repeats), count, 1e-3F, in, out),
+          repeats, "saxpy", count, 1e-3F, in, out);
+    }
+    bench.beside(bench.add(named("sigmoid 4 MiB"), 8e-9 * n, "GB/s", out, of("sigmoid", {n / threads, threads}), in, out, n),
+                 1, "sigmoid", in, out, n);
+    for (const auto& [name, kernel, loop] :
+         {std::tuple("image 512 x 512, and", "image_and", "image"), std::tuple("image 512 x 512, or", "image_or", "image"),
+          std::tuple("image 512 x 512, nested", "image_nested", "image"),
+          std::tuple("inner stencil 512 x 512", "inner_stencil", "inner_stencil")}) {
+      bench.beside(bench.add(named(name), 8e-9 * width * width, "GB/s", out,
+                             of(kernel, {{width / 32, width / 8}, {32, 8}}, 32), in, out, width, width),
+                   32, loop, in, out, width, width);
+    }
+    bench.beside(
+        bench.add(named("sums of 256, down"), 4e-9 * n, "GB/s", out, of("down_sum", {n / threads, threads}), in, out, n), 1,
+        "sums", in, out, n, static_cast<int>(threads));
+    // Of 64 partial sums the loop has the total.
+    bench.beside(
+        bench.add(named("strided sum, down"), 4e-9 * n, "GB/s", in, of("strided_down_sum", {64, threads}), in, out, n), 1,
+        "total", in, out, n);
+    bench.beside(bench.add(named("softmax 1024 x 1024, a warp a row"), 1e-9 * rows * columns, "10^9 elements/s", out,
+                           of("row_softmax", {rows / 8, threads}), in, out, rows, columns),
+                 1, "softmax", in, out, rows, columns);
+    bench.beside(bench.add(named("layer norm 1024 x 1024"), 1e-9 * rows * columns, "10^9 elements/s", out,
+                           of("block_layer_norm", {rows, threads}), in, weight, bias, out, columns),
+                 1, "layer_norm", in, weight, bias, out, rows, columns);
+  }
+}
+
 /// A folder of this process's for caches, which goes with it.
 class CacheFolder {
  public:
@@ -420,6 +471,7 @@ int main(int argc, char** argv) try {
   }
   Bench bench(std::filesystem::read_symlink("/proc/self/exe").parent_path(), march, rest.size() < 2 ? "" : rest[1]);
   add_cases(bench);
+  add_everyday_cases(bench);
   bench.run(rest.empty() ? 21 : std::stoi(rest[0]));
   return 0;
 } catch (const std::exception& e) {

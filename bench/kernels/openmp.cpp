@@ -12,6 +12,28 @@ void saxpy(int n, float a, const float* __restrict x, float* __restrict y) {
   for (int i = 0; i < n; ++i) y[i] = a * x[i] + y[i];
 }
 
+void sigmoid(const float* __restrict in, float* __restrict out, int n) {
+#pragma omp parallel for simd
+  for (int i = 0; i < n; ++i) out[i] = 1 / (1 + std::exp(-in[i]));
+}
+
+void image(const float* __restrict in, float* __restrict out, int width, int height) {
+#pragma omp parallel for
+  for (int y = 0; y < height; ++y) {
+#pragma omp simd
+    for (int x = 0; x < width; ++x) out[y * width + x] = 0.5F * in[y * width + x] + 1;
+  }
+}
+
+void inner_stencil(const float* __restrict in, float* __restrict out, int width, int height) {
+#pragma omp parallel for
+  for (int y = 1; y < height - 1; ++y) {
+#pragma omp simd
+    for (int i = y * width + 1; i < y * width + width - 1; ++i)
+      out[i] = 0.2F * (in[i] + in[i - 1] + in[i + 1] + in[i - width] + in[i + width]);
+  }
+}
+
 void product(const float* __restrict a, const float* __restrict b, float* __restrict c, int n) {
 #pragma omp parallel for
   for (int row = 0; row < n; row += 16) {

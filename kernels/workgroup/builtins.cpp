@@ -6,6 +6,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 namespace weir::workgroup {
 namespace {
@@ -140,6 +141,11 @@ bool uses_any_of(const llvm::Function& function, const Variables& variables) {
   return llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
     return llvm::any_of(instruction.operands(), [&](const llvm::Use& use) { return mentions_any_of(use.get(), variables); });
   });
+}
+
+bool is_hint(const llvm::Instruction& instruction) {
+  const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call != nullptr && call->isAssumeLikeIntrinsic();
 }
 
 bool may_meet_others(const llvm::Instruction& instruction) {

@@ -57,6 +57,10 @@ inline bool is_dynamic(const llvm::GlobalVariable& shared) { return shared.isDec
 /// Whether the function has the address of one of the variables in it.
 bool uses_any_of(const llvm::Function& function, const Variables& variables);
 
+/// Whether the instruction says something to the optimizer and does nothing: the scope of a `__restrict__`, an assumption.
+/// LLVM takes it for a call that writes, so that it stays in its place.
+bool is_hint(const llvm::Instruction& instruction);
+
 /// Whether threads may meet in the access, as in a flag or a lock, or be in step in it.
 bool may_meet_others(const llvm::Instruction& instruction);
 

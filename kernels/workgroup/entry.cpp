@@ -19,7 +19,7 @@ void copy_target(const llvm::Function& from, llvm::Function& to) {
 
 // How many threads along x run as one. Where a block has several rows, neighbours of one row are to lie in a cache still
 // when the next row comes.
-constexpr std::uint64_t most_joined = 1U << 16U, most_joined_of_several_rows = 256;
+constexpr std::uint64_t most_joined = 1U << 16U, most_joined_of_several_rows = 1024;
 
 class RunFunction {
  public:

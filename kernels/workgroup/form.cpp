@@ -10,6 +10,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -199,7 +200,8 @@ unsigned count_own_loops(llvm::Function& kernel) {
     bool differs = false;
     for (const llvm::BasicBlock* block : loop.blocks()) {
       for (const llvm::Instruction& instruction : *block) {
-        if (llvm::isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects()) return false;
+        if (llvm::isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects() && !is_hint(instruction))
+          return false;
         const llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction);
         differs |= uniformity.is_divergent(address != nullptr ? *address : instruction) &&
                    (address != nullptr || instruction.getType()->isFloatingPointTy());
@@ -238,6 +240,8 @@ void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryI
     }
     return;
   }
+  // `a && b` becomes one branch, also where b takes some computing: guards are found in one branch.
+  run_passes(kernel, llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().bonusInstThreshold(8)));
   const unsigned own_loops = count_own_loops(kernel);
   const Version others = form_version(kernel, std::nullopt, library);
   // A loop over threads is not vectorized around a thread's loops over an array of its own.

@@ -3,6 +3,8 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
@@ -12,7 +14,7 @@ namespace {
 
 constexpr unsigned most_depth = 8;
 
-// Looks at values where a region begins, and copies there those that are the same for all threads.
+// Looks at values where a row of a region begins, and copies there those that are the same for all threads of the row.
 class Values {
  public:
   Values(const BlockFunction& block, const Path& path, const KnownValues& known)
@@ -40,49 +42,51 @@ class Values {
     const auto* const instruction = dyn_cast<Instruction>(value);
     if (instruction == nullptr || instruction->getParent() == block_.top) return !isa<llvm::AllocaInst>(value);
     if (depth > most_depth) return false;
+    if (called_builtin(value) == Builtin::thread_index) return axis_of(*instruction) > 0;
     if (const auto* const load = dyn_cast<llvm::LoadInst>(instruction)) {
       const auto* const variable = dyn_cast<llvm::AllocaInst>(load->getPointerOperand());
       return variable != nullptr && known_.count(variable) != 0;
     }
     if (!(isa<llvm::BinaryOperator>(instruction) || isa<llvm::CastInst>(instruction) || isa<llvm::SelectInst>(instruction) ||
-          isa<llvm::ICmpInst>(instruction)) ||
+          isa<llvm::ICmpInst>(instruction) || isa<llvm::MinMaxIntrinsic>(instruction)) ||
         !llvm::isSafeToSpeculativelyExecute(instruction)) {
       return false;
     }
     return llvm::all_of(instruction->operands(), [&](const llvm::Use& use) { return is_uniform(use.get(), depth + 1); });
   }
 
-  Value* copy(Value* value, llvm::IRBuilder<>& builder) const {
+  Value* copy(Value* value, const Row& row, llvm::IRBuilder<>& builder) const {
     value = resolve(value);
     auto* const instruction = dyn_cast<Instruction>(value);
     if (instruction == nullptr || instruction->getParent() == block_.top) return value;
+    if (called_builtin(value) == Builtin::thread_index) return row.index[axis_of(*instruction)];
     if (const auto* const load = dyn_cast<llvm::LoadInst>(instruction))
       return known_.lookup(cast<llvm::AllocaInst>(load->getPointerOperand()));
     llvm::SmallVector<Value*> operands;
-    for (Value* operand : instruction->operands()) operands.push_back(copy(operand, builder));
+    for (Value* operand : instruction->operands()) operands.push_back(copy(operand, row, builder));
     Instruction* const made = instruction->clone();
     made->dropPoisonGeneratingFlags();
     for (unsigned k = 0; k < operands.size(); ++k) made->setOperand(k, operands[k]);
     return builder.Insert(made);
   }
 
-  // Whether the value is threadIdx.x and what is added to it: `base`, or null for nothing.
-  bool is_linear(Value* value, llvm::SmallVectorImpl<Value*>& base, unsigned depth = 0) const {
+  bool is_line(Value* value, Line& line, unsigned depth = 0) const {
     value = resolve(value);
-    if (called_builtin(value) == Builtin::thread_index) return is_along_x(value, Builtin::thread_index);
+    if (called_builtin(value) == Builtin::thread_index) return axis_of(*cast<Instruction>(value)) == 0;
     if (depth > most_depth) return false;
     if (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) {
-      // Of the index itself, which is small.
-      return called_builtin(resolve(cast<Instruction>(value)->getOperand(0))) == Builtin::thread_index &&
-             is_linear(cast<Instruction>(value)->getOperand(0), base, depth + 1);
+      auto* const extension = cast<Instruction>(value);
+      if (!is_line(extension->getOperand(0), line, depth + 1)) return false;
+      line.steps.push_back({nullptr, extension, false});
+      return true;
     }
     auto* const sum = dyn_cast<llvm::BinaryOperator>(value);
-    if (sum == nullptr || sum->getOpcode() != Instruction::Add) return false;
-    for (unsigned k = 0; k < 2; ++k) {
-      if (!is_uniform(sum->getOperand(1 - k))) continue;
-      base.push_back(sum->getOperand(1 - k));
-      if (is_linear(sum->getOperand(k), base, depth + 1)) return true;
-      base.pop_back();
+    if (sum == nullptr || !(sum->getOpcode() == Instruction::Add || sum->getOpcode() == Instruction::Sub)) return false;
+    const bool subtracts = sum->getOpcode() == Instruction::Sub;
+    for (unsigned k = 0; k < (subtracts ? 1U : 2U); ++k) {
+      if (!is_uniform(sum->getOperand(1 - k)) || !is_line(sum->getOperand(k), line, depth + 1)) continue;
+      line.steps.push_back({sum->getOperand(1 - k), nullptr, subtracts});
+      return true;
     }
     return false;
   }
@@ -95,36 +99,93 @@ class Values {
     return at != path_.end() && std::find(at, path_.end(), second.getParent()) != path_.end();
   }
 
+  // Or -1 if it is not a constant.
+  static int axis_of(const Instruction& thread_index) {
+    const auto* const axis = dyn_cast<llvm::ConstantInt>(thread_index.getOperand(0));
+    return axis != nullptr && axis->getValue().ult(3) ? static_cast<int>(axis->getZExtValue()) : -1;
+  }
+
   const BlockFunction& block_;
   const Path& path_;
   const KnownValues& known_;
 };
 
-std::optional<Guard> as_guard(const Values& values, const llvm::BranchInst& branch) {
-  const auto* const comparison = dyn_cast<llvm::ICmpInst>(values.resolve(branch.getCondition()));
-  if (comparison == nullptr || !comparison->getOperand(0)->getType()->isIntegerTy()) return std::nullopt;
-  if (const unsigned bits = comparison->getOperand(0)->getType()->getIntegerBitWidth(); bits != 32 && bits != 64)
+// Takes a condition apart into what must hold together.
+class GuardFinder {
+ public:
+  explicit GuardFinder(const Values& values) : values_(values) {}
+
+  std::optional<Guard> find(Value* condition) {
+    // What is less than something, rather than what is not.
+    const auto* const comparison = dyn_cast<llvm::ICmpInst>(values_.resolve(condition));
+    const bool greater = comparison != nullptr && !is_upper_bound(*comparison);
+    for (const bool inside : {!greater, greater}) {
+      guard_ = {{}, inside, true, true};
+      if (take_apart(condition, inside, 0)) return guard_;
+    }
     return std::nullopt;
-  llvm::CmpInst::Predicate predicate = comparison->getPredicate();
-  Value* index = comparison->getOperand(0);
-  Value* bound = comparison->getOperand(1);
-  llvm::SmallVector<Value*> base;
-  if (!values.is_uniform(bound)) {
-    std::swap(index, bound);
-    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
   }
-  if (!values.is_uniform(bound) || !values.is_linear(index, base) || base.size() > 1) return std::nullopt;
-  if (comparison->isEquality()) {
-    // threadIdx.x == 0 is threadIdx.x < 1.
+
+ private:
+  bool is_upper_bound(const llvm::ICmpInst& comparison) const {
+    Line line;
+    const bool in_order = values_.is_line(comparison.getOperand(0), line);
+    const llvm::CmpInst::Predicate predicate = in_order ? comparison.getPredicate() : comparison.getSwappedPredicate();
+    return llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate) || predicate == llvm::CmpInst::ICMP_EQ;
+  }
+
+  // Adds that `value` is `holds`.
+  bool take_apart(Value* value, bool holds, unsigned depth) {
+    namespace match = llvm::PatternMatch;
+    if (depth > most_depth) return false;
+    value = values_.resolve(value);
+    if (values_.is_uniform(value)) {
+      guard_.parts.push_back({llvm::CmpInst::BAD_ICMP_PREDICATE, {}, value, true, holds, false});
+      return true;
+    }
+    Value *first = nullptr, *second = nullptr;
+    if (match::match(value, match::m_Not(match::m_Value(first)))) return take_apart(first, !holds, depth + 1);
+    if (holds ? match::match(value, match::m_LogicalAnd(match::m_Value(first), match::m_Value(second)))
+              : match::match(value, match::m_LogicalOr(match::m_Value(first), match::m_Value(second)))) {
+      return take_apart(first, holds, depth + 1) && take_apart(second, holds, depth + 1);
+    }
+    const auto* const comparison = dyn_cast<llvm::ICmpInst>(value);
+    if (comparison == nullptr) return false;
+    const llvm::CmpInst::Predicate predicate = holds ? comparison->getPredicate() : comparison->getInversePredicate();
+    return add(comparison->getOperand(0), predicate, comparison->getOperand(1)) ||
+           add(comparison->getOperand(1), llvm::CmpInst::getSwappedPredicate(predicate), comparison->getOperand(0));
+  }
+
+  bool add(Value* index, llvm::CmpInst::Predicate predicate, Value* bound) {
+    using Compare = llvm::CmpInst;
+    const llvm::Type* const type = bound->getType();
+    Line line;
+    if (!(type->isIntegerTy(32) || type->isIntegerTy(64)) || !values_.is_uniform(bound) || !values_.is_line(index, line))
+      return false;
     const auto* const zero = dyn_cast<llvm::ConstantInt>(bound);
-    if (zero == nullptr || !zero->isZero() || !base.empty()) return std::nullopt;
-    return Guard{predicate == llvm::CmpInst::ICMP_EQ, nullptr, llvm::ConstantInt::get(zero->getType(), 1), false, false};
+    if ((predicate == Compare::ICMP_EQ || predicate == Compare::ICMP_NE) && zero != nullptr && zero->isZero() &&
+        llvm::none_of(line.steps, [](const Line::Step& step) { return step.value != nullptr; })) {
+      // threadIdx.x == 0 is threadIdx.x < 1.
+      predicate = predicate == Compare::ICMP_EQ ? Compare::ICMP_ULT : Compare::ICMP_UGE;
+      bound = llvm::ConstantInt::get(zero->getType(), 1);
+    }
+    if (predicate == Compare::ICMP_NE) return false;
+    const bool less = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+    // 1 <= x && x < n is often x - 1 < n - 1.
+    const bool below_zero = less && Compare::isUnsigned(predicate) && llvm::any_of(line.steps, [](const Line::Step& step) {
+                              const auto* const constant =
+                                  dyn_cast<llvm::ConstantInt>(step.value != nullptr ? step.value : step.widens);
+                              return step.subtracts || (constant != nullptr && constant->isNegative());
+                            });
+    guard_.from_first &= less && !below_zero;
+    guard_.to_last &= llvm::ICmpInst::isGT(predicate) || llvm::ICmpInst::isGE(predicate);
+    guard_.parts.push_back({predicate, std::move(line), bound, false, false, below_zero});
+    return true;
   }
-  const bool inverse = !llvm::ICmpInst::isLT(predicate) && !llvm::ICmpInst::isLE(predicate);
-  if (inverse) predicate = llvm::CmpInst::getInversePredicate(predicate);
-  return Guard{!inverse, base.empty() ? nullptr : base[0], bound, llvm::CmpInst::isSigned(predicate),
-               llvm::ICmpInst::isLE(predicate)};
-}
+
+  const Values& values_;
+  Guard guard_;
+};
 
 // The decision that ends the path, or one behind it.
 Decision find_on_path(const BlockFunction& block, const Region& region, const KnownValues& known, Path path) {
@@ -132,7 +193,7 @@ Decision find_on_path(const BlockFunction& block, const Region& region, const Kn
   if (branch == nullptr || path.size() > most_depth) return {};
   const Values values(block, path, known);
   if (branch->isConditional() && !values.is_uniform(branch->getCondition())) {
-    std::optional<Guard> guard = as_guard(values, *branch);
+    std::optional<Guard> guard = GuardFinder(values).find(branch->getCondition());
     if (!guard) return {};
     return {branch, std::move(path), guard, {}};
   }
@@ -158,32 +219,137 @@ Decision find_decision(const BlockFunction& block, const Region& region, const K
   return find_on_path(block, region, known, {region.entry});
 }
 
-Value* copy_condition(const BlockFunction& block, const Decision& decision, const KnownValues& known,
+Value* copy_condition(const BlockFunction& block, const Decision& decision, const KnownValues& known, const Row& row,
                       llvm::IRBuilder<>& builder) {
-  return Values(block, decision.path, known).copy(decision.branch->getCondition(), builder);
+  return Values(block, decision.path, known).copy(decision.branch->getCondition(), row, builder);
 }
 
-Split split_threads(const BlockFunction& block, const Decision& decision, const KnownValues& known,
-                    llvm::IRBuilder<>& builder, Value* threads) {
-  const Values values(block, decision.path, known);
-  const Guard& guard = *decision.guard;
-  llvm::Type* const narrow = guard.bound->getType();
-  const unsigned bits = narrow->getIntegerBitWidth();
-  llvm::Type* const wide = builder.getIntNTy(2 * bits);  // where nothing wraps
-  const auto widen = [&](Value* value) {
-    return guard.is_signed ? builder.CreateSExt(value, wide) : builder.CreateZExt(value, wide);
+namespace {
+
+// Computes with twice as many bits, where nothing wraps.
+class Splitter {
+ public:
+  Splitter(const Values& values, const Row& row, llvm::IRBuilder<>& builder)
+      : values_(values), row_(row), builder_(builder), wraps_(builder.getFalse()) {}
+
+  Split split(const Guard& guard) {
+    Value* begin = builder_.getInt64(0);
+    Value* end = row_.threads;
+    Value* row_runs = builder_.getTrue();
+    for (const Guard::Part& part : guard.parts) {
+      if (part.of_row) {
+        Value* const condition = copy(part.bound);
+        row_runs = builder_.CreateAnd(row_runs, part.row_is ? condition : builder_.CreateNot(condition));
+        continue;
+      }
+      const Range range = threads_of(part);
+      if (range.begin != nullptr) begin = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, begin, clamp(range.begin));
+      if (range.end != nullptr) end = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, clamp(range.end));
+    }
+    if (guard.from_first) {
+      end = builder_.CreateSelect(row_runs, end, builder_.getInt64(0));
+    } else {
+      begin = builder_.CreateSelect(row_runs, begin, row_.threads);
+      end = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, begin, end);
+    }
+    return {begin, end, builder_.CreateAnd(row_runs, wraps_)};
+  }
+
+ private:
+  // Of threads along x: null for the row's end.
+  struct Range {
+    Value* begin;
+    Value* end;
   };
-  Value* const base = guard.base != nullptr ? widen(values.copy(guard.base, builder)) : llvm::ConstantInt::get(wide, 0);
-  Value* const bound = widen(values.copy(guard.bound, builder));
-  Value* const all = builder.CreateZExtOrTrunc(threads, wide);
-  Value* const last = builder.CreateSub(builder.CreateAdd(base, all), llvm::ConstantInt::get(wide, 1));
-  const llvm::APInt most = guard.is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
-  Value* count = builder.CreateSub(bound, base);
-  if (guard.inclusive) count = builder.CreateAdd(count, llvm::ConstantInt::get(wide, 1));
-  count = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, llvm::ConstantInt::get(wide, 0));
-  count = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, all);
-  return {builder.CreateZExtOrTrunc(count, builder.getInt64Ty()),
-          builder.CreateICmpSGT(last, llvm::ConstantInt::get(wide, most.zext(2 * bits)))};
+
+  // What is right of "&&" may be poison where what is left of it is false.
+  Value* copy(Value* value) { return builder_.CreateFreeze(values_.copy(value, row_, builder_)); }
+
+  llvm::IntegerType* twice(const llvm::Type* type) { return builder_.getIntNTy(2 * type->getIntegerBitWidth()); }
+
+  Value* widen(Value* value, bool is_signed) { return builder_.CreateIntCast(value, twice(value->getType()), is_signed); }
+
+  // Whether the row's last thread has a number too great for the bits of `first`, which its first thread has.
+  Value* wraps(Value* first, bool is_signed) {
+    const unsigned bits = first->getType()->getIntegerBitWidth();
+    llvm::IntegerType* const wide = twice(first->getType());
+    const llvm::APInt most = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+    Value* const behind = builder_.CreateAdd(widen(first, is_signed), builder_.CreateZExtOrTrunc(row_.threads, wide));
+    return builder_.CreateICmpSGT(
+        behind, builder_.CreateAdd(llvm::ConstantInt::get(wide, most.zext(2 * bits)), llvm::ConstantInt::get(wide, 1)));
+  }
+
+  void note(Value* wraps) { wraps_ = builder_.CreateOr(wraps_, wraps); }
+
+  // What the row's first thread has.
+  Value* first_of(const Line& line) {
+    Value* first = builder_.getInt32(0);
+    bool is_index = true;  // which is small
+    for (const Line::Step& step : line.steps) {
+      if (step.widens != nullptr) {
+        const bool is_signed = isa<llvm::SExtInst>(step.widens);
+        if (!is_index) note(wraps(first, is_signed));
+        first = builder_.CreateIntCast(first, step.widens->getType(), is_signed);
+      } else {
+        is_index = false;
+        Value* const value = copy(step.value);
+        first = step.subtracts ? builder_.CreateSub(first, value) : builder_.CreateAdd(first, value);
+      }
+    }
+    return first;
+  }
+
+  Range threads_of(const Guard::Part& part) {
+    using llvm::ICmpInst;
+    Value* const narrow = first_of(part.line);
+    Value* const narrow_bound = copy(part.bound);
+    llvm::IntegerType* const wide = twice(narrow->getType());
+    Value* const one = llvm::ConstantInt::get(wide, 1);
+    if (part.predicate == ICmpInst::ICMP_EQ) {
+      Value* const thread = builder_.CreateZExt(builder_.CreateSub(narrow_bound, narrow), wide);
+      return {thread, builder_.CreateAdd(thread, one)};
+    }
+    const bool is_signed = ICmpInst::isSigned(part.predicate);
+    const bool less = ICmpInst::isLT(part.predicate) || ICmpInst::isLE(part.predicate);
+    Value* first = widen(narrow, is_signed);
+    Value* bound = widen(narrow_bound, is_signed);
+    // At most the bound, or greater: the next one.
+    if (ICmpInst::isLE(part.predicate) || ICmpInst::isGT(part.predicate)) bound = builder_.CreateAdd(bound, one);
+    Value* const too_far = wraps(narrow, is_signed);
+    if (!part.may_begin_below_zero) {
+      note(too_far);
+      Value* const thread = builder_.CreateSub(bound, first);
+      return less ? Range{nullptr, thread} : Range{thread, nullptr};
+    }
+    // From the thread on whose number wraps around to 0.
+    Value* const below = builder_.CreateICmpUGE(first, bound);
+    note(builder_.CreateAnd(builder_.CreateNot(below), too_far));
+    const unsigned bits = narrow->getType()->getIntegerBitWidth();
+    Value* const zero = llvm::ConstantInt::get(wide, llvm::APInt::getOneBitSet(2 * bits, bits));
+    first = builder_.CreateSelect(below, builder_.CreateSub(first, zero), first);
+    return {builder_.CreateNeg(first), builder_.CreateSub(bound, first)};
+  }
+
+  Value* clamp(Value* thread) {
+    llvm::Type* const type = thread->getType();
+    Value* const all = builder_.CreateZExtOrTrunc(row_.threads, type);
+    thread = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, thread, llvm::ConstantInt::get(type, 0));
+    thread = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, thread, all);
+    return builder_.CreateZExtOrTrunc(thread, builder_.getInt64Ty());
+  }
+
+  const Values& values_;
+  const Row& row_;
+  llvm::IRBuilder<>& builder_;
+  Value* wraps_;
+};
+
+}  // namespace
+
+Split split_threads(const BlockFunction& block, const Decision& decision, const KnownValues& known, const Row& row,
+                    llvm::IRBuilder<>& builder) {
+  const Values values(block, decision.path, known);
+  return Splitter(values, row, builder).split(*decision.guard);
 }
 
 }  // namespace weir::workgroup

@@ -103,7 +103,8 @@ class Finder {
     }
     for (BasicBlock* block : found.blocks) {
       for (Instruction& instruction : *block) {
-        if (instruction.isVolatile() || (isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects())) return false;
+        const bool acts = isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects() && !is_hint(instruction);
+        if (instruction.isVolatile() || acts) return false;
       }
     }
     for (Instruction& instruction : *found.preheader) {

@@ -45,12 +45,20 @@ class ThreadLoops {
   }
 
  private:
-  // The blocks of one region's loops, and its state while it is made.
+  // A row of a region's threads: what the loops over y and z run.
+  struct Rows {
+    unsigned region = 0;
+    KnownValues uniform;
+    BasicBlock* first = nullptr;
+    BasicBlock* next = nullptr;
+    Row row{};
+    Value* thread = nullptr;  // the first one's number in the block
+  };
+
+  // The blocks of one loop over threads of a row, and its state while it is made.
   struct Loops {
     unsigned region = 0;
-    BasicBlock* before = nullptr;
     BasicBlock* latch = nullptr;
-    BasicBlock* after = nullptr;
     Value* begin = nullptr;  // of the threads along x
     Value* end = nullptr;
     Value* index[3] = {};  // of 32 bits
@@ -160,66 +168,86 @@ class ThreadLoops {
   bool is_parallel(const Region& region) const {
     for (const BasicBlock* block : region.blocks) {
       for (const Instruction& instruction : *block) {
-        if (is_region_boundary(instruction) || isa<llvm::DbgInfoIntrinsic>(instruction)) continue;
+        if (is_region_boundary(instruction) || is_hint(instruction)) continue;
         if (instruction.isAtomic() || instruction.isVolatile() || instruction.hasMetadata(once_atomic)) return false;
-        if (isa<llvm::CallBase>(instruction) && !isa<llvm::MemIntrinsic>(instruction) && instruction.mayWriteToMemory() &&
-            !isa<llvm::AssumeInst>(instruction)) {
+        if (isa<llvm::CallBase>(instruction) && !isa<llvm::MemIntrinsic>(instruction) && instruction.mayWriteToMemory())
           return false;
-        }
       }
     }
     return true;
   }
 
-  // for (z) for (y) for (x), each running at least once. Returns the block of the innermost body.
-  BasicBlock* make_loops(Loops& loops) {
-    BasicBlock* from = loops.before;
+  // for (z) for (y) …, each running at least once, from the block `before` to `after`.
+  void make_rows(Rows& rows, BasicBlock* before, BasicBlock* after) {
+    BasicBlock* from = before;
     llvm::PHINode* induction[3];
     BasicBlock* headers[3];
-    for (const unsigned axis : {2U, 1U, 0U}) {
+    for (const unsigned axis : {2U, 1U}) {
       headers[axis] = make_block(llvm::StringRef("xyz").substr(axis, 1));
-      builder_.SetInsertPoint(from);
-      builder_.CreateBr(headers[axis]);
-      builder_.SetInsertPoint(headers[axis]);
-      induction[axis] = builder_.CreatePHI(builder_.getInt64Ty(), 2, llvm::Twine("thread.") + llvm::Twine("xyz"[axis]));
-      induction[axis]->addIncoming(axis == 0 ? loops.begin : builder_.getInt64(0), from);
-      loops.index[axis] = builder_.CreateTrunc(induction[axis], builder_.getInt32Ty());
+      induction[axis] = begin_loop(from, headers[axis], builder_.getInt64(0), axis);
+      rows.row.index[axis] = builder_.CreateTrunc(induction[axis], builder_.getInt32Ty());
       from = headers[axis];
     }
-    builder_.SetInsertPoint(headers[1]->getTerminator());
-    Value* row = builder_.CreateMul(induction[2], counts_[1], "", true, true);
-    row = builder_.CreateMul(builder_.CreateAdd(row, induction[1], "", true, true), counts_[0], "row", true, true);
-    builder_.SetInsertPoint(headers[0]);
-    loops.thread = builder_.CreateAdd(row, induction[0], "thread", true, true);
-    BasicBlock* latch = nullptr;
-    BasicBlock* ends[3];
-    for (const unsigned axis : {0U, 1U, 2U}) ends[axis] = make_block(llvm::Twine("next.") + llvm::Twine("xyz"[axis]));
-    loops.latch = ends[0];
-    for (const unsigned axis : {0U, 1U, 2U}) {
-      latch = ends[axis];
-      builder_.SetInsertPoint(latch);
-      Value* const next = builder_.CreateAdd(induction[axis], builder_.getInt64(1), "", true, true);
-      induction[axis]->addIncoming(next, latch);
-      llvm::BranchInst* const back =
-          builder_.CreateCondBr(builder_.CreateICmpULT(next, axis == 0 ? loops.end : counts_[axis]), headers[axis],
-                                axis == 2 ? loops.after : ends[axis + 1]);
-      mark_loop(*back, loops, axis);
+    Value* const above = builder_.CreateMul(induction[2], counts_[1], "", true, true);
+    Value* const row = builder_.CreateAdd(above, induction[1], "", true, true);
+    rows.thread = builder_.CreateMul(row, counts_[0], "row", true, true);
+    rows.row.threads = counts_[0];
+    rows.first = from;
+    BasicBlock* const ends[] = {nullptr, make_block("next.y"), make_block("next.z")};
+    rows.next = ends[1];
+    for (const unsigned axis : {1U, 2U}) {
+      BasicBlock* const behind = axis == 1 ? ends[2] : after;
+      mark_loop(*end_loop(ends[axis], induction[axis], counts_[axis], headers[axis], behind),
+                {loop_fact("llvm.loop.unroll.disable")});
     }
-    return headers[0];
   }
 
-  void mark_loop(llvm::BranchInst& back, const Loops& loops, unsigned axis) {
-    llvm::LLVMContext& context = back.getContext();
-    const auto text = [&](const char* words) { return llvm::MDString::get(context, words); };
-    llvm::SmallVector<llvm::Metadata*> facts{nullptr, llvm::MDNode::get(context, {text("llvm.loop.mustprogress")})};
-    if (loops.group != nullptr && axis == 0)
-      facts.push_back(llvm::MDNode::get(context, {text("llvm.loop.parallel_accesses"), loops.group}));
-    if (loops.rare || axis != 0) facts.push_back(llvm::MDNode::get(context, {text("llvm.loop.unroll.disable")}));
+  // for (x), running at least once. Returns the block of its body.
+  BasicBlock* make_loop(const Rows& rows, Loops& loops, BasicBlock* before, BasicBlock* after) {
+    BasicBlock* const header = make_block("x");
+    llvm::PHINode* const induction = begin_loop(before, header, loops.begin, 0);
+    loops.index[0] = builder_.CreateTrunc(induction, builder_.getInt32Ty());
+    for (const unsigned axis : {1U, 2U}) loops.index[axis] = rows.row.index[axis];
+    loops.thread = builder_.CreateAdd(rows.thread, induction, "thread", true, true);
+    loops.latch = make_block("next.x");
+    llvm::SmallVector<llvm::Metadata*> facts;
+    if (loops.group != nullptr) facts.push_back(loop_fact("llvm.loop.parallel_accesses", loops.group));
     if (loops.rare) {
-      facts.push_back(llvm::MDNode::get(
-          context, {text("llvm.loop.vectorize.enable"), llvm::ConstantAsMetadata::get(builder_.getFalse())}));
+      facts.push_back(loop_fact("llvm.loop.unroll.disable"));
+      facts.push_back(loop_fact("llvm.loop.vectorize.enable", llvm::ConstantAsMetadata::get(builder_.getFalse())));
     }
-    llvm::MDNode* const id = llvm::MDNode::getDistinct(context, facts);
+    mark_loop(*end_loop(loops.latch, induction, loops.end, header, after), facts);
+    return header;
+  }
+
+  llvm::PHINode* begin_loop(BasicBlock* from, BasicBlock* header, Value* begin, unsigned axis) {
+    builder_.SetInsertPoint(from);
+    builder_.CreateBr(header);
+    builder_.SetInsertPoint(header);
+    llvm::PHINode* const induction =
+        builder_.CreatePHI(builder_.getInt64Ty(), 2, llvm::Twine("thread.") + llvm::Twine("xyz"[axis]));
+    induction->addIncoming(begin, from);
+    return induction;
+  }
+  llvm::BranchInst* end_loop(BasicBlock* latch, llvm::PHINode* induction, Value* end, BasicBlock* header,
+                             BasicBlock* after) {
+    builder_.SetInsertPoint(latch);
+    Value* const next = builder_.CreateAdd(induction, builder_.getInt64(1), "", true, true);
+    induction->addIncoming(next, latch);
+    return builder_.CreateCondBr(builder_.CreateICmpULT(next, end), header, after);
+  }
+
+  llvm::Metadata* loop_fact(const char* name, llvm::Metadata* value = nullptr) {
+    llvm::LLVMContext& context = block_.function->getContext();
+    llvm::SmallVector<llvm::Metadata*, 2> words{llvm::MDString::get(context, name)};
+    if (value != nullptr) words.push_back(value);
+    return llvm::MDNode::get(context, words);
+  }
+
+  void mark_loop(llvm::BranchInst& back, llvm::ArrayRef<llvm::Metadata*> more) {
+    llvm::SmallVector<llvm::Metadata*> facts{nullptr, loop_fact("llvm.loop.mustprogress")};
+    facts.append(more.begin(), more.end());
+    llvm::MDNode* const id = llvm::MDNode::getDistinct(back.getContext(), facts);
     id->replaceOperandWith(0, id);
     back.setMetadata(llvm::LLVMContext::MD_loop, id);
   }
@@ -232,26 +260,29 @@ class ThreadLoops {
       builder_.CreateStore(builder_.getInt32(0x7fffffff), first_);
       builder_.CreateStore(builder_.getInt32(0xffffffffU), last_);
     }
-    KnownValues uniform;
+    Rows rows;
+    rows.region = number;
     for (const unsigned live : kept_.live_in[number]) {
       const llvm::AllocaInst* const variable = kept_.all[live].variable;
-      if (kept_.all[live].uniform) uniform[variable] = builder_.CreateLoad(variable->getAllocatedType(), scalars_[live]);
+      if (kept_.all[live].uniform)
+        rows.uniform[variable] = builder_.CreateLoad(variable->getAllocatedType(), scalars_[live]);
     }
     BasicBlock* const after = make_block("after");
+    make_rows(rows, prologues_[number], after);
     Decision decision;
-    if (is_parallel(region) && is_small(region)) decision = find_decision(block_, region, uniform);
+    if (is_parallel(region) && is_small(region)) decision = find_decision(block_, region, rows.uniform);
     Ways ways;
-    run_ways(decision, number, uniform, prologues_[number], after, ways);
+    run_ways(decision, rows, rows.first, ways);
     builder_.SetInsertPoint(after);
     go_on(region);
   }
 
-  // Loops without branches vectorize well.
-  void run_ways(const Decision& decision, unsigned number, const KnownValues& uniform, BasicBlock* before, BasicBlock* after,
-                Ways& ways) {
+  // Runs a row from the block `before` on. Loops without branches vectorize well.
+  void run_ways(const Decision& decision, const Rows& rows, BasicBlock* before, Ways& ways) {
     Value* const none = builder_.getInt64(0);
+    Value* const all = rows.row.threads;
     if (decision.branch == nullptr) {
-      run_threads(number, uniform, before, after, none, counts_[0], ways);
+      run_threads(rows, before, rows.next, none, all, ways);
       return;
     }
     const auto run_where = [&](bool condition, auto&& run) {
@@ -262,26 +293,27 @@ class ThreadLoops {
     builder_.SetInsertPoint(before);
     if (!decision.guard) {
       BasicBlock* const sides[] = {make_block("if"), make_block("else")};
-      builder_.CreateCondBr(copy_condition(block_, decision, uniform, builder_), sides[0], sides[1]);
-      for (unsigned k = 0; k < 2; ++k)
-        run_where(k == 0, [&] { run_ways(decision.ways[k], number, uniform, sides[k], after, ways); });
+      builder_.CreateCondBr(copy_condition(block_, decision, rows.uniform, rows.row, builder_), sides[0], sides[1]);
+      for (unsigned k = 0; k < 2; ++k) run_where(k == 0, [&] { run_ways(decision.ways[k], rows, sides[k], ways); });
       return;
     }
-    const Split split = split_threads(block_, decision, uniform, builder_, counts_[0]);
+    const Split split = split_threads(block_, decision, rows.uniform, rows.row, builder_);
     BasicBlock* const one_by_one = make_block("wraps");
-    BasicBlock* const separate = make_block("separate");
-    BasicBlock* const some_first = make_block("first");
-    BasicBlock* const rest = make_block("rest");
-    BasicBlock* const some_rest = make_block("others");
-    builder_.CreateCondBr(split.wraps, one_by_one, separate);
-    run_threads(number, uniform, one_by_one, after, none, counts_[0], ways, true);
-    builder_.SetInsertPoint(separate);
-    builder_.CreateCondBr(builder_.CreateICmpNE(split.count, none), some_first, rest);
-    const bool condition = decision.guard->condition_of_first;
-    run_where(condition, [&] { run_threads(number, uniform, some_first, rest, none, split.count, ways); });
-    builder_.SetInsertPoint(rest);
-    builder_.CreateCondBr(builder_.CreateICmpULT(split.count, counts_[0]), some_rest, after);
-    run_where(!condition, [&] { run_threads(number, uniform, some_rest, after, split.count, counts_[0], ways); });
+    BasicBlock* at = make_block("separate");
+    builder_.CreateCondBr(split.wraps, one_by_one, at);
+    run_threads(rows, one_by_one, rows.next, none, all, ways, true);
+    const auto run_part = [&](Value* begin, Value* end, bool inside, bool last) {
+      BasicBlock* const some = make_block(inside ? "inside" : "outside");
+      BasicBlock* const behind = last ? rows.next : make_block("behind");
+      builder_.SetInsertPoint(at);
+      builder_.CreateCondBr(builder_.CreateICmpULT(begin, end), some, behind);
+      run_where(inside == decision.guard->condition_inside, [&] { run_threads(rows, some, behind, begin, end, ways); });
+      at = behind;
+    };
+    const auto& [from_first, to_last] = std::pair(decision.guard->from_first, decision.guard->to_last);
+    if (!from_first) run_part(none, split.begin, false, false);
+    run_part(split.begin, to_last ? all : split.end, true, to_last);
+    if (!to_last) run_part(split.end, all, false, true);
   }
 
   bool is_small(const Region& region) const {
@@ -290,19 +322,18 @@ class ThreadLoops {
     return instructions <= 200;
   }
 
-  // Threads from `begin` to `end` along x, and all along y and z.
-  void run_threads(unsigned number, const KnownValues& uniform, BasicBlock* before, BasicBlock* after, Value* begin,
-                   Value* end, const Ways& ways, bool rare = false) {
+  // Threads of a row from `begin` to `end`.
+  void run_threads(const Rows& rows, BasicBlock* before, BasicBlock* after, Value* begin, Value* end, const Ways& ways,
+                   bool rare = false) {
+    const unsigned number = rows.region;
     const Region& region = regions_.all[number];
     Loops loops;
     loops.region = number;
-    loops.before = before;
-    loops.after = after;
     loops.begin = begin;
     loops.end = end;
     loops.rare = rare;
     if (is_parallel(region)) loops.group = llvm::MDNode::getDistinct(block_.function->getContext(), {});
-    BasicBlock* const body = make_loops(loops);
+    BasicBlock* const body = make_loop(rows, loops, before, after);
     BasicBlock* const bring = make_block("thread");
     builder_.SetInsertPoint(body);
     if (regions_.diverge && number != 0) {
@@ -321,7 +352,8 @@ class ThreadLoops {
     }
     for (const unsigned live : kept_.live_in[number]) {
       const KeptValue& value = kept_.all[live];
-      builder_.CreateStore(value.uniform ? uniform.lookup(value.variable) : load_kept(live, loops), loops.variables[live]);
+      builder_.CreateStore(value.uniform ? rows.uniform.lookup(value.variable) : load_kept(live, loops),
+                           loops.variables[live]);
     }
     for (unsigned i = 0; i < private_.size(); ++i) loops.map[private_[i]] = place(private_arrays_[i], loops);
     copy_code(region, loops);

@@ -69,6 +69,24 @@ TEST_CASE("rows: conditions of two sides, at the ends of what numbers can be") {
   }
 }
 
+TEST_CASE("rows: each form of a guard, at the ends of what numbers can be") {
+  std::vector<Numbers> all;
+  for (const int n :
+       {0, 1, 2, 5, 27, 30, 31, 32, 33, 64, 1000, -1, -3, -31, greatest, greatest - 1, -greatest, -greatest - 1}) {
+    for (const unsigned base : {0U, 3U, 10U, 0U - 5, 0U - 40, 0x7fffffffU - 9, 0x80000000U, 0x80000000U - 20})
+      all.push_back({n, base, base < 20 ? base : n < 0 ? top - 6 : std::uint64_t{1} << 32U, 1});
+  }
+  for (const std::string name :
+       {"k_and_row",       "k_or_row",       "k_four_bounds", "k_four_unsigned", "k_from_zero", "k_only_row",
+        "k_equal",         "k_not_equal",    "k_equal_wraps", "k_last",          "k_at_most",   "k_greater",
+        "k_at_least",      "k_at_most_wide", "k_minus",       "k_minus_base",    "k_size",      "k_size_from",
+        "k_size_signed",   "k_size_sum",     "k_never",       "k_empty",         "k_flag_and",  "k_row_or",
+        "k_row_or_bounds", "k_shift",        "k_quotient",    "k_least",         "k_nested",    "k_restrict"}) {
+    check_twins(name, {.grid = {2}, .block = {32, 5}}, all);
+    check_twins(name, {.grid = {1}, .block = {13, 3, 2}}, {all[0], all[8], all[33], all[50]});
+  }
+}
+
 TEST_CASE("rows: indices that wrap around in the middle of a row") {
   std::vector<Numbers> all;
   for (const unsigned before : {0U, 1U, 2U, 3U, 8U, 9U, 10U, 100U, 500U, 1023U}) all.push_back({5, 0U - before, 0, 1});

@@ -1,10 +1,8 @@
 // Conditions that hold for a part of a row of threads, and indices that wrap around in the middle of one. Each kernel has a
-// twin that says the same in words of which nothing is known before a thread computes them.
+// twin that says the same of what nothing is known before a thread computes it: flags[1] is 0, which no compiler knows.
 
-template <class T>
-__device__ T told(T value) {
-  return value;
-}
+#define TOLD(value) ((value) + flags[1])
+#define TOLD_IF(condition) ((condition) != (flags[1] != 0))
 
 #define BOTH(name, declarations, condition, index, value)                                           \
   extern "C" __global__ void name(int* out, int n, unsigned base, unsigned long long wide, float f, \
@@ -15,7 +13,7 @@ __device__ T told(T value) {
   extern "C" __global__ void name##_twin(int* out, int n, unsigned base, unsigned long long wide,   \
                                          float f, const unsigned char* flags) {                     \
     declarations;                                                                                   \
-    if (told(condition)) out[told(index)] = told(value);                                            \
+    if (TOLD_IF(condition)) out[TOLD(index)] = TOLD(value);                                            \
   }
 
 #define X const int x = blockIdx.x * blockDim.x + threadIdx.x
@@ -43,6 +41,35 @@ BOTH(k_even, X; AT, x > 2 && (x & 1) == 0 && x < n, at, x)
 BOTH(k_far, X; AT, 2 * x > 5 && 3 * x < n, at, x)
 BOTH(k_down, X; AT, n - x > 3 && 40 - x > n, at, x)
 BOTH(k_fractional_sum, X; AT, (unsigned)(x + 16777216.0f) >= 16777220u && x < 60, at, x)
+BOTH(k_and_row, X; const int y = threadIdx.y; AT, x < n && y < 3, at, x)
+BOTH(k_or_row, X; const int y = threadIdx.y + threadIdx.z; AT, !(x >= n || y >= 3 || n < 0), at, x)
+BOTH(k_four_bounds, X; const int y = blockIdx.x + threadIdx.y; const int w = (int)(n - 1u); const int h = (int)(n - 25u); AT,
+     x > 0 && x < w && y > 0 && y < h, at, x)
+BOTH(k_four_unsigned, UX; const unsigned y = threadIdx.y; AT, x - 1 < n - 2u && y - 1 < n - 2u, at, (int)x)
+BOTH(k_from_zero, X; const int y = threadIdx.y; AT, x - 3 >= 0 && y - 1 >= 0 && x < n && y < n, at, x)
+BOTH(k_only_row, X; const int y = threadIdx.y; AT, (y == 1 || y == n) && n > 0, at, x)
+BOTH(k_equal, X; AT, x == n, at, x)
+BOTH(k_not_equal, X; AT, x != n, at, x)
+BOTH(k_equal_wraps, X; AT, base + threadIdx.x == (unsigned)n, at, x)
+BOTH(k_last, X; AT, threadIdx.x == blockDim.x - 1 && threadIdx.y != 1, at, x)
+BOTH(k_at_most, X; AT, base + threadIdx.x <= (unsigned)n, at, x)
+BOTH(k_greater, X; AT, base + threadIdx.x > (unsigned)n, at, x)
+BOTH(k_at_least, X; AT, (int)(base + threadIdx.x) >= n && x < 50, at, x)
+BOTH(k_at_most_wide, X; AT, wide + threadIdx.x <= (unsigned long long)(long long)n, at, x)
+BOTH(k_minus, X; AT, x - (unsigned)n < 30u, at, x)
+BOTH(k_minus_base, X; AT, threadIdx.x - base <= (unsigned)n, at, x)
+BOTH(k_size, X; AT; const unsigned long long i = base + threadIdx.x, i < wide, at, x)
+BOTH(k_size_from, X; AT; const unsigned long long i = base + threadIdx.x, i >= wide && i + 5 < 4000000000ull, at, x)
+BOTH(k_size_signed, X; AT; const long long i = (int)(base + threadIdx.x), i < n && i > -40ll, at, x)
+BOTH(k_size_sum, X; AT; const long long i = (long long)(int)(base + threadIdx.x) + (long long)wide, i < n, at, x)
+BOTH(k_never, X; AT, x >= n && x < n, at, x)
+BOTH(k_empty, X; AT, x >= n && x < n / 2, at, x)
+BOTH(k_flag_and, X; AT, flags[0] && x < n, at, x)
+BOTH(k_row_or, X; AT, x < n || base == 3, at, x)
+BOTH(k_row_or_bounds, X; AT, (x > 2 && x < n) || base == 3, at, x)
+BOTH(k_shift, X; AT, n >= 0 && n < 32 && x < (1 << n), at, x)
+BOTH(k_quotient, X; AT, n != 0 && n != -1 && x < 1000 / n, at, x)
+BOTH(k_least, X; AT, x < (n < 20 ? n : 20) && x < (int)blockDim.x - 1, at, x)
 // Where an index wraps around, the threads before have no flag.
 BOTH(k_index_wraps, const unsigned x = threadIdx.x; const bool mine = flags[(base + x) >> 31], x >= 2 && mine && x < 900,
      base + x, (int)x + 1)
@@ -71,7 +98,48 @@ extern "C" __global__ void k_returns_twin(int* out, int n, unsigned base, unsign
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned y = threadIdx.z * blockDim.y + threadIdx.y, width = gridDim.x * blockDim.x;
   const unsigned i = y * width + x;
-  if (told(x >= 1 && x < n && y != 2)) out[told(i)] = x <= n / 2 ? x + (int)i : x;
+  if (TOLD_IF(x >= 1 && x < n && y != 2)) out[TOLD(i)] = x <= n / 2 ? x + (int)i : x;
+}
+
+// A branch in a branch, each with something of its own, and one that ends the kernel for rows.
+extern "C" __global__ void k_nested(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                    const unsigned char* flags) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = threadIdx.z * blockDim.y + threadIdx.y;
+  const int i = y * gridDim.x * blockDim.x + x;
+  if (y > 6) return;
+  if (y < 5) {
+    if (x < n) out[i] = x;
+  } else {
+    if (x > 3) out[i] = y;
+  }
+}
+extern "C" __global__ void k_nested_twin(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                         const unsigned char* flags) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = threadIdx.z * blockDim.y + threadIdx.y;
+  const int i = y * gridDim.x * blockDim.x + x;
+  if (TOLD_IF(y > 6)) return;
+  if (TOLD_IF(y < 5)) {
+    if (TOLD_IF(x < n)) out[i] = x;
+  } else {
+    if (TOLD_IF(x > 3)) out[i] = y;
+  }
+}
+
+// Pointers with __restrict__, in a function and in the kernel.
+__device__ void add_to(int* __restrict__ to, const unsigned char* __restrict__ from, int i, int by) {
+  to[i] += from[0] + by;
+}
+extern "C" __global__ void k_restrict(int* __restrict__ out, int n, unsigned base, unsigned long long wide, float f,
+                                      const unsigned char* __restrict__ flags) {
+  X;
+  AT;
+  if (x < n && threadIdx.y < 3) add_to(out, flags, at, x);
+}
+extern "C" __global__ void k_restrict_twin(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                           const unsigned char* flags) {
+  X;
+  AT;
+  if (TOLD_IF(x < n && threadIdx.y < 3)) out[TOLD(at)] += 1 + x;
 }
 
 // Between barriers, and in loops that all threads take.
@@ -98,9 +166,9 @@ extern "C" __global__ void k_shared_rows_twin(int* out, int n, unsigned base, un
   __syncthreads();
   for (int k = 0; k < 3; ++k) {
     int v = 0;
-    if (told(x > 0 && x < blockDim.x - 1)) v = s[x - 1] + s[x + 1];
+    if (TOLD_IF(x > 0 && x < blockDim.x - 1)) v = s[x - 1] + s[x + 1];
     __syncthreads();
-    if (told(x > 1 && (int)x < n)) s[x] = v + k;
+    if (TOLD_IF(x > 1 && (int)x < n)) s[x] = v + k;
     __syncthreads();
   }
   if (threadIdx.y == 0 && threadIdx.z == 0) out[blockIdx.x * blockDim.x + x] = s[x];
@@ -118,6 +186,6 @@ extern "C" __global__ void k_stride_wraps_twin(int* out, int n, unsigned base, u
                                                const unsigned char* flags) {
   for (unsigned k = 0; k < 4; ++k) {
     const unsigned i = base + blockIdx.x * blockDim.x + threadIdx.x + k * blockDim.x;
-    if (told(i < 2048)) out[told(i)] = (int)i + n;
+    if (TOLD_IF(i < 2048)) out[TOLD(i)] = (int)i + n;
   }
 }
