@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/gpu/capture.hpp"
@@ -19,7 +20,8 @@ enum class GraphOwnership : std::uint8_t {
   of_capture,  ///< owned by the capture that is building it
 };
 
-/// Held while an executable is made or destroyed, while a graph is copied or destroyed, and while a template is used. CUDA's
+/// Held while an executable is made or destroyed, while a graph is copied or destroyed, while a capture ends, since one that
+/// fails destroys its graph, and while a template is used. CUDA's
 /// driver (580) counts what executables, their graph, its copies and graphs that have it as a child share without a lock of
 /// its own, and crashes. Recursive, because the end of a graph may end what its host functions own.
 template <class Api>
@@ -43,6 +45,29 @@ std::vector<typename Api::NodeHandle> nodes_of(const Api& api, typename Api::Gra
   std::vector<typename Api::NodeHandle> nodes(count);
   if (count != 0) check(api, api.GraphGetNodes(graph, nodes.data(), &count), operation, object);
   return nodes;
+}
+
+template <class Api, class Object>
+auto edges_of(const Api& api, typename Api::GraphHandle graph, const char* operation, const Object& object) {
+  using Node = typename Api::NodeHandle;
+  std::size_t count = 0;
+  check(api, api.graph_edges(graph, nullptr, nullptr, count), operation, object);
+  std::vector<Node> from(count), to(count);
+  if (count != 0) check(api, api.graph_edges(graph, from.data(), to.data(), count), operation, object);
+  std::vector<std::pair<Node, Node>> edges(count);
+  for (std::size_t i = 0; i < count; ++i) edges[i] = {from[i], to[i]};
+  return edges;
+}
+
+/// The nodes that no other comes behind.
+template <class Api, class Object>
+std::vector<typename Api::NodeHandle> leaves_of(const Api& api, typename Api::GraphHandle graph, const char* operation,
+                                                const Object& object) {
+  std::set<typename Api::NodeHandle> inner;
+  for (const auto& edge : edges_of(api, graph, operation, object)) inner.insert(edge.first);
+  auto leaves = nodes_of(api, graph, operation, object);
+  std::erase_if(leaves, [&](auto node) { return inner.contains(node); });
+  return leaves;
 }
 
 /// The graph that executables were made of, as it was then. It becomes a child node if they are launched in a capture.

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "backends/gpu/graph.hpp"
 #include "backends/gpu/stream.hpp"
@@ -17,18 +16,6 @@
 namespace weir::gpu {
 
 // --- Looking at it ----------------------------------------------------------------------------------------------------
-
-template <class Api, class Object>
-auto edges_of(const Api& api, typename Api::GraphHandle graph, const char* operation, const Object& object) {
-  using Node = typename Api::NodeHandle;
-  std::size_t count = 0;
-  check(api, api.graph_edges(graph, nullptr, nullptr, count), operation, object);
-  std::vector<Node> from(count), to(count);
-  if (count != 0) check(api, api.graph_edges(graph, from.data(), to.data(), count), operation, object);
-  std::vector<std::pair<Node, Node>> edges(count);
-  for (std::size_t i = 0; i < count; ++i) edges[i] = {from[i], to[i]};
-  return edges;
-}
 
 template <class Api>
 Topology GpuGraph<Api>::do_topology() const {
@@ -109,12 +96,8 @@ std::vector<typename Api::NodeHandle> GpuGraph<Api>::prepare_resume() {
   shared = template_.lock();
   if (shared) check(shared->become_copy(), operation);
   template_.reset();
-  std::unordered_set<NodeHandle> inner;
-  for (const auto& edge : edges_of(device_.api(), native(), operation, *this)) inner.insert(edge.first);
   before_resume_ = list_nodes(operation);
-  std::vector<NodeHandle> leaves = before_resume_.handles;
-  std::erase_if(leaves, [&](NodeHandle node) { return inner.contains(node); });
-  return leaves;
+  return leaves_of(device_.api(), native(), operation, *this);
 }
 
 // --- Instantiation ----------------------------------------------------------------------------------------------------

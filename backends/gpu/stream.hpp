@@ -357,15 +357,21 @@ class GpuStream final : public StreamImpl {
   }
   /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
+  CaptureStatus own_status() const noexcept;
   template <class F>
   std::uint64_t begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture);
-  Result end_native(typename Api::GraphHandle& graph) {
+  Result end_native(typename Api::GraphHandle& graph) { return end_native(native(), graph); }
+  Result end_native(Handle stream, typename Api::GraphHandle& graph) {
+    const std::lock_guard copying(copy_mutex<Api>());
     const std::lock_guard lock(Device_::capture_lock());
-    return api_.StreamEndCapture(native(), &graph);
+    return api_.StreamEndCapture(stream, &graph);
   }
+  Result end_beside_open_bodies(std::vector<std::shared_ptr<const void>>& bodies, typename Api::GraphHandle& graph);
   template <class F>
   void capture_body(const char* operation, UniqueFunction<void(Stream&)>& body, typename Api::GraphHandle graph,
-                    const CaptureState& outer, bool& begun, F&& finish);
+                    const CaptureState& outer, bool loop, bool& is_spoiled, F&& finish);
+  void end_body(const char* operation, const GpuStream& outer, typename Api::GraphHandle graph, BodyCapture& capture,
+                const std::shared_ptr<const void>& native_stream, bool& is_spoiled);
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
     if (capture.conditional_body) [[unlikely]]
       throw_in_conditional_body(operation, what);
@@ -451,6 +457,7 @@ class GpuStream final : public StreamImpl {
   mutable std::shared_ptr<const std::uint64_t> number_;  // keeps the id if the driver has none; set in the constructor
   mutable std::atomic<signed char> non_blocking_{-1};    // -1: not known
 
+  bool leaves_nodes_behind_ = false;  // of a body: set_capture_dependencies was called
   bool capture_is_anothers_ = false;  // the last end of a capture failed, since another thread had begun it
   std::atomic<HostCalls*> host_calls_{nullptr};
 };

@@ -43,6 +43,14 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
   return capture;
 }
 
+/// `invalidated` if the driver does not answer.
+template <class Api>
+CaptureStatus GpuStream<Api>::own_status() const noexcept {
+  [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+  Capture capture;
+  return ask(capture, false) == Api::success ? capture.status : CaptureStatus::invalidated;
+}
+
 template <class Api>
 CaptureState GpuStream<Api>::do_capture_state() const {
   // The legacy default stream cannot capture, and cannot be asked while a blocking stream captures.
@@ -70,11 +78,11 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::
     const std::lock_guard lock(Device_::capture_lock());
     result = begin_capture();
     if (result == Api::success) asked = ask(begun, false);
-    if (asked != Api::success) {
-      typename Api::GraphHandle graph = nullptr;
-      (void)api_.StreamEndCapture(native(), &graph);
-      if (graph != nullptr && graph != into) (void)destroy_graph(api_, graph);
-    }
+  }
+  if (asked != Api::success) {
+    typename Api::GraphHandle graph = nullptr;
+    (void)end_native(graph);
+    if (graph != nullptr && graph != into) (void)destroy_graph(api_, graph);
   }
   if (result == Api::illegal_state) {  // another thread began one meanwhile
     throw Error(Errc::already_capturing, operation, describe_handle(), support::capture_refusal(Errc::already_capturing),
@@ -90,7 +98,13 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   const char* const operation = "Stream::end_capture";
   const Submission submission(*this);
   typename Api::GraphHandle graph = nullptr;
-  const auto result = end_native(graph);
+  const bool is_unusable = !kept.open_bodies.empty();
+  const auto result = is_unusable ? end_beside_open_bodies(kept.open_bodies, graph) : end_native(graph);
+  if (is_unusable && result == Api::success) {
+    if (kept.resumed != nullptr) static_cast<GpuGraph<Api>&>(*kept.resumed).lose();
+    throw Error(Errc::capture_invalidated, operation, describe(),
+                "an error invalidated the capture of a conditional node's body, so the graph is unusable; capture it again");
+  }
   if (result == Api::illegal_state) {
     throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code",
                 native_error(api_, result));
@@ -113,6 +127,25 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   }
   resumed->keep(std::move(kept.modules));
   return std::move(kept.resumed);
+}
+
+/// Ends a capture whose graph has conditional nodes with invalidated bodies. With such a body's capture the driver (580)
+/// destroys the body's graph, which the node still names: it crashes when the node is used or destroyed, and when the outer
+/// capture fails behind that. So the bodies are ended only where the outer capture does not fail, and its graph is leaked;
+/// else they stay open.
+template <class Api>
+typename GpuStream<Api>::Result GpuStream<Api>::end_beside_open_bodies(std::vector<std::shared_ptr<const void>>& bodies,
+                                                                       typename Api::GraphHandle& graph) {
+  const bool fails = own_status() != CaptureStatus::active;
+  for (auto& body : bodies) {
+    if (!fails) {
+      (void)end_native(static_cast<Handle>(const_cast<void*>(body.get())), graph);
+    } else {
+      BodyCapture::leave_open_for_ever(std::move(body));
+    }
+  }
+  graph = nullptr;
+  return end_native(graph);
 }
 
 // --- Ownership --------------------------------------------------------------------------------------------------------
@@ -166,6 +199,7 @@ void GpuStream<Api>::do_set_capture_dependencies(std::span<const GraphNode> depe
     if (std::find(behind.begin(), behind.end(), nodes[node.index]) == behind.end()) behind.push_back(nodes[node.index]);
   }
   go_on_behind(behind, operation);
+  leaves_nodes_behind_ = true;
 }
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
@@ -196,57 +230,84 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
       },
       break_capture);
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    bool begun = false;
+    bool is_spoiled = true;  // the node, if its body fails now
     make_owner(
         [&] {
-          capture_body(operation, bodies[i], graphs[i], outer, begun, [&](const GpuStream& stream) {
+          capture_body(operation, bodies[i], graphs[i], outer, loop, is_spoiled, [&](const GpuStream& stream) {
             if (loop) check(kernel.launch(stream.native(), handle, condition), operation);
           });
         },
         [&] {
-          // A loop's body that does not set the condition would run for ever.
-          if (loop || !begun) break_capture();
+          if (is_spoiled) break_capture();
         });
   }
 }
 
-/// Captures the body of a conditional node into `graph`. `begun`: set once `body` is called. `finish(stream)` adds what
-/// comes last.
+/// Captures the body of a conditional node into `graph`. `is_spoiled`: set to whether the node is useless if this throws.
+/// `finish(stream)` adds what comes last; without it, a loop's body does not set the condition and would run for ever.
 template <class Api>
 template <class F>
 void GpuStream<Api>::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
-                                  typename Api::GraphHandle graph, const CaptureState& outer, bool& begun,
-                                  F&& finish) {
+                                  typename Api::GraphHandle graph, const CaptureState& outer, bool loop,
+                                  bool& is_spoiled, F&& finish) {
   // The body is captured on its own stream, which nobody else knows.
   std::shared_ptr<const void> native_stream;
   const StreamPtr stream = device_.create_body_stream(native_stream);
   auto& body_stream = static_cast<GpuStream&>(*stream);
-  const BodyCapture body_capture(body_stream, outer, [&] {
+  BodyCapture capture(body_stream, outer, [&] {
+    // Relaxed, so that it forbids nothing where it has to stay open. What the outer capture's mode forbids, the outer
+    // capture forbids, and the core.
     return body_stream.begin_native(operation, graph, [&] {
       return api_.begin_capture_to_graph(body_stream.native(), graph, nullptr, 0,
-                                         Api::capture_mode(CaptureMode::thread_local_));
+                                         Api::capture_mode(CaptureMode::relaxed));
     });
   });
-  struct End {
-    GpuStream& stream;
-    bool ended = false;
-    Result end() noexcept {
-      ended = true;
-      typename Api::GraphHandle graph = nullptr;
-      return stream.end_native(graph);
-    }
-    ~End() {
-      if (!ended) (void)end();
-    }
-  } native_capture{body_stream};
-  begun = true;
-  body(*stream);
-  if (stream->is_closed()) {
-    throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
-  }
-  finish(body_stream);
-  check(native_capture.end(), operation);
+  is_spoiled = loop;
+  const auto end = [&] { body_stream.end_body(operation, *this, graph, capture, native_stream, is_spoiled); };
+  make_owner(
+      [&] {
+        capture.run(operation, *this, body);
+        finish(body_stream);
+        is_spoiled = false;
+      },
+      [&] {
+        try {
+          end();
+        } catch (const std::exception& e) {  // the function's own error is the one that counts
+          support::log(support::LogLevel::debug, "while the capture of a body was dropped: ", e.what());
+        }
+      });
+  end();
   stream->close();
+}
+
+/// Ends the capture of a body on this stream. The driver (580) destroys the body's graph with a capture that fails, though
+/// the conditional node still names it. So no such capture is ended: all work of one that is not joined becomes joined, and
+/// one that was invalidated stays open until the outer capture ends.
+template <class Api>
+void GpuStream<Api>::end_body(const char* operation, const GpuStream& outer, typename Api::GraphHandle graph,
+                              BodyCapture& capture, const std::shared_ptr<const void>& native_stream, bool& is_spoiled) {
+  typename Api::GraphHandle ended = nullptr;
+  if (const CaptureStatus status = own_status(); status == CaptureStatus::none) {
+    return check(end_native(ended), operation);  // external code has ended it: the driver says so
+  } else if (status == CaptureStatus::invalidated) {
+    is_spoiled = !capture.leave_open(native_stream);
+    throw Error(Errc::capture_invalidated, operation, outer.describe(),
+                "an error invalidated the capture of the body; the end of the outer capture throws this, too");
+  }
+  bool is_joined = true;
+  make_owner(
+      [&] {
+        auto leaves = leaves_of(api_, graph, operation, *this);
+        const auto last = this->capture(true).dependencies;
+        is_joined = leaves_nodes_behind_ || std::ranges::all_of(leaves, [&](auto leaf) {
+                      return std::ranges::find(last, leaf) != last.end();
+                    });
+        if (!is_joined || leaves_nodes_behind_) go_on_behind(leaves, operation);
+      },
+      [&] { (void)end_native(ended); });
+  check(end_native(ended), operation);
+  if (!is_joined) BodyCapture::refuse_unjoined(operation, outer);
 }
 
 }  // namespace weir::gpu

@@ -65,6 +65,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   }
   // All that can fail comes before the driver begins.
   auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
+  if (const Record* const outer = find(device->backend(), capture.outer)) capture.mode = outer->capture.mode;
   record->capture = capture;
   record->members.assign(1, {&stream, device, blocking});
   record->resources.resumed = std::move(resumed);
@@ -85,7 +86,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
 std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uint64_t id) noexcept {
   const std::lock_guard lock(mutex_);
   Record* const record = find(backend, id);
-  if (record == nullptr || std::exchange(record->capture.ending, true)) return std::nullopt;
+  if (record == nullptr || record->capture.bodies != 0 || std::exchange(record->capture.ending, true)) return std::nullopt;
   return std::move(record->resources);
 }
 
@@ -93,13 +94,34 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
   CaptureResources kept;  // these two outlive the lock
   std::shared_ptr<void> attached;
   const std::lock_guard lock(mutex_);
-  const Record* const record = find(backend, id);
+  Record* const record = find(backend, id);
   if (record == nullptr) return;
+  for (auto& body : std::exchange(record->resources.open_bodies, {}))
+    (void)leave_open_in(find(backend, record->capture.outer), std::move(body));
   std::unique_ptr<Record> closed = remove(*record);
   kept = std::exchange(closed->resources, {});
   attached = std::move(closed->attached);
   closed->capture = {};
   spare_ = std::move(closed);
+}
+
+bool Captures::leave_open(const Backend& backend, std::uint64_t id, std::shared_ptr<const void> native_stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  Record* const body = find(backend, id);
+  // The driver destroys those that are nested in this one together with its graph.
+  for (auto& nested : std::exchange(body->resources.open_bodies, {})) (void)leave_open_in(nullptr, std::move(nested));
+  return leave_open_in(find(backend, body->capture.outer), std::move(native_stream));
+}
+
+void Captures::leave_open_for_ever(std::shared_ptr<const void> native_stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  (void)leave_open_in(nullptr, std::move(native_stream));
+}
+
+bool Captures::leave_open_in(Record* outer, std::shared_ptr<const void> native_stream) noexcept {
+  static NoDestructor<std::vector<std::shared_ptr<const void>>> for_ever;
+  (outer != nullptr ? outer->resources.open_bodies : *for_ever).push_back(std::move(native_stream));
+  return outer != nullptr;
 }
 
 std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {
@@ -123,6 +145,18 @@ void Captures::forget(const Stream& stream) noexcept {
     for (Member& member : record->members) {
       if (member.stream == &stream) member.stream = nullptr;
     }
+  }
+}
+
+void CaptureHeld::hold(bool held) noexcept {
+  Captures& captures = Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  StreamCore::hold(*stream_, held);  // other code may have begun the capture
+  auto* const record = captures.find(stream_->device().backend(), id_);
+  if (record == nullptr) return;
+  held ? ++record->capture.bodies : --record->capture.bodies;
+  for (const auto& member : record->members) {
+    if (member.stream != nullptr) StreamCore::hold(*member.stream, record->capture.bodies != 0);
   }
 }
 
@@ -248,6 +282,7 @@ void Joining::done() noexcept {
   // Unless it has ended meanwhile.
   if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
     StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->resources.origin != nullptr);
+    StreamCore::hold(stream_, record->capture.bodies != 0);
   }
 }
 

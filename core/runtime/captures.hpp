@@ -34,6 +34,7 @@ struct OpenCapture {
   std::uint64_t thread = 0;  ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
   std::uint64_t outer = 0;  ///< for the body of a conditional node: the capture that the node is in
+  std::uint32_t bodies = 0;  ///< of conditional nodes of it that are being captured now
   bool ending = false;      ///< one thread ends it, and no other may
 };
 
@@ -56,8 +57,13 @@ class Captures {
   /// Makes the calling thread the one that ends the capture, and gives it what the capture kept. It calls `close` then.
   /// Nothing for a capture that another thread ends or has ended.
   std::optional<CaptureResources> claim(const Backend& backend, std::uint64_t id) noexcept;
-  /// Removes the record; its streams are in no capture from here on.
+  /// Removes the record; its streams are in no capture from here on. What a body left open goes to the outer capture.
   void close(const Backend& backend, std::uint64_t id) noexcept;
+
+  /// The body of a conditional node is not ended before the capture that the node is in: see
+  /// `CaptureResources::open_bodies`. False if Weir did not begin that one: then the body's capture stays open for ever.
+  bool leave_open(const Backend& backend, std::uint64_t id, std::shared_ptr<const void> native_stream) noexcept;
+  void leave_open_for_ever(std::shared_ptr<const void> native_stream) noexcept;
 
   bool is_open(const Backend& backend, std::uint64_t id) const noexcept;
   /// Keeps `module` for the graph of the capture. False if Weir did not begin the capture.
@@ -77,6 +83,7 @@ class Captures {
 
  private:
   friend class Joining;
+  friend class CaptureHeld;
   friend class support::DeviceWideCall;
   /// A stream that is in a capture. The object may go before the capture ends; the native stream stays in it.
   struct Member {
@@ -94,6 +101,7 @@ class Captures {
 
   Record* find(const Backend& backend, std::uint64_t id) const noexcept;
   std::unique_ptr<Record> remove(const Record& record) noexcept;
+  static bool leave_open_in(Record* outer, std::shared_ptr<const void> native_stream) noexcept;
   bool continues(const Graph& graph) const noexcept;
   bool has_on(const Device& device, bool blocking_only) const noexcept;
   /// Takes the stream out of the records that it is in: it is destroyed, or enters another capture, since external code has
@@ -123,6 +131,21 @@ class Joining {
   Stream& stream_;
   std::uint64_t id_;
   bool joined_ = false;
+};
+
+/// Held while the bodies of a conditional node are captured: the streams of the node's capture take no calls. Their work
+/// would become part of the wrong graph, and drivers crash if the capture ends before those of its bodies.
+class CaptureHeld {
+ public:
+  CaptureHeld(Stream& stream, std::uint64_t id) noexcept : stream_(&stream), id_(id) { hold(true); }
+  ~CaptureHeld() { hold(false); }
+  CaptureHeld(const CaptureHeld&) = delete;
+  CaptureHeld& operator=(const CaptureHeld&) = delete;
+
+ private:
+  void hold(bool held) noexcept;
+  const StreamPtr stream_;  // a body may drop the last other owner
+  const std::uint64_t id_;
 };
 
 [[noreturn]] void throw_continued_graph(const char* operation, const std::string& object, const Graph& graph);

@@ -78,6 +78,7 @@ bool StreamImpl::is_of_another_thread() const noexcept { return thread_ != 0 && 
 
 void StreamCall::enter_slowly(StreamCall call) {
   call.check_usable();
+  check_not_held(call.object_, call.operation_);
   const std::uint32_t flags = StreamCore::flags(call.object_);
   if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(call.object_), false);
   if ((flags & StreamCore::flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
@@ -98,6 +99,18 @@ void StreamCall::check_usable() const {
            "this is another thread's per-thread default stream, which only that thread can name to the driver; call "
            "Device::per_thread_stream on this thread, or share a stream made by create_stream");
   }
+}
+
+void StreamCall::check_not_held(const Stream& stream, const char* operation) {
+  if ((StreamCore::flags(stream) & StreamCore::flag_held) != 0) refuse_held(stream, operation);
+}
+
+void StreamCall::refuse_held(const Stream& stream, const char* operation) {
+  throw Error(
+      Errc::capture_unmatched, operation, stream.describe(),
+      "the body of a conditional node of this stream's capture is being captured; until the body's function returns, "
+      "the stream takes no work and cannot be closed, and its capture cannot end; enqueue on the stream that the "
+      "function gets; the capture goes on");
 }
 
 void StreamCall::refuse_invalidated(StreamCall call) {
@@ -251,6 +264,7 @@ void StreamCore::finish_closing(Stream& stream, bool destroy) {
 void Stream::close() {
   if (is_closed()) return;
   check_closable(*this, "Stream::close");
+  StreamCall::check_not_held(*this, "Stream::close");
   StreamCore::begin_closing(*this);
   // Memory that is still to be freed on this stream needs the handle: its release closes the stream then.
   if (dependents() != 0) {

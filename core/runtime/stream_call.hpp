@@ -13,8 +13,8 @@ class StreamCall : public Call<Stream> {
  public:
   /// Throws the errors that all functions of a stream have in common. Also makes deferred frees that are possible now.
   [[gnu::always_inline]] StreamCall(const Stream& stream, const char* operation) : Call(stream, operation, Unchecked()) {
-    constexpr std::uint32_t looked_at =
-        StreamCore::flag_closed | StreamCore::flag_per_thread | StreamCore::flag_legacy | StreamCore::flag_deferred;
+    constexpr std::uint32_t looked_at = StreamCore::flag_closed | StreamCore::flag_per_thread | StreamCore::flag_legacy |
+                                        StreamCore::flag_deferred | StreamCore::flag_held;
     if ((StreamCore::flags(stream) & looked_at) != 0 || calls_forbidden()) [[unlikely]]
       enter_slowly(*this);
   }
@@ -41,6 +41,9 @@ class StreamCall : public Call<Stream> {
       refuse_host_wait(*this);
     check_unsafe();
   }
+  /// While the body of a conditional node is captured, the streams of the node's own capture take no calls.
+  static void check_not_held(const Stream& stream, const char* operation);
+  [[noreturn]] static void refuse_held(const Stream& stream, const char* operation);
   /// Throws `unsupported` for an object of another backend.
   void check_same_backend(const Device& other) const;
 

@@ -22,7 +22,7 @@ void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body, bool
 
 void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
   if (impl(stream).capture_.load(std::memory_order_relaxed) != id) return;
-  stream.flags_.fetch_and(~(flag_capturing | flag_body | (detail::is_watched() ? 0 : flag_watched)),
+  stream.flags_.fetch_and(~(flag_capturing | flag_body | flag_held | (detail::is_watched() ? 0 : flag_watched)),
                           std::memory_order_release);
   impl(stream).capture_.store(0, std::memory_order_release);
 }
@@ -196,6 +196,7 @@ GraphPtr Stream::end_capture() {
       call.refuse_capture(Errc::capture_unmatched);
     }
   }
+  if (capture->bodies != 0) StreamCall::refuse_held(*this, call.operation());
   if (capture->outer != 0) {
     call.refuse(
         Errc::capture_unmatched,
@@ -306,10 +307,30 @@ StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer
   Captures::instance().open(body,
                             {.origin = StreamCore::origin(body),
                              .thread = detail::this_thread(),
-                             .mode = CaptureMode::thread_local_,
-                             .outer = outer.id},
+                             .outer = outer.id},  // whose mode it gets
                             false, nullptr, {}, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
+}
+
+void StreamImpl::BodyCapture::run(const char* operation, const Stream& outer, UniqueFunction<void(Stream&)>& function) {
+  function(body_);
+  if (body_.is_closed())
+    throw Error(Errc::stream_closed, operation, outer.describe(), "the function of the body closed its stream");
+}
+
+bool StreamImpl::BodyCapture::leave_open(std::shared_ptr<const void> native_stream) noexcept {
+  return Captures::instance().leave_open(body_.device().backend(), id_, std::move(native_stream));
+}
+
+void StreamImpl::BodyCapture::leave_open_for_ever(std::shared_ptr<const void> native_stream) noexcept {
+  Captures::instance().leave_open_for_ever(std::move(native_stream));
+}
+
+void StreamImpl::BodyCapture::refuse_unjoined(const char* operation, const Stream& outer) {
+  throw Error(
+      Errc::capture_unjoined, operation, outer.describe(),
+      "a stream that was drawn into the body did work that the body's stream did not wait for; let the body's stream "
+      "wait for it (Stream::wait) before the function returns; the capture goes on");
 }
 
 StreamImpl::BodyCapture::~BodyCapture() { Captures::instance().close(body_.device().backend(), id_); }
@@ -375,6 +396,7 @@ struct Conditional {
     watched.reads(condition, sizeof *condition).captures(bodies);
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
+    const detail::CaptureHeld held(stream, capture.id);
     stream.do_capture_conditional(what, condition, bodies, capture);
   }
 };

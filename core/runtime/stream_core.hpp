@@ -26,6 +26,8 @@ struct StreamCore {
   static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
   static constexpr std::uint32_t flag_named = 256;     // it has a name: core/diagnosis/names.hpp
+  // The body of a conditional node of its capture is being captured: see `CaptureHeld`.
+  static constexpr std::uint32_t flag_held = 512;
   // Tools see the stream's operations, or its capture writes them down: core/runtime/tools.hpp.
   static constexpr std::uint32_t flag_watched = Stream::flag_watched;
 
@@ -34,7 +36,7 @@ struct StreamCore {
   /// not be asked for its capture.
   static bool is_plain(const Stream& stream) noexcept {
     constexpr std::uint32_t special =
-        flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_watched;
+        flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_held | flag_watched;
     return (flags(stream) & special) == 0 && !calls_forbidden();
   }
   /// Notes that external code may know the handle.
@@ -57,6 +59,13 @@ struct StreamCore {
   /// These are called under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
+  static void hold(Stream& stream, bool held) noexcept {
+    if (held) {
+      stream.flags_.fetch_or(flag_held, std::memory_order_release);
+    } else {
+      stream.flags_.fetch_and(~flag_held, std::memory_order_release);
+    }
+  }
   /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
   /// capture.
   [[gnu::always_inline]] static CaptureState known_capture(const Stream& stream) {

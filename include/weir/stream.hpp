@@ -271,8 +271,12 @@ class WEIR_API Stream : public RefCounted {
   /// throws `invalid_argument` where graphs are nested more than 1000 levels deep. Feature `graph_child_nodes`.
   void add_child_graph(GraphRef graph);
   /// Adds a conditional node: when a launch reaches it and the 32-bit value at `condition` is not zero, it runs its body.
-  /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body.
-  /// Throws `not_capturing`. Feature `graph_conditional_nodes`.
+  /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body,
+  /// in the mode of this capture. Until it returns, the streams of this capture take no calls (`capture_unmatched`): their
+  /// work would run whatever the condition is. Streams that wait for the body's stream must be waited for by it before
+  /// `body` returns. Throws `not_capturing`; `capture_unjoined` if one is not, and what `body` throws: the capture goes on,
+  /// and a node with part of the body may be in it. If external code invalidates the body's capture, this and the end of
+  /// this capture throw `capture_invalidated`. Feature `graph_conditional_nodes`.
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
   /// The same, and runs `otherwise` if the value is zero. Feature `graph_switch_nodes`.
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,

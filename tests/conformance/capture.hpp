@@ -32,6 +32,21 @@ inline void run(const GraphPtr& graph, Stream& s) {
 
 inline constexpr CaptureMode all_modes[] = {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed};
 
+/// Makes a call on a thread of its own; in doctest's terms, assertions stay on this one.
+inline Refusal refusal_on_another_thread(const std::function<void()>& call) {
+  Refusal refusal;
+  on_another_thread([&] {
+    try {
+      call();
+    } catch (const weir::Error& e) {
+      refusal.from_weir = true;
+      refusal.errc = e.errc();
+      refusal.text = e.what();
+    }
+  });
+  return refusal;
+}
+
 /// A topology in words, for messages.
 inline std::string to_text(const Topology& t) {
   std::string text;

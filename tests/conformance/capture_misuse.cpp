@@ -59,21 +59,6 @@ class Survivor {
   bool open_ = false;
 };
 
-// Makes a call on a thread of its own; in doctest's terms, assertions stay on this one.
-Refusal refusal_on_another_thread(const std::function<void()>& call) {
-  Refusal refusal;
-  on_another_thread([&] {
-    try {
-      call();
-    } catch (const weir::Error& e) {
-      refusal.from_weir = true;
-      refusal.errc = e.errc();
-      refusal.text = e.what();
-    }
-  });
-  return refusal;
-}
-
 TEST_CASE("S19 S20 S31 refused in a capture: synchronizing and querying the capturing stream, in each mode") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;

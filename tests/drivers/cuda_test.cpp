@@ -345,6 +345,41 @@ TEST_CASE("cuda graphs: a condition that a graph has got also has its node and i
   }
 }
 
+TEST_CASE("cuda graphs: a condition whose body's capture was invalidated makes the graph unusable, and nothing crashes") {
+  const std::string lost = "end-capture: capture_invalidated";
+  for (const std::string how : {"broken-body", "broken-body-in-a-loop", "throwing-loop-in-a-body",
+                                "broken-bodies-of-a-broken-body"}) {
+    CAPTURE(how);
+    const Outcome o = tell("trace=1", {"stream", "allocate", "begin-capture", how, "end-capture", "graph", "instantiate"});
+    INFO(o.output, o.errors);
+    CHECK_SAYS(o,
+               how == "throwing-loop-in-a-body" ? how + ": exception | thrown in the body" : how + ": capture_invalidated");
+    CHECK_SAYS(o, lost);
+    CHECK_SAYS(o, "instantiate: ok");
+    CHECK(calls(o, "cuGraphDestroy") == 1);  // the graph of the capture is leaked
+    for (const std::string end : {"close", "drop-stream"}) {
+      const Outcome dropped = tell("trace=1", {"stream", "allocate", "begin-capture", how, end});
+      INFO(dropped.output, dropped.errors);
+      CHECK_SAYS(dropped, end + ": ok");
+      CHECK(in_order(dropped, {"cuStreamEndCapture", "cuStreamDestroy"}));
+    }
+    // Ended behind an outer capture that fails, the body's would crash: it stays open.
+    const Outcome both = tell("trace=1", {"stream", "allocate", "begin-capture", how, "break-capture", "end-capture"});
+    INFO(both.output, both.errors);
+    CHECK_SAYS(both, lost);
+    CHECK(calls(both, "cuStreamEndCapture") == (how.find("loop") != std::string::npos ? 2 : 1));
+  }
+}
+
+TEST_CASE("cuda graphs: all work of a body that is not joined becomes joined before its end, which the driver survives") {
+  const Outcome o = tell("trace=1", {"stream", "allocate", "graph", "begin-capture", "unjoined-body", "end-capture"});
+  INFO(o.output, o.errors);
+  CHECK_SAYS(o, "unjoined-body: capture_unjoined");
+  CHECK_SAYS(o, "end-capture: ok");
+  CHECK(in_order(o, {"cuGraphAddChildGraphNode", "cuStreamUpdateCaptureDependencies", "cuGraphGetEdges",
+                     "cuStreamUpdateCaptureDependencies", "cuStreamEndCapture", "cuStreamEndCapture"}));
+}
+
 TEST_CASE(
     "cuda ends: a memory pool is trimmed and used again once an event behind the last free of its memory is complete") {
   for (const std::string last : {"drop-pool", "drop-async"}) {

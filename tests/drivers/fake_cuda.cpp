@@ -142,6 +142,8 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
   std::atomic<int> copying{0};
   Graph* made_of = nullptr;  // of an executable
+  std::vector<Graph*> bodies;  // of its conditional nodes
+  bool is_gone = false;        // with its capture, which failed
   std::shared_ptr<Graph> copy() const {
     auto made = std::make_shared<Graph>();
     for (const auto& node : nodes) {
@@ -160,7 +162,18 @@ struct Graph {
 struct Capture {
   Word id;
   Graph* graph;
+  bool is_broken = false;
 };
+/// The driver crashes when it uses or destroys a conditional node whose body's graph is gone.
+void use_bodies(const Graph& graph) {
+  for (const Graph* const body : graph.bodies) {
+    if (body->is_gone) {
+      std::fprintf(stderr, "a conditional node is used whose body is gone\n");
+      std::abort();
+    }
+    use_bodies(*body);
+  }
+}
 std::map<Word, Capture> captures;  // by stream
 Word last_capture = 0;
 std::set<Word> memory_of_graphs;  // kept for ever, like the graphs
@@ -184,7 +197,9 @@ CUresult begin_capture(Word stream, Graph* graph) {
 /// Of either signature; `count` is the last parameter.
 CUresult capture_info(const Call& c, Word count) {
   const auto found = captures.find(c.a);
-  *out<int>(c.b) = found == captures.end() ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  *out<int>(c.b) = found == captures.end()  ? CU_STREAM_CAPTURE_STATUS_NONE
+                   : found->second.is_broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                             : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   if (found == captures.end()) return CUDA_SUCCESS;
   if (c.c != 0) *out<Word>(c.c) = found->second.id;
   if (c.d != 0) *out<Graph*>(c.d) = found->second.graph;
@@ -379,8 +394,24 @@ constexpr Function functions[] = {
     {"cuStreamBeginCaptureToGraph", [](const Call& c) { return begin_capture(c.a, out<Graph>(c.b)); }},
     {"cuStreamEndCapture",
      [](const Call& c) {
-       *out<Graph*>(c.b) = captures.at(c.a).graph;
+       const Capture ended = captures.at(c.a);
        captures.erase(c.a);
+       *out<Graph*>(c.b) = ended.is_broken ? nullptr : ended.graph;
+       if (!ended.is_broken) return CUDA_SUCCESS;
+       use_bodies(*ended.graph);
+       ended.graph->is_gone = true;
+       return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+     }},
+    {"cuStreamQuery",
+     [](const Call& c) {
+       const auto found = captures.find(c.a);
+       if (found == captures.end()) return CUDA_SUCCESS;
+       found->second.is_broken = true;
+       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+     }},
+    {"cuGraphDestroy",
+     [](const Call& c) {
+       use_bodies(*out<Graph>(c.a));
        return CUDA_SUCCESS;
      }},
     {"cuGraphCreate",
@@ -393,6 +424,7 @@ constexpr Function functions[] = {
        static CUgraph body;
        body = reinterpret_cast<CUgraph>(keep(std::make_shared<Graph>()));
        out<weir::cuda::ConditionalNodeParams>(c.f)->bodies = &body;
+       out<Graph>(c.b)->bodies.push_back(reinterpret_cast<Graph*>(body));
        return make(out<CUgraphNode>(c.a));
      }},
     {"cuGraphGetNodes",
@@ -459,6 +491,7 @@ constexpr Function functions[] = {
     {"cuGraphInstantiateWithFlags",
      [](const Call& c) {
        const Copying copying("cuGraphInstantiate", out<Graph>(c.b));
+       use_bodies(*out<Graph>(c.b));
        *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
        (*out<Graph*>(c.a))->made_of = out<Graph>(c.b);
        return CUDA_SUCCESS;

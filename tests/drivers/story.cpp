@@ -140,6 +140,15 @@ void call_cuda(const char* function, int version, Args... args) {
   if (reinterpret_cast<int (*)(Args...)>(found)(args...) != 0) throw std::runtime_error(std::string(function) + " fails");
 }
 
+/// By a call of external code that captures forbid.
+void break_capture(weir::Stream& stream) {
+  try {
+    call_cuda("cuStreamQuery", 2000, stream.native_handle());
+  } catch (const std::runtime_error&) {
+    // It is refused.
+  }
+}
+
 weir::CompileOptions compile_options() {
   weir::CompileOptions options;
   std::istringstream names(std::getenv("WEIR_TEST_KERNELS") != nullptr ? std::getenv("WEIR_TEST_KERNELS") : "");
@@ -449,6 +458,37 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
     {"condition", [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream&) {}); }},
+    {"broken-body",
+     [](World& w) {
+       w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { break_capture(body); });
+     }},
+    {"broken-body-in-a-loop",
+     [](World& w) {
+       w.stream->capture_while(w.memory.data(), [&w](weir::Stream& outer) {
+         outer.capture_while(w.memory.data(), [](weir::Stream& body) { break_capture(body); });
+       });
+     }},
+    {"throwing-loop-in-a-body",
+     [](World& w) {
+       w.stream->capture_if(w.memory.data(), [&w](weir::Stream& outer) {
+         outer.capture_while(w.memory.data(), [](weir::Stream&) { throw std::runtime_error("thrown in the body"); });
+       });
+     }},
+    {"broken-bodies-of-a-broken-body",
+     [](World& w) {
+       w.stream->capture_if(w.memory.data(), [&w](weir::Stream& outer) {
+         try {
+           outer.capture_if(w.memory.data(), [](weir::Stream& body) { break_capture(body); });
+         } catch (const weir::Error&) {
+           break_capture(outer);
+         }
+       });
+     }},
+    {"break-capture", [](World& w) { break_capture(*w.stream); }},
+    {"unjoined-body",
+     [](World& w) {
+       w.stream->capture_if(w.memory.data(), [&w](weir::Stream& body) { body.add_child_graph(*w.graph); });
+     }},
     {"body-closes-its-stream",
      [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { body.close(); }); }},
     {"memory-runs-out-in-a-condition",
@@ -459,7 +499,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
            w.stream->capture_if(w.memory.data(), [](weir::Stream&) {});
          } catch (const std::bad_alloc&) {
            allocations_until_failure = 0;
-           (void)w.stream->end_capture();
+           try {
+              (void)w.stream->end_capture();
+            } catch (const weir::Error&) {
+              // Without a whole body the condition broke it.
+            }
            throw;
          }
          (void)w.stream->end_capture();

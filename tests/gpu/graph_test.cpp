@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -75,6 +78,92 @@ TEST_CASE("conditional nodes: nested, a fork in the body, and a launch for each 
     CHECK(w[2] == (state & 1U));
     CHECK(w[3] == (state == 3 ? 1 : 0));
   }
+}
+
+TEST_CASE("conditional body: one that external code breaks makes the graph unusable, and all streams usable at the end") {
+  const weir::StreamPtr stream = device().create_stream(), forked = device().create_stream();
+  auto memory = device().allocate<std::uint32_t>(2, weir::MemoryKind::pinned);
+  memory.host()[0] = 1;
+  const auto query = [](weir::Stream& s) { (void)DRIVER(cuStreamQuery, cuStreamQuery)(weir::cuda::stream(s)); };
+  const auto break_body = [&](weir::Stream& body) {
+    forked->wait(body);
+    forked->fill_elements(memory.data() + 1, 9, 4, 1);
+    query(body);
+  };
+  struct Way {
+    const char* name;
+    std::function<void()> act;
+    Errc code;
+  };
+  const Way ways[] = {
+      {"if", [&] { stream->capture_if(memory.data(), break_body); }, Errc::capture_invalidated},
+      {"while", [&] { stream->capture_while(memory.data(), break_body); }, Errc::capture_invalidated},
+      {"nested",
+       [&] {
+         stream->capture_if(memory.data(),
+                            [&](weir::Stream& outer) { outer.capture_if(memory.data(), break_body); });
+       },
+       Errc::capture_invalidated},
+      {"caught",
+       [&] {
+         stream->capture_if(memory.data(), [&](weir::Stream& outer) {
+           CHECK(error_of([&] { outer.capture_if(memory.data(), break_body); }) == Errc::capture_invalidated);
+         });
+       },
+       Errc{}},
+  };
+  for (int round = 0; round < 10; ++round) {
+    for (const Way& way : ways) {
+      CAPTURE(way.name);
+      stream->begin_capture();
+      CHECK(error_of(way.act) == way.code);
+      CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
+      for (weir::Stream* const s : {stream.get(), forked.get()}) {
+        s->fill_elements(memory.data() + 1, 4, 4, 1);
+        s->synchronize();
+      }
+      device().synchronize();
+    }
+  }
+  // Broken from outside: the end of the capture fails in the driver.
+  stream->begin_capture();
+  (void)error_of([&] { stream->capture_if(memory.data(), [&](weir::Stream&) { query(*stream); }); });
+  CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
+  // Both: the body's capture stays open in the driver, and with it the stream that it was forked to.
+  stream->begin_capture();
+  CHECK(error_of([&] { stream->capture_if(memory.data(), query); }) == Errc::capture_invalidated);
+  query(*stream);
+  CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
+  stream->fill_elements(memory.data() + 1, 4, 4, 1);
+  stream->synchronize();
+}
+
+TEST_CASE("captures: ones that fail with a child graph, beside copies and executables of that graph") {
+  auto memory = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
+  const weir::GraphPtr child = device().create_stream()->capture([&](weir::Stream& s) { s.fill(memory, 3U); });
+  std::atomic<bool> stop{false};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const weir::StreamPtr stream = device().create_stream(), forked = device().create_stream();
+      while (!stop) {
+        if (i % 2 == 0) {
+          (void)child->instantiate();
+          (void)child->clone();
+          continue;
+        }
+        (void)error_of([&] {
+          (void)stream->capture([&](weir::Stream& s) {
+            s.add_child_graph(*child);
+            forked->wait(s);
+            forked->add_child_graph(*child);
+          });
+        });
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  stop = true;
 }
 
 TEST_CASE("graph memory: what the last launch left is freed behind it when the executable ends") {

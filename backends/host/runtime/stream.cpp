@@ -160,20 +160,44 @@ void HostStream::check_conditional_body(const GraphData& body) const {
 }
 
 void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
-                                        std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState&) {
+                                        std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState& outer) {
   const char* const operation = kind == ConditionalKind::if_nonzero      ? "Stream::capture_if"
                                 : kind == ConditionalKind::while_nonzero ? "Stream::capture_while"
                                                                          : "Stream::capture_switch";
   Conditional node{condition, kind, {}};
   for (auto& body : bodies) {
-    const StreamPtr inner = device().create_stream();
-    const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
-    const Ptr<GraphData>& data = static_cast<const HostGraph&>(*graph).data();
+    const Ptr<GraphData> data = capture_body(operation, body, outer);
     check_conditional_body(*data);
     check_nesting(operation, describe(), *data);
     node.bodies.push_back(data);
   }
   capture_only(operation, NodeKind::conditional, std::move(node));
+}
+
+Ptr<GraphData> HostStream::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
+                                        const CaptureState& outer) {
+  // A stream that nobody else knows. It does not own the queue's capture, so that the function cannot end it.
+  const auto queue = make_ptr<Queue>(host_device(*this), Queue::Role::non_blocking, 0);
+  const auto stream = make_ptr<HostStream>(host_device(*this), queue, StreamKind::borrowed);
+  stream->mark_private();
+  const auto data = make_ptr<GraphData>();
+  struct End {
+    Queue& queue;
+    ~End() { Capture::abandon(queue); }  // unless it has ended
+  } const end{*queue};
+  {
+    BodyCapture capture(*stream, outer,
+                        [&] { return Capture::begin(*queue, make_ptr<HostGraph>(host_device(*this), data)); });
+    capture.run(operation, *this, body);
+    try {
+      (void)Capture::end(*queue);
+    } catch (const Error& e) {
+      if (e.errc() == Errc::capture_unjoined) BodyCapture::refuse_unjoined(operation, *this);
+      throw;
+    }
+  }
+  stream->close();
+  return data;
 }
 
 std::vector<GraphNode> HostStream::do_capture_dependencies(const CaptureState&) const {

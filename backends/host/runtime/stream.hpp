@@ -74,6 +74,7 @@ class HostStream final : public StreamImpl {
 
  private:
   void check_conditional_body(const GraphData& body) const;
+  Ptr<GraphData> capture_body(const char* operation, UniqueFunction<void(Stream&)>& body, const CaptureState& outer);
   /// Captures the work, or enqueues it.
   void submit(NodeKind kind, Work&& work);
   /// Captures the work. Throws `not_capturing`.

@@ -24,6 +24,9 @@ struct CaptureState {
 struct CaptureResources {
   std::vector<ModulePtr> modules;  ///< of the kernels that were captured
   GraphPtr resumed;                ///< the graph that the capture continues, or null
+  /// Native streams that capture bodies of conditional nodes and must not end before this capture does. The graph is
+  /// unusable.
+  std::vector<std::shared_ptr<const void>> open_bodies;
   std::shared_ptr<detail::GraphOrigin> origin;  ///< what `Graph::save` needs, or null; the core takes it
 };
 

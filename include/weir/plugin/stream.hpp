@@ -132,8 +132,8 @@ class WEIR_API StreamImpl : public Stream {
   void keep_module(const ModulePtr& module, const CaptureState& capture);
 
   /// Scope in which `body`, a stream that only the backend knows, captures the body of a conditional node. The core records
-  /// this capture, refuses work that a body cannot hold, and keeps what the body needs with `outer`, the capture of the
-  /// node.
+  /// this capture, refuses what the mode of `outer`, the capture of the node, refuses, and keeps what the body needs with
+  /// `outer`.
   class WEIR_API BodyCapture {
    public:
     /// `begin` begins the capture and returns its id.
@@ -142,8 +142,17 @@ class WEIR_API StreamImpl : public Stream {
     BodyCapture(const BodyCapture&) = delete;
     BodyCapture& operator=(const BodyCapture&) = delete;
 
+    /// Calls the function of a body. Throws `stream_closed` if it closes the stream. `outer`: for the error.
+    void run(const char* operation, const Stream& outer, UniqueFunction<void(Stream&)>& function);
+    /// Moves the native stream to `CaptureResources::open_bodies` of `outer`. False if other code began that capture: then
+    /// the stream and its capture are kept for ever.
+    bool leave_open(std::shared_ptr<const void> native_stream) noexcept;
+    /// Of a stream whose capture can never be ended.
+    static void leave_open_for_ever(std::shared_ptr<const void> native_stream) noexcept;
+    [[noreturn]] static void refuse_unjoined(const char* operation, const Stream& outer);
+
    private:
-    const StreamImpl& body_;
+    StreamImpl& body_;
     std::uint64_t id_ = 0;
   };
 
