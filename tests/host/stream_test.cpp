@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 #include "weir/weir.hpp"
 
@@ -46,5 +50,46 @@ TEST_CASE("host streams: a number that is no handle is refused, whatever memory 
         UINTPTR_MAX, reinterpret_cast<std::uintptr_t>(gone), reinterpret_cast<std::uintptr_t>(numbers.data())}) {
     CAPTURE(number);
     CHECK(is_refused(device, reinterpret_cast<void*>(number)));
+  }
+}
+
+TEST_CASE("host streams: the calling thread makes a small copy on an idle stream") {
+  weir::Device& device = weir::device("host:0");
+  const auto x = device.allocate<std::uint32_t>(1024), y = device.allocate<std::uint32_t>(1024);
+  for (const bool blocking : {false, true}) {
+    const auto stream = device.create_stream({.blocking = blocking});
+    for (std::uint32_t i = 1; i <= 100; ++i) {
+      x.data()[1023] = i;
+      stream->copy(y, x);
+      REQUIRE(y.data()[1023] == i);  // no wait: nobody was woken
+      stream->synchronize();
+    }
+  }
+}
+
+TEST_CASE("host streams: a small copy waits for the work before it, of all threads") {
+  weir::Device& device = weir::device("host:0");
+  constexpr std::size_t count = (std::size_t{64} << 10U) / sizeof(std::uint32_t);
+  const auto x = device.allocate<std::uint32_t>(count);
+  for (const bool blocking : {false, true}) {
+    const auto stream = device.create_stream({.blocking = blocking});
+    const auto filling = blocking ? device.default_stream() : stream;  // a blocking stream waits for the default stream
+    filling->fill(x, std::uint32_t{0});
+    std::atomic<bool> ends = false;
+    std::thread other([&] {
+      for (std::uint32_t i = 0; !ends; ++i) {
+        filling->fill(x, i);
+        if (i % 8 == 0) filling->synchronize();
+      }
+    });
+    for (int i = 0; i < 500; ++i) {
+      const std::vector<std::uint32_t> read = stream->read(x);
+      if (blocking) continue;  // the two threads are not ordered then, but neither may be lost
+      REQUIRE(std::all_of(read.begin(), read.end(), [&](std::uint32_t value) { return value == read.front(); }));
+    }
+    ends = true;
+    other.join();
+    filling->fill(x, std::uint32_t{7});
+    REQUIRE(stream->read(x) == std::vector<std::uint32_t>(count, 7));
   }
 }

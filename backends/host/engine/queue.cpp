@@ -133,6 +133,27 @@ void Queue::enqueue_in_order(Payload&& payload) {
 void Queue::enqueue(Work&& work) { enqueue_in_order(std::move(work)); }
 void Queue::enqueue(HostFunction&& function) { enqueue_in_order(std::move(function)); }
 
+bool Queue::run_here(const Work& work) {
+  if (is_shaken_) return false;
+  if (role_ != Role::non_blocking && !has_reached(point())) return false;
+  // The thread that did the last operation may be about to leave the queue.
+  const auto enter = [this] {
+    const std::lock_guard lock(lock_);
+    return has_reached(submitted()) && !std::exchange(active_, true);
+  };
+  for (int tries = 0; !enter(); ++tries) {
+    if (tries == 100 || !has_reached(submitted())) return false;
+    spin_pause();
+  }
+  // From here on this thread runs the queue, and others only add to it.
+  work_run_.start(work, *this, *this);
+  if (!take_more()) return true;
+  retain();
+  BusyQueues::instance().add(*this);
+  hand_to(lane_of(*backlog_.first()));
+  return true;
+}
+
 std::uint64_t Queue::point() {
   if (role_ == Role::non_blocking) return submitted();
   std::lock_guard lock(device_.default_stream_mutex());

@@ -46,6 +46,9 @@ class Queue final : public Signal, private Runnable, private Continuation {
 
   void enqueue(Work&& work);
   void enqueue(HostFunction&& function);
+  /// Does `work`, which no worker shares and which waits for nothing, on the calling thread, if the queue is idle. False if
+  /// it is not: enqueue it. To wake a worker takes longer than a small copy.
+  bool run_here(const Work& work);
   /// The number that this signal reaches when all present work is done. If the queue is ordered against the legacy default
   /// stream, the work of the other side counts, too.
   std::uint64_t point();

@@ -215,7 +215,10 @@ void HostStream::do_set_capture_dependencies(std::span<const GraphNode> nodes, c
 // --- Copies and fills -------------------------------------------------------------------------------------------------
 
 void HostStream::do_copy(void* destination, const void* source, std::size_t bytes) {
-  submit(NodeKind::copy, contiguous_copy(destination, source, bytes));
+  constexpr std::size_t small_copy = std::size_t{64} << 10U;
+  Work copy = contiguous_copy(destination, source, bytes);
+  if (bytes <= small_copy && !queue_->is_capturing() && queue_->run_here(copy)) return;
+  submit(NodeKind::copy, std::move(copy));
 }
 
 void HostStream::do_copy_pitched(const PitchedCopy& copy) { submit(NodeKind::copy, Copy{copy}); }
