@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -118,10 +120,18 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
   if (parameter.kind == Kind::number) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
-    // Weir's and ctypes' scalars have a `value`.
-    const nb::object value = is_plain ? nb::borrow(object) : nb::getattr(nb::borrow(object), "value", nb::borrow(object));
-    if (!set_number(slot, value, *parameter.type)) refuse_number(kernel, i, name_of(*parameter.type));
-    return;
+    // Weir's and ctypes' scalars have a `value`; so have members of an enumeration and others, which are no numbers.
+    const bool has_value = !is_plain && (type_of_scalar(object) || PyObject_CheckBuffer(object) != 0);
+    const nb::object value = has_value ? nb::getattr(nb::borrow(object), "value", nb::borrow(object)) : nb::borrow(object);
+    try {
+      if (set_number(slot, value, *parameter.type)) return;
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+      refuse(kernel, i, nb::cast<std::string>(nb::str(error.value())) + "; the parameter is " + name_of(*parameter.type));
+    } catch (const nb::builtin_exception& error) {
+      refuse(kernel, i, std::string(error.what()) + "; the parameter is " + name_of(*parameter.type));
+    }
+    refuse_number(kernel, i, name_of(*parameter.type));
   }
   if (object == Py_None) return slot.set_address(nullptr);
   if (PyLong_CheckExact(object)) {

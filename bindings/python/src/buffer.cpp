@@ -320,6 +320,10 @@ void bind_buffer(nb::module_& module) {
       .def_prop_ro("size", &BufferObject::size, "The number of elements.")
       .def_prop_ro("nbytes", &BufferObject::size_bytes, "The size in bytes.")
       .def_prop_ro(
+          "ndim", [](const BufferObject& b) { return b.shape.size(); }, "The number of dimensions.")
+      .def_prop_ro(
+          "itemsize", [](const BufferObject& b) { return b.dtype.size(); }, "The size of an element in bytes.")
+      .def_prop_ro(
           "kind", [](const BufferObject& b) { return std::string(to_string(b.memory->kind())); },
           "``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
       .def_prop_rw(
@@ -348,7 +352,8 @@ void bind_buffer(nb::module_& module) {
       .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
            nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value`` in stream order.")
       .def("prefetch", &prefetch, nb::arg("location") = "device", nb::kw_only(), nb::arg("stream") = nb::none(),
-           nb::sig("def prefetch(self, location: str = \"device\", *, stream: Any = None) -> None"),
+           nb::sig("def prefetch(self, location: Literal[\"device\", \"host\"] = \"device\", *, "
+                   "stream: Any = None) -> None"),
            "Moves managed memory to the ``\"device\"`` of ``stream`` or to the ``\"host\"`` before it is used. Feature\n"
            "``managed_prefetch``.")
       .def("view", &view, nb::sig("def view(self, dtype: Any = None, shape: Any = None) -> Buffer"),
@@ -368,7 +373,8 @@ void bind_buffer(nb::module_& module) {
       });
 
   nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(),
-                       nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", kind: str = \"device\") -> Buffer"),
+                       nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", "
+                               "kind: Literal[\"device\", \"pinned\", \"managed\"] = \"device\") -> Buffer"),
                        nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
                        "Allocates uninitialized memory for ``shape`` elements of ``dtype``; ``allocate(n)`` allocates\n"
                        "``n`` bytes. ``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises\n"

@@ -74,13 +74,14 @@ EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync
   return without_gil([&] { return EventObject{device.create_event(options)}; });
 }
 
-/// For each backend: its name, its state, the reason if it is not usable, and its driver's version.
+/// For each backend: its name, its state, the reason if it is not usable, its driver's version, and its compiler.
 nb::list probe() {
   nb::list all;
   for (const BackendInfo& info : without_gil([] { return Registry::instance().probe_all(); })) {
     const std::string state(to_string(info.state));
-    all.append(
-        nb::make_tuple(info.name, state, info.reason, info.backend != nullptr ? info.backend->versions().driver : ""));
+    const BackendVersions versions =
+        info.backend != nullptr ? without_gil([&] { return info.backend->versions(); }) : BackendVersions{};
+    all.append(nb::make_tuple(info.name, state, info.reason, versions.driver, versions.compiler));
   }
   return all;
 }
@@ -88,7 +89,7 @@ nb::list probe() {
 }  // namespace
 
 void bind_device(nb::module_& module) {
-  module.def("_probe", &probe, nb::sig("def _probe() -> list[tuple[str, str, str, str]]"));
+  module.def("_probe", &probe, nb::sig("def _probe() -> list[tuple[str, str, str, str, str]]"));
   nb::class_<DeviceProperties>(module, "DeviceProperties",
                                "Limits and sizes of a device. What the backend does not know is 0 or empty.")
       .def_ro("total_memory", &DeviceProperties::total_memory, "Bytes.")
@@ -175,7 +176,10 @@ void bind_device(nb::module_& module) {
             return std::pair(range.least, range.greatest);
           },
           "The least and the greatest stream priority. These are the vendor's numbers: a lower number is more urgent.")
-      .def("create_stream", &create_stream, nb::kw_only(), nb::arg("nonblocking") = true, nb::arg("priority") = nb::none(),
+      .def("create_stream", &create_stream,
+           nb::sig("def create_stream(self, *, nonblocking: bool = True, "
+                   "priority: Literal[\"low\", \"normal\", \"high\"] | int | None = None) -> Stream"),
+           nb::kw_only(), nb::arg("nonblocking") = true, nb::arg("priority") = nb::none(),
            "A new stream. ``nonblocking``: it does not synchronize with the legacy default stream. ``priority``:\n"
            "``\"low\"``, ``\"normal\"``, ``\"high\"``, or a number in ``priority_range``.")
       .def("create_event", &create_event, nb::kw_only(), nb::arg("timing_enabled") = false, nb::arg("blocking_sync") = false,
@@ -211,6 +215,13 @@ void bind_device(nb::module_& module) {
       .def_prop_ro(
           "health", [](const Device& d) { return without_gil([&] { return d.health().describe(); }); },
           "``\"ok\"``, or the first error of a device that the driver has lost.")
+      .def(
+          "__reduce__",
+          [](const Device& d) {
+            const std::string name = d.backend().name() + ":" + std::to_string(d.ordinal());
+            return nb::make_tuple(nb::type<Device>(), nb::make_tuple(name));
+          },
+          nb::sig("def __reduce__(self) -> tuple[Any, ...]"), "A pickled device is the one of that name where it is loaded.")
       .def("__int__", &Device::ordinal)
       .def("__str__", &Device::describe)
       .def("__repr__", [](const Device& d) { return "<Device " + d.describe() + ": " + d.properties().name + ">"; })

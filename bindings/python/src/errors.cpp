@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <typeinfo>
+#include <utility>
 
 #include "bindings/python/src/common.hpp"
 #include "weir/error.hpp"
@@ -25,14 +28,38 @@ nb::object class_of(Errc code) {
   return nb::getattr(errors, (name + "Error").c_str(), errors.attr("Error"));
 }
 
+/// What the core's texts name in C++, in Python.
+std::string in_python(std::string text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> words{{
+      {"EventOptions{.timing = true}", "timing_enabled=True"},
+      {"EventOptions{.interprocess = true}", "ipc_enabled=True"},
+      {"CaptureOptions{.portable = true}", "portable=True"},
+      {"CompileOptions::kernels names (KERNELS in weir_add_kernels)", "name_expressions lists"},
+      {"CompileOptions::kernels", "name_expressions"},
+      {"PoolSharing::round_robin", "sharing=\"round_robin\""},
+      {"one that native_handle or release_handle returned", "a Stream's handle"},
+      {"Device::per_thread_stream", "Device.per_thread_default_stream"},
+      {"Stream::synchronize_for", "Stream.sync"},
+      {"Device::synchronize_for", "Device.sync"},
+      {"Event::synchronize_for", "Event.sync"},
+      {"::synchronize", ".sync"},
+      {"Device::wrap_stream", "Stream.wrap"},
+  }};
+  for (const auto& [ours, theirs] : words) {
+    for (std::size_t at = 0; (at = text.find(ours, at)) != text.npos; at += theirs.size())
+      text.replace(at, ours.size(), theirs);
+  }
+  return text;
+}
+
 nb::object exception_of(const Error& error) {
-  std::string text = error.what();
+  std::string text = in_python(error.what());
   if (error.errc() == Errc::forked_process) text += "; in Python by multiprocessing.get_context(\"spawn\")";
   nb::object exception = class_of(error.errc())(text.c_str());
   exception.attr("code") = nb::cast(std::string(to_string(error.errc())).c_str());
-  exception.attr("operation") = error.operation().c_str();
+  exception.attr("operation") = in_python(error.operation()).c_str();
   exception.attr("object") = error.object().c_str();
-  exception.attr("detail") = error.detail().c_str();
+  exception.attr("detail") = in_python(error.detail()).c_str();
   exception.attr("native_code") = error.native().code;
   exception.attr("native_name") = error.native().name.c_str();
   return exception;

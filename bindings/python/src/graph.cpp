@@ -302,7 +302,10 @@ void bind_graph(nb::module_& module) {
   const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
     nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
   };
-  method("begin_capture", &begin_capture, nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
+  method("begin_capture", &begin_capture,
+         nb::sig("def begin_capture(self, mode: Literal[\"relaxed\", \"thread_local\", \"global\"] = \"relaxed\", *, "
+                 "portable: bool = False) -> None"),
+         nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
          "Begins a capture: work on this stream, and on streams that wait for it, becomes part of a graph and does not\n"
          "run. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``: records the\n"
          "work so that ``Graph.save`` can save the graph. See ``weir.capture``.");

@@ -5,11 +5,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <sstream>
 
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
+#include "weir/backend.hpp"
 #include "weir/kernel_bundle.hpp"
 #include "weir/stream.hpp"
 
@@ -89,6 +93,32 @@ LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_si
 }
 
 nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
+
+/// All that makes a launch shape; the arguments of weir._kernel._config.
+nb::tuple key_of(const LaunchConfig& c) {
+  return nb::make_tuple(tuple_of(c.grid), tuple_of(c.block), c.shared_memory_bytes, c.cooperative,
+                        c.cluster == Dim3{} ? nb::none() : nb::object(tuple_of(c.cluster)),
+                        c.programmatic_stream_serialization, c.priority ? nb::cast(*c.priority) : nb::none());
+}
+
+/// Warns the first time that a compiler without the work-group pass compiles a kernel with barriers. With the GIL held.
+void warn_of_fibers(Device& device, const std::string& source) {
+  static std::atomic<bool> is_warned{false};
+  if (is_warned || device.backend().name() != "host") return;
+  const auto mentions = [&](const char* name) { return source.find(name) != source.npos; };
+  constexpr std::array barriers{"__syncthreads", "__syncwarp", "_sync(", "cooperative_groups"};
+  if (std::none_of(barriers.begin(), barriers.end(), mentions)) return;
+  const std::string compiler = without_gil([&] { return device.backend().versions().compiler; });  // VERSION, PATH[, PASS]
+  if (compiler.find("/weir_workgroup-") != compiler.npos || is_warned.exchange(true)) return;
+  const std::string text =
+      "on the CPU, threads that wait at a barrier run on fibers here, up to 46 times slower than with the work-group "
+      "pass: " +
+      compiler +
+      " is no Clang that this package has a pass for. `python -m weir info` lists them; install one of these (apt-get "
+      "install clang-19), or name it in WEIR_HOST_CXX";
+  const nb::object category = nb::module_::import_("weir.errors").attr("SlowKernelWarning");
+  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
+}
 
 Device& device_of_kernel(nb::handle kernel) {
   const KernelObject* known = nullptr;
@@ -193,6 +223,7 @@ const KernelObject& KernelFunction::on(Device& device) {
   }
   // Two threads may compile at once; the second finds the result in the disk cache, and uses the first one's kernel.
   auto made = without_gil([&] { return device.compile(source_, options_)->untyped_kernel(name_); });
+  warn_of_fibers(device, source_);
   auto kernel = std::make_unique<KernelObject>(std::move(made), types_);
   const std::lock_guard lock(mutex_);
   if (const KernelObject* other = known()) return *other;
@@ -275,12 +306,27 @@ void bind_kernel(nb::module_& module) {
           nb::sig("def cluster(self) -> tuple[int, int, int] | None"))
       .def_ro("programmatic_stream_serialization", &LaunchConfig::programmatic_stream_serialization)
       .def_ro("priority", &LaunchConfig::priority)
+      .def(
+          "__eq__",
+          [](const LaunchConfig& a, nb::handle other) {
+            const LaunchConfig* b = nullptr;
+            return nb::try_cast(other, b, false) && b != nullptr && key_of(a).equal(key_of(*b));
+          },
+          nb::arg("other").none())
+      .def("__hash__", [](const LaunchConfig& c) { return nb::hash(key_of(c)); })
+      .def(
+          "__reduce__",
+          [](nb::handle_t<LaunchConfig> self) {
+            return nb::make_tuple(nb::module_::import_("weir._kernel").attr("_config"), key_of(held_by<LaunchConfig>(self)));
+          },
+          nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
       .def("__repr__", [](const LaunchConfig& c) {
         std::ostringstream text;
-        text << "LaunchConfig(grid=" << to_string(c.grid) << ", block=" << to_string(c.block)
+        const auto extents = [](const Dim3& d) { return nb::cast<std::string>(nb::repr(tuple_of(d))); };
+        text << "LaunchConfig(grid=" << extents(c.grid) << ", block=" << extents(c.block)
              << ", shmem_size=" << c.shared_memory_bytes;
         if (c.cooperative) text << ", is_cooperative=True";
-        if (c.cluster != Dim3{}) text << ", cluster=" << to_string(c.cluster);
+        if (c.cluster != Dim3{}) text << ", cluster=" << extents(c.cluster);
         if (c.programmatic_stream_serialization) text << ", programmatic_stream_serialization=True";
         if (c.priority) text << ", priority=" << *c.priority;
         text << ")";
@@ -347,6 +393,7 @@ void bind_kernel(nb::module_& module) {
           },
           nb::sig("def __init__(self, source: str, name: str, types: Any, **options: Any) -> None"))
       .def_prop_ro("name", &KernelFunction::name)
+      .def("__repr__", [](const KernelFunction& f) { return "<KernelFunction '" + f.name() + "'>"; })
       .def(
           "on", [](KernelFunction& f, nb::handle device) { return &f.on(device_of(device)); },
           nb::arg("device") = nb::none(), nb::rv_policy::reference_internal,
@@ -375,14 +422,17 @@ void bind_kernel(nb::module_& module) {
                                                                    [owner = m.module](void*) {});
             return BufferObject(std::move(memory), bytes.data(), DType{}, {static_cast<std::int64_t>(bytes.size())});
           },
-          nb::arg("name"), "A ``Buffer`` over the bytes of a ``__device__`` or ``__constant__`` variable.");
+          nb::arg("name"), "A ``Buffer`` over the bytes of a ``__device__`` or ``__constant__`` variable.")
+      .def("__repr__", [](const ModuleObject& m) { return "<Module on " + m.module->device().describe() + ">"; });
 
   module.def(
       "compile",
       [](const std::string& source, nb::handle device, nb::kwargs options) {
         Device& on = device_of(device);
         const CompileOptions all = compile_options(options);
-        return without_gil([&] { return ModuleObject{on.compile(source, all)}; });
+        ModulePtr made = without_gil([&] { return on.compile(source, all); });
+        warn_of_fibers(on, source);
+        return ModuleObject{std::move(made)};
       },
       nb::arg("source"), nb::arg("device") = nb::none(), nb::arg("options"),
       nb::sig("def compile(source: str, device: Any = None, *, name: str = ..., define_macro: dict[str, str] = {}, "

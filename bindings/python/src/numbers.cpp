@@ -2,6 +2,7 @@
 #include "bindings/python/src/numbers.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -59,6 +60,7 @@ void store_floating(void* to, double value, DType type) {
 bool store_number(void* to, nb::handle number, DType type) {
   switch (type.code) {
     case TypeCode::boolean: {
+      if (PyUnicode_Check(number.ptr()) || PyBytes_Check(number.ptr())) throw nb::type_error("a text is no bool");
       const int truth = PyObject_IsTrue(number.ptr());
       if (truth < 0) throw nb::python_error();
       store(to, static_cast<std::uint8_t>(truth));
@@ -90,6 +92,12 @@ bool store_number(void* to, nb::handle number, DType type) {
     case TypeCode::bfloat: {
       const double value = PyFloat_AsDouble(number.ptr());
       if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+      // What rounds to infinity does not fit. FLT_MAX and half of the distance to the next number is the first that does so.
+      const double least_infinite = type.bits == 64                     ? std::numeric_limits<double>::infinity()
+                                    : type.code == TypeCode::bfloat     ? 0x1.FFp127
+                                    : type.bits == 32                   ? 0x1.FFFFFFp127
+                                                                        : 65520.0;
+      if (std::isfinite(value) && std::abs(value) >= least_infinite) return false;
       store_floating(to, value, type);
       return true;
     }

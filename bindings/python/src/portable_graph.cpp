@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
@@ -83,6 +84,10 @@ PortableObject load_graph(Device& device, nb::handle source) {
     return PortableObject(without_gil([&] { return device.load_graph(data); }));
   }
   const std::string file = file_of(source);
+  if (::access(file.c_str(), F_OK) != 0) {
+    PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, source.ptr());
+    throw nb::python_error();
+  }
   return PortableObject(without_gil([&] { return device.load_graph(file); }));
 }
 

@@ -105,7 +105,10 @@ void bind_values(nb::module_& module) {
       "Writes ``value`` to the first element of ``buffer``, a ``uint32`` or ``uint64``, once all earlier work is done.\n"
       "Features ``write_value_32``, ``write_value_64``.");
   nb::cpp_function_def(
-      &wait_value, nb::scope(stream), nb::name("wait_value"), nb::is_method(), nb::arg("buffer"), nb::arg("value"),
+      &wait_value, nb::scope(stream), nb::name("wait_value"), nb::is_method(),
+      nb::sig("def wait_value(self, buffer: Buffer, value: int, "
+              "condition: Literal[\"geq\", \"eq\", \"and\", \"nor\"] = \"geq\", flush: bool = False) -> None"),
+      nb::arg("buffer"), nb::arg("value"),
       nb::arg("condition") = "geq", nb::arg("flush") = false,
       "Later work waits until the first element of ``buffer`` meets the condition with ``value``: ``\"geq\"`` (a cyclic\n"
       "comparison, so that counters may wrap), ``\"eq\"``, ``\"and\"`` (a common bit) or ``\"nor\"``. ``flush``: earlier\n"

@@ -1,4 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -94,3 +101,53 @@ def test_integers_of_numpy_are_integers():
     assert x.view(weir.uint8, np.int16(24)).shape == (24,)
     stream = device.create_stream()
     assert weir.Stream.wrap(np.uint64(stream.handle), device) == stream
+
+
+def test_launch_configurations_are_values():
+    a, b = weir.LaunchConfig((2, 3), 64, 16), weir.LaunchConfig((2, 3, 1), (64, 1), 16)
+    assert a == b and hash(a) == hash(b) and len({a, b}) == 1
+    assert a != weir.LaunchConfig((2, 3), 64) and a != (2, 3) and a is not None
+    assert repr(a) == "LaunchConfig(grid=(2, 3, 1), block=(64, 1, 1), shmem_size=16)"
+    full = weir.LaunchConfig(8, 64, 0, True, cluster=2, programmatic_stream_serialization=True, priority=-1)
+    for config in (a, full):
+        assert pickle.loads(pickle.dumps(config)) == config == copy.copy(config)
+
+
+def test_devices_are_pickled_by_their_names():
+    device = weir.Device()
+    assert pickle.loads(pickle.dumps(device)) == device == copy.deepcopy(device)
+
+
+def test_types_equal_those_of_numpy():
+    x = weir.Device().allocate((2, 3), weir.float32)
+    assert x.dtype == np.float32 == x.dtype and x.dtype == np.dtype("f4") and x.dtype == "float32" and x.dtype == weir.float32
+    assert x.dtype != np.float64 and x.dtype != np.dtype(">f4") and x.dtype != None and x.dtype != 4
+    assert {weir.float32: 1}[x.dtype] == 1
+    assert (x.ndim, x.itemsize) == (2, 4)
+
+
+def test_errors_speak_python():
+    device = weir.Device()
+    with pytest.raises(weir.Error, match="timing_enabled=True") as caught:
+        device.create_event() - device.create_event()
+    assert "EventOptions" not in caught.value.detail
+    stream = device.create_stream()
+    stream.close()
+    with pytest.raises(weir.StreamClosedError, match=r"^Stream\.sync on ") as caught:
+        stream.sync(timeout=1)
+    assert caught.value.operation == "Stream.sync"
+
+
+def test_a_time_that_is_no_number_is_refused():
+    stream = weir.Device().create_stream()
+    for wait in (stream.sync, stream.record().sync, stream.device.sync):
+        with pytest.raises(ValueError, match="timeout"):
+            wait(timeout=math.nan)
+
+
+def test_info_tells_what_is_wrong():
+    for backend in ("", "nonsense"):
+        command = [sys.executable, "-m", "weir", "info"]
+        done = subprocess.run(command, env={**os.environ, "WEIR_BACKEND": backend}, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        assert "WEIR_BACKEND" in done.stderr + done.stdout

@@ -252,3 +252,9 @@ def test_one_name_stands_for_one_function(memory):
     builder = weir.GraphBuilder(stream.device, portable=True)
     builder.add([], lambda on: on.launch_host_func(print, name="p"))
     assert stream.device.load_graph(builder.finish().to_bytes()).host_functions == ["p"]
+
+
+def test_a_file_that_does_not_exist(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        weir.Device().load_graph(tmp_path / "nothing.weirgraph")
+    assert caught.value.filename == tmp_path / "nothing.weirgraph"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import ctypes
+import enum
 import os
+import shutil
 import subprocess
 import sys
 
@@ -186,3 +188,53 @@ def test_memory_of_another_backend_is_refused():
         pytest.skip("the HIP backend over the CPU is not built")
     run = subprocess.run([sys.executable, "-c", WRONG_BACKEND], env={**os.environ, **settings}, capture_output=True, text=True, timeout=300)
     assert run.stdout == "True True\n" * 4, run.stderr
+
+
+def test_a_number_of_the_wrong_type_names_kernel_and_argument(module):
+    class Color(enum.Enum):
+        red = 1
+
+    stream = weir.Device().create_stream()
+    x, y = arrays(stream)[:2]
+    for wrong in (256.0, Color.red, "7", None):
+        with pytest.raises(TypeError, match="'saxpy', argument 1: .*int32"):
+            weir.launch(stream, weir.grid_for(1), saxpy, wrong, 2, x, y)
+    with pytest.raises(TypeError, match="'numbers', argument 4: .*bool"):
+        weir.launch(stream, weir.grid_for(1), numbers, 1, 1, 1, "False", y)
+
+
+@pytest.mark.parametrize("dtype, most, more", [("float32", 3.4028235e38, 3.5e38), ("float16", 65519.0, 65520.0), ("bfloat16", 3.39e38, 3.4e38)])
+def test_a_float_that_does_not_fit_is_refused(dtype, most, more):
+    stream = weir.Device().create_stream()
+    buffer = stream.device.allocate(1, dtype)
+    for fits in (most, -most, float("inf"), float("nan")):
+        buffer.fill(fits, stream=stream)
+    for value in (more, -more, 1e300):
+        with pytest.raises(ValueError, match="fill"):
+            buffer.fill(value, stream=stream)
+    with pytest.raises(ValueError, match="'saxpy', argument 2"):
+        weir.launch(stream, weir.grid_for(1), saxpy, 1, 1e300, None, None)
+
+
+SLOW = """
+import sys, warnings, weir
+device = weir.Device("host")
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    weir.compile('extern "C" __global__ void f(int* x) { *x = 1; }', device)
+    assert not told
+    for i in range(2):
+        weir.compile('extern "C" __global__ void f(int* x) { __syncthreads(); *x = %d; }' % i, device)
+print([(one.category.__name__, "fibers" in str(one.message)) for one in told])
+"""
+
+
+def test_slow_kernels_are_warned_of_once():
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no g++, which never has the pass")
+    environment = {**os.environ, "WEIR_HOST_CXX": os.path.realpath(compiler)}
+    run = subprocess.run([sys.executable, "-c", SLOW], env=environment, capture_output=True, text=True, timeout=120)
+    assert run.stdout == "[('SlowKernelWarning', True)]\n", run.stderr
+    info = subprocess.run([sys.executable, "-m", "weir", "info"], env=environment, capture_output=True, text=True, timeout=60)
+    assert "run on fibers" in info.stdout

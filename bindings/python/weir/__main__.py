@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
+import re
+import sys
 
 from . import Device, Error, __version__
 from ._core import _probe
@@ -17,10 +20,35 @@ def describe(device: Device, verbose: bool) -> None:
             print(f"    {name}: {support}{': ' + reason if reason else ''}")
 
 
+def passes() -> list[int]:
+    """The releases of Clang for which the package has the work-group pass."""
+    package = pathlib.Path(__file__).resolve().parent
+    names = [path.name for path in package.glob("weir-*/weir_workgroup-*.so")]
+    return sorted(int(found[1]) for name in names if (found := re.fullmatch(r"weir_workgroup-(\d+)\.so", name)))
+
+
+def describe_compiler(compiler: str) -> None:
+    print(f"  compiler of kernels: {compiler}")
+    if "/weir_workgroup-" in compiler:
+        return
+    print("  kernels with barriers run on fibers, up to 46 times slower than with the work-group pass")
+    if releases := passes():
+        print(f"  this package has the pass for Clang {', '.join(map(str, releases))}: apt-get install clang-{releases[-1]}")
+    else:
+        print("  this package was built without the pass")
+
+
 def info(verbose: bool) -> int:
     print(f"Weir {__version__}")
-    for name, state, reason, versions in _probe():
+    try:
+        backends = _probe()
+    except Error as error:  # WEIR_BACKEND or another variable is wrong
+        print(error, file=sys.stderr)
+        return 1
+    for name, state, reason, versions, compiler in backends:
         print(f"{name}: {state}{' (' + versions + ')' if versions else ''}{': ' + reason if reason else ''}")
+        if name == "host" and state == "usable":
+            describe_compiler(compiler)
         if state == "usable":
             for device in Device.get_all_devices():
                 if device.backend == name:

@@ -8,6 +8,7 @@ from ._core import Device, Graph, Stream
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Literal
 
 
 class capture:
@@ -26,7 +27,7 @@ class capture:
     """The captured graph, set when the block has ended."""
     stream: Stream
 
-    def __init__(self, stream: Stream | None = None, mode: str = "relaxed", *, portable: bool = False) -> None:
+    def __init__(self, stream: Stream | None = None, mode: Literal["relaxed", "thread_local", "global"] = "relaxed", *, portable: bool = False) -> None:
         self.stream = Device().create_stream() if stream is None else stream
         self._mode = mode
         self._portable = portable

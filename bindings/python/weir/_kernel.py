@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
-from ._core import KernelFunction
+from ._core import KernelFunction, LaunchConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+
+def _config(grid: Any, block: Any, shmem_size: int, is_cooperative: bool, cluster: Any, serializes: bool, priority: int | None) -> LaunchConfig:
+    """What a pickled ``LaunchConfig`` calls."""
+    return LaunchConfig(
+        grid, block, shmem_size, is_cooperative, cluster=cluster, programmatic_stream_serialization=serializes, priority=priority
+    )
 
 
 def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], KernelFunction]:

@@ -50,6 +50,17 @@ class dtype(type):
     def __repr__(cls) -> str:
         return f"weir.{cls.__name__}"
 
+    def __eq__(cls, other: object) -> bool:
+        """Whether `other` names the same type, as for numpy's dtypes: ``buffer.dtype == numpy.float32``."""
+        if isinstance(other, dtype):
+            return cls is other
+        try:
+            return as_dtype(other) is cls
+        except TypeError:
+            return NotImplemented
+
+    __hash__ = type.__hash__
+
 
 class scalar(metaclass=dtype):
     """A typed value, for a kernel with unknown parameter types: ``weir.float32(2)``."""

@@ -47,6 +47,7 @@ __all__ = [
     "BackendFailureError",
     "CommunicatorFailedError",
     "HostFunctionTimeoutError",
+    "SlowKernelWarning",
 ]
 
 
@@ -56,7 +57,7 @@ class Error(RuntimeError):
     code: str = "unknown"
     """The kind of error: ``"stream_closed"``."""
     operation: str = ""
-    """The call: ``"Stream::synchronize"``."""
+    """The call: ``"Stream.sync"``, or C++'s name for it, ``"Stream::copy"``."""
     object: str = ""
     """The object it was called on, with backend, device and handle; may be empty."""
     detail: str = ""
@@ -336,3 +337,7 @@ class HostFunctionTimeoutError(Error, TimeoutError):
     """A stream continued without a host function: no thread could get the GIL."""
 
     code = "host_function_timeout"
+
+
+class SlowKernelWarning(UserWarning):
+    """Kernels with barriers run slowly on the CPU, for want of a compiler that has the work-group pass. Given once."""
