@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <memory>
+
 #include "backends/cuda/api.hpp"
 #include "backends/gpu/driver_calls.hpp"
 #include "core/base/library.hpp"
@@ -94,7 +96,7 @@ const Api& Api::load(PluginContext& context) {
     if (!found) throw_too_old(library, version, std::string("it has no ") + name);
   }
 
-  auto* const api = new Api;  // lives until the process ends
+  std::unique_ptr<Api> api(new Api);
   api->driver_version_ = version;
   api->library_path_ = library.path();
 
@@ -136,7 +138,7 @@ const Api& Api::load(PluginContext& context) {
                 "the driver does not start (" + result_text(result) + "): " + std::string(meaning(result).detail),
                 gpu::native_error(*api, result));
   }
-  return *api;
+  return *api.release();  // lives until the process ends
 }
 
 BackendVersions Api::versions() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include "backends/gpu/driver_calls.hpp"
 #include "backends/hip/api.hpp"
@@ -132,7 +133,7 @@ const Api& Api::load(PluginContext& context) {
   const bool wait_value = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
   const bool graph_memory = support::environment_number("WEIR_HIP_GRAPH_MEMORY", 0, 0, 1) != 0;
   const gpu::Library library = open_library(&context);
-  auto* const api = new Api;  // as long as the process
+  std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
   // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
@@ -171,7 +172,8 @@ const Api& Api::load(PluginContext& context) {
   }
   api->wait_value_ = wait_value;
   api->graph_memory_ = graph_memory;
-  api->compiler_ = &Compiler::open(library, api->release_);
+  std::unique_ptr<const Compiler> compiler = Compiler::open(library, api->release_);
+  api->compiler_ = compiler.get();
 
   show_to_tools(table);
   // hipInit's result is ignored: the device count says more (without a device 5.2.3 returns 101 from hipInit, 100 from the
@@ -195,7 +197,8 @@ const Api& Api::load(PluginContext& context) {
   api->device_count_ = count;
   api->helpers_ = new Helpers(count);
   api->try_out();
-  return *api;
+  (void)compiler.release();  // both live until the process ends
+  return *api.release();
 }
 
 void compile_image(ImageCompilation& request) {
@@ -207,7 +210,7 @@ void compile_image(ImageCompilation& request) {
       const auto get_version = library.find_as<hipError_t (*)(int*)>("hipRuntimeGetVersion");
       int version = 0;
       if (get_version != nullptr) (void)get_version(&version);
-      return Compiler::open(library, release_of(version));
+      return *Compiler::open(library, release_of(version)).release();  // lives until the process ends
     } catch (const Error& error) {
       throw Error(error.errc() == Errc::driver_not_found ? Errc::compiler_not_found : error.errc(),
                   "Registry::compile_image", object, "no HIPRTC: " + error.detail());

@@ -90,12 +90,12 @@ struct Compiler::Functions {
 #undef WEIR_HIPRTC_MEMBER
 };
 
-const Compiler& Compiler::open(const gpu::Library& runtime, int release) {
-  auto* const compiler = new Compiler;  // as long as the process
+std::unique_ptr<const Compiler> Compiler::open(const gpu::Library& runtime, int release) {
+  std::unique_ptr<Compiler> compiler(new Compiler);
   compiler->release_ = release;
   compiler->find(runtime, release);
   if (compiler->usable_) compiler->list_architectures(runtime, release);
-  return *compiler;
+  return compiler;
 }
 
 void Compiler::find(const gpu::Library& runtime, int release) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,8 @@ namespace weir::hip {
 class Compiler {
  public:
   /// Opens HIPRTC: its own library (already loaded, beside the runtime, or on the loader's path), else the runtime, which
-  /// contains it up to 6.4. The result lives until the process ends.
-  static const Compiler& open(const gpu::Library& runtime, int release);
+  /// contains it up to 6.4.
+  static std::unique_ptr<const Compiler> open(const gpu::Library& runtime, int release);
 
   bool is_usable() const noexcept { return usable_; }
   /// The compiler and its file, or why there is none.

@@ -47,7 +47,7 @@ std::optional<weir::gpu::Library>& runtime() {
 int release = 0;
 
 const Compiler& compiler() {
-  static const Compiler& opened = Compiler::open(*runtime(), release);
+  static const Compiler& opened = *Compiler::open(*runtime(), release).release();
   return opened;
 }
 
