@@ -7,7 +7,8 @@ s/(->|\.)batch\(/\1batch_memory_operations(/g
 s/(->|\.)kernel\(([^)])/\1untyped_kernel(\2/g
 s/\bweir::make</weir::make_ptr</g
 s/\bweir::Range\b/weir::ScopedRange/g
-s/\bweir::(reads|writes|touches)\(/weir::access::\1(/g
+s/\bweir::(reads|writes|touches)\(/weir::accesses::\1(/g
+s/\bweir::access::/weir::accesses::/g
 s/\b(allocate(_bytes)?_async(<[^>]*>)?\([^;]*)\.get\(\)\)/\1)/g
 s/(wrap_stream\([^;]*->)native_handle\(\)/\1share_native_handle()/g
 s#weir/(backend_support|operation|plugin|tool)\.hpp#weir/plugin/\1.hpp#g

@@ -101,7 +101,7 @@ class Watched {
   bool begun_ = false;
 };
 
-/// Ends what `access::touches` declared for this thread's next launch: it was refused before tools were told of it.
+/// Ends what `accesses::touches` declared for this thread's next launch: it was refused before tools were told of it.
 void forget_touches() noexcept;
 
 /// Calls `act()`, and keeps what it needs out of the function that calls it.

@@ -76,8 +76,8 @@ int main(int argc, char** argv) try {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
     stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128},
-                  access::writes(slab.next.subspan(first * plane, (last - first) * plane)),
-                  access::reads(slab.now.subspan((first - 1) * plane, (last - first + 2) * plane)), side);
+                  accesses::writes(slab.next.subspan(first * plane, (last - first) * plane)),
+                  accesses::reads(slab.now.subspan((first - 1) * plane, (last - first + 2) * plane)), side);
   };
   auto begin = std::chrono::steady_clock::now();
   for (int s = 0; s < steps; ++s) {

@@ -49,10 +49,10 @@ struct Accessed {
 };
 
 /// What an argument's memory is used for.
-namespace access {
+namespace accesses {
 
-/// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, access::reads(x),
-/// access::writes(y))`. The kernel gets the address of the first element, as it would for `range` itself. Where nothing is
+/// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, accesses::reads(x),
+/// accesses::writes(y))`. The kernel gets the address of the first element, as it would for `range` itself. Where nothing is
 /// said, a kernel reads and writes what its arguments name, and reads what they name as `const`. `range`: a `Buffer`, a
 /// `Span` or any other `ElementRange`.
 template <ElementRange R>
@@ -80,7 +80,7 @@ auto atomic(R&& range) noexcept {
   return Accessed<T, AccessKind::atomic>{elements.data(), elements.size()};
 }
 
-}  // namespace access
+}  // namespace accesses
 
 namespace detail {
 

@@ -41,10 +41,10 @@ class [[nodiscard]] ScopedRange {
   bool told_;
 };
 
-namespace access {
+namespace accesses {
 
 /// The next kernel that the calling thread launches touches this memory and no other:
-/// `access::touches(access::reads(x), access::writes(half));`. For kernels whose arguments do not tell: those that use a
+/// `accesses::touches(accesses::reads(x), accesses::writes(half));`. For kernels whose arguments do not say it: that use a
 /// part of a buffer, or follow pointers in memory. A launch that is refused counts.
 template <class... Accesses>
 void touches(const Accesses&... accesses) {
@@ -54,10 +54,10 @@ void touches(const Accesses&... accesses) {
   detail::declare_touches(all);
 }
 
-}  // namespace access
+}  // namespace accesses
 
 /// Code that tools do not see, such as a vendor's library, enqueues work on `stream` here:
-/// `external_work(stream, "gemm", access::reads(a), access::writes(c));`. Throws what all functions of a stream throw.
+/// `external_work(stream, "gemm", accesses::reads(a), accesses::writes(c));`. Throws what all functions of a stream throw.
 template <class... Accesses>
 void external_work(StreamRef stream, const char* name, const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]

@@ -473,8 +473,8 @@ class WEIR_API Stream : public RefCounted {
                   std::span<const std::size_t> sizes);
   /// The same with what is known of the arguments' types, as `launch` knows it: for interfaces to other languages. Without
   /// it the graph of a portable capture cannot be saved if an argument may be an address.
-  void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                  const ArgumentTypes& types) {
+  template <std::same_as<ArgumentTypes> Types>  // so that `{}` means no sizes
+  void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments, const Types& types) {
     bool is_complete = kernel != nullptr && arguments.size() == types.sizes.size();
     for (const void* const argument : arguments) is_complete &= argument != nullptr;
     if (!is_complete) [[unlikely]]

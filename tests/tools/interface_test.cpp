@@ -153,9 +153,9 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
   Recorder& tool = recorder();
   stream->launch(kernel, {1, 128}, 100U, 2.0F, x, y);
-  stream->launch(kernel, {1, 128}, 50U, 2.0F, weir::access::reads(x), weir::access::writes(y));
+  stream->launch(kernel, {1, 128}, 50U, 2.0F, weir::accesses::reads(x), weir::accesses::writes(y));
   stream->launch(typed, {1, 128}, 10U, 2.0F, x.subspan(10, 10), y.data());
-  weir::access::touches(weir::access::writes(y.subspan(50, 50)));
+  weir::accesses::touches(weir::accesses::writes(y.subspan(50, 50)));
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, y);
   const unsigned int count = 10;
   const float factor = 2.0F;
@@ -164,9 +164,9 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   void* const addresses[] = {const_cast<unsigned int*>(&count), const_cast<float*>(&factor), &from, &to};
   const std::size_t sizes[] = {4, 4, 8, 8};
   stream->launch_raw(*kernel, {1, 128}, addresses, sizes);
-  stream->launch(typed, {1, 128}, 10U, 2.0F, x, weir::access::writes(y));
-  stream->launch(without_const, {1, 128}, 10U, 2.0F, weir::access::reads(x), y);
-  weir::access::touches(weir::access::writes(x));
+  stream->launch(typed, {1, 128}, 10U, 2.0F, x, weir::accesses::writes(y));
+  stream->launch(without_const, {1, 128}, 10U, 2.0F, weir::accesses::reads(x), y);
+  weir::accesses::touches(weir::accesses::writes(x));
   CHECK_THROWS_AS(stream->launch(typed, {1, 1U << 20}, 10U, 2.0F, x, y), weir::Error);
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, y);
   stream->synchronize();

@@ -146,7 +146,7 @@ void add_to(Stream& stream, const KernelPtr& count, const Buffer<int>& counter) 
   if (count->parameter_kinds().atomic != 0) {
     stream.launch(count, {4, 64}, counter);
   } else {
-    stream.launch(count, {4, 64}, access::atomic(counter));
+    stream.launch(count, {4, 64}, accesses::atomic(counter));
   }
 }
 
@@ -163,7 +163,7 @@ void counters(Device& device) {
   if (right) b->wait(a);
   add_to(*a, count, counter);
   add_to(*b, count, counter);
-  a->launch(count, {4, 64}, access::atomic(counter));  // also where the kernel's code says so
+  a->launch(count, {4, 64}, accesses::atomic(counter));  // also where the kernel's code says so
   device.synchronize();
 }
 

@@ -758,7 +758,7 @@ void declared_halves(Device& device) {
   const auto kernel =
       device.compile(source, {.kernels = {"scale"}})->kernel<void(unsigned int, float, const float*, float*)>("scale");
   const auto half = static_cast<unsigned int>(n / 2);
-  if (right) access::touches(access::reads(s.x), access::writes(s.y.subspan(0, half)));
+  if (right) accesses::touches(accesses::reads(s.x), accesses::writes(s.y.subspan(0, half)));
   s.a->launch(kernel, grid_for(half), half, 2.0F, s.x, s.y);
   s.b->copy(s.y.subspan(half, half), s.x.subspan(half, half));
 }
@@ -780,7 +780,7 @@ void a_variable_of_a_module(Device& device) {
 template <bool right>
 void external_library(Device& device) {
   Scene s(device);
-  external_work(*s.a, "gemm", access::reads(s.x), access::writes(s.y));
+  external_work(*s.a, "gemm", accesses::reads(s.x), accesses::writes(s.y));
   if (right) s.b->wait(s.a);
   s.b->copy(s.staging, s.y);
 }

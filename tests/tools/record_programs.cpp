@@ -203,9 +203,9 @@ void recorded_external_work(Device& device) {
   some_work(device);
   const auto x = device.allocate<int>(n);
   const StreamPtr stream = device.create_stream();
-  external_work(*stream, "library", access::reads(x));
+  external_work(*stream, "library", accesses::reads(x));
   some_work(device);
-  external_work(*stream, "library", access::writes(x));
+  external_work(*stream, "library", accesses::writes(x));
   some_work(device);
 }
 

@@ -279,7 +279,8 @@ template <bool right>
 void launches_external_work_on_dead_memory(Device& device) {
   const StreamPtr stream = device.create_stream();
   auto x = device.allocate<unsigned>(n);
-  const GraphExecPtr exec = stream->capture([&](Stream& s) { external_work(s, "gemm", access::writes(x)); })->instantiate();
+  const GraphExecPtr exec =
+      stream->capture([&](Stream& s) { external_work(s, "gemm", accesses::writes(x)); })->instantiate();
   if (!right) x.reset();
   exec->launch(*stream);
   stream->synchronize();
@@ -394,7 +395,7 @@ void launches_on_unwritten_memory(Device& device) {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1);
   if (right) stream->zero(y);
-  stream->launch(kernel, {1, 1}, x, access::reads(y));
+  stream->launch(kernel, {1, 1}, x, accesses::reads(y));
   stream->synchronize();
 }
 
@@ -405,7 +406,7 @@ void copies_what_a_kernel_writes(Device& device) {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1), z = device.allocate<unsigned>(1);
   stream->zero(y);
-  stream->launch(kernel, {1, 1}, x, access::reads(y));
+  stream->launch(kernel, {1, 1}, x, accesses::reads(y));
   stream->copy(y, right ? x : z);
   stream->synchronize();
 }

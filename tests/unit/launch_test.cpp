@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <limits>
@@ -22,6 +23,17 @@ constexpr bool is(const Dim3& d, unsigned x, unsigned y, unsigned z) { return d.
 
 template <class... Parts>
 constexpr bool is_config = requires(Parts... parts) { LaunchConfig{parts...}; };
+
+/// Whether `{}` may stand for no arguments, and for no sizes.
+template <class S>
+constexpr bool takes_nothing = requires(S& stream, weir::KernelRef kernel) { stream.launch_raw(kernel, {1, 1}, {}, {}); };
+static_assert(takes_nothing<weir::Stream>);
+
+namespace all_names {
+using namespace weir;
+/// POSIX has functions whose names Weir must not have, too.
+[[maybe_unused]] bool is_there(const char* path) { return access(path, R_OK) == 0; }
+}  // namespace all_names
 
 }  // namespace
 
