@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -313,6 +314,13 @@ void out_of_memory(const std::string& whose) {
   const Who of = whose == "others" ? Who::others : Who::this_thread;
   fail_each("capture_and_replay", of, capture_and_replay);
   fail_each("enqueue", of, enqueue);
+}
+
+/// The limit does not hold for root.
+void no_threads(const std::string&) {
+  const rlimit none{0, 0};
+  if (::setrlimit(RLIMIT_NPROC, &none) != 0 || (::geteuid() == 0 && ::setuid(65534) != 0)) return;
+  attempt([] { (void)host(); });
 }
 
 // The n-th allocation from the first work of the process fails: what is made once is made then.
@@ -628,6 +636,7 @@ const std::map<std::string, void (*)(const std::string&)> parts = {
     {"signals", signals},
     {"out_of_memory", out_of_memory},
     {"out_of_memory_at_first", out_of_memory_at_first},
+    {"no_threads", no_threads},
     {"compile_privileged", compile_privileged},
 };
 

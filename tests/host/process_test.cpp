@@ -46,6 +46,13 @@ TEST_CASE("work may begin after main, in atexit handlers and at a thread's end, 
   }
 }
 
+TEST_CASE("without threads to be had, the error says so, and names the limit") {
+  const Outcome outcome = play("no_threads");
+  INFO(outcome.output << outcome.errors);
+  CHECK(outcome.says("starting a thread on host: a thread that runs the work: "));
+  CHECK(outcome.says("raise the limit of threads (ulimit -u, pids.max)"));
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own handlers come first
 TEST_CASE("a kernel's thread that needs more stack than it has ends the launch with an error that names it") {
   const Outcome formed = play("overflow");  // by the work-group pass, if there is one

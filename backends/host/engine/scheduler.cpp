@@ -35,6 +35,11 @@ constexpr int most_threads = 1024;
 // Then oneTBB may send the worker to another arena.
 constexpr int most_items_at_once = 64;
 
+[[noreturn]] void throw_no_thread(const char* purpose, const char* cause) {
+  throw Error(Errc::out_of_memory, "starting a thread", "host",
+              std::string("a thread ") + purpose + ": " + cause + "; raise the limit of threads (ulimit -u, pids.max)");
+}
+
 /// The number of processors that the process may use at once.
 int default_threads() { return std::max(1, tbb::info::default_concurrency()); }
 
@@ -160,8 +165,14 @@ Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
-  arena_->arena.initialize();
-  arena_->arena.enqueue([] {});
+  try {
+    arena_->arena.initialize();
+    arena_->arena.enqueue([] {});
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw_no_thread("that runs the work", e.what());
+  }
 }
 
 void Scheduler::submit(Runnable* item, Level level, bool helps) {
@@ -504,9 +515,7 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
     throw;
   } catch (const std::system_error& e) {
     forget_own_thread();
-    throw Error(
-        Errc::out_of_memory, "starting a thread", "host",
-        std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
+    throw_no_thread(purpose, e.what());
   }
   started_.store(true, std::memory_order_release);
 }
