@@ -78,8 +78,8 @@ class WEIR_API GraphChanges {
   /// tools: the memory that each argument names, or nothing.
   void launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses = {});
-  /// The node copies all elements of `source` to `destination`, of as many bytes as before or fewer. Throws
-  /// `length_mismatch`.
+  /// The node copies all elements of `source` to `destination`, as many bytes as it was captured with or fewer: the CPU
+  /// refuses more with `graph_update_failed`, and so may a GPU's driver. Throws `length_mismatch`.
   template <ElementRange To, ElementRange From>
   void copy(GraphNode node, To&& destination, From&& source) {
     const Span to = detail::lasting_span(std::forward<To>(destination));

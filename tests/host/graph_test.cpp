@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "weir/weir.hpp"
 
@@ -42,4 +43,30 @@ TEST_CASE("graphs on host: a thousand levels of child graphs run, and one more i
   CHECK_THROWS_WITH_AS(enclose(), doctest::Contains("has 1000 levels of graphs in it"), weir::Error);
   CHECK_THROWS_WITH_AS(stream->capture([&](weir::Stream& s) { exec->launch(s); }),
                        doctest::Contains("has 1000 levels of graphs in it"), weir::Error);
+}
+
+TEST_CASE("graphs on host: a node's copy never grows beyond what was captured, and a refused list changes nothing") {
+  const weir::StreamPtr stream = weir::device("host:0").create_stream();
+  const auto from = weir::device("host:0").allocate<float>(16), to = weir::device("host:0").allocate<float>(16);
+  stream->fill(from, 1.0F);
+  stream->fill(to, 0.0F);
+  const weir::GraphExecPtr exec =
+      stream->capture([&](weir::Stream& s) { s.copy(to.first(8), from.first(8)); })->instantiate();
+  const weir::GraphNode node{0};
+  weir::GraphChanges changes;
+  changes.copy(node, to.last(4), from.first(4));
+  changes.copy(node, to, from);
+  CHECK_THROWS_WITH_AS(exec->apply(changes),
+                       doctest::Contains("node 0 was captured as a copy of 32 bytes, and the change is one of 64"),
+                       weir::Error);
+  exec->launch(*stream);
+  CHECK(stream->read(to) == std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
+  changes.clear();
+  changes.copy(node, to.last(4), from.first(4));
+  exec->apply(changes);
+  changes.clear();
+  changes.copy(node, to.last(8), from.first(8));  // as many as were captured
+  exec->apply(changes);
+  exec->launch(*stream);
+  CHECK(stream->read(to) == std::vector<float>(16, 1.0F));
 }

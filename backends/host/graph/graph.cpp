@@ -173,11 +173,21 @@ void HostGraphExec::do_update(const Graph& graph) {
 
 namespace {
 
-void change_node(NodeData& node, const NodeChange& change, const GraphChanges& changes) {
+void change_node(NodeData& node, const NodeChange& change, const GraphChanges& changes, const HostGraphExec& exec) {
   switch (change.kind) {
     case NodeChange::Kind::enable: node.is_disabled = false; break;
     case NodeChange::Kind::disable: node.is_disabled = true; break;
     case NodeChange::Kind::copy:
+      if (node.captured_bytes == 0) {
+        const auto& captured = std::get<Copy>(node.work);
+        node.captured_bytes = captured.width * captured.rows();
+      }
+      if (change.count > node.captured_bytes) {
+        throw Error(Errc::graph_update_failed, "GraphExec::apply", exec.describe(),
+                    "node " + std::to_string(change.node.index) + " was captured as a copy of " +
+                        std::to_string(node.captured_bytes) + " bytes, and the change is one of " +
+                        std::to_string(change.count) + "; capture the largest copy; nothing was changed");
+      }
       node.work = contiguous_copy(change.destination, change.source, change.count);
       break;
     case NodeChange::Kind::fill:
@@ -211,7 +221,7 @@ void HostGraphExec::do_apply(const GraphChanges& changes) {
     if (change.node.index >= count) support::refuse_change(describe(), change, std::nullopt, count);
     const NodeKind kind = fresh->nodes[change.node.index].kind;
     if (!support::fits(change.kind, kind)) support::refuse_change(describe(), change, kind, count);
-    change_node(fresh->nodes[change.node.index], change, changes);
+    change_node(fresh->nodes[change.node.index], change, changes, *this);
   }
   program = make_ptr<Program>(*fresh);
   program_.swap(program);

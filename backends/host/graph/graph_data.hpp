@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@ struct NodeData {
   Work work;
   std::vector<std::uint32_t> after;  ///< sorted
   bool is_disabled = false;          ///< by GraphExec::apply
+  std::size_t captured_bytes = 0;    ///< of a copy that GraphExec::apply has changed
 };
 
 class GraphData final : public RefCounted {
