@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "weir/registry.hpp"
 
@@ -101,6 +102,24 @@ TEST_CASE("dlpack: no shape stands for a number of elements that it does not hav
     tensor.shape = shape.data();
     CHECK(refusal_code([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument);
   }
+  const auto is_refused = [&] {
+    return refusal_code([&] { (void)weir::dlpack::span_of<float>(tensor); }) == Errc::invalid_argument;
+  };
+  // As many elements as fit, and more bytes than that.
+  std::array<std::int64_t, 2> large = {std::int64_t{1} << 31, std::int64_t{1} << 31};
+  tensor.shape = large.data();
+  CHECK(is_refused());
+  std::array<std::int64_t, 2> ones = {1, 1};
+  tensor.shape = ones.data();
+  for (const int dimensions : {-1, std::numeric_limits<int>::min()}) {
+    tensor.ndim = dimensions;
+    CHECK(is_refused());
+  }
+  tensor.ndim = 2;
+  tensor.shape = nullptr;
+  CHECK(is_refused());
+  tensor.ndim = 0;  // one element
+  CHECK(weir::dlpack::span_of<float>(tensor).size() == 1);
   managed->deleter(managed);
 }
 #endif

@@ -48,7 +48,7 @@ inline std::optional<std::size_t> element_count(std::span<const std::int64_t> sh
   for (const std::int64_t extent : shape) {
     if (extent < 0) return std::nullopt;
     is_empty |= extent == 0;
-    overflows |= __builtin_mul_overflow(count, static_cast<std::size_t>(extent), &count);
+    overflows = overflows || __builtin_mul_overflow(count, static_cast<std::size_t>(extent), &count);
   }
   if (is_empty) return 0;
   return overflows || count > weir::detail::most_bytes ? std::nullopt : std::optional(count);
@@ -114,8 +114,11 @@ Span<T> span_of(const DLTensor& tensor) {
            std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
            " lanes, which is another type");
   }
+  if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr))
+    refuse("the tensor has " + std::to_string(tensor.ndim) + " dimensions" + (tensor.shape ? "" : ", and no shape"));
   const auto elements = detail::element_count({tensor.shape, static_cast<std::size_t>(tensor.ndim)});
-  if (!elements) refuse("the tensor's shape has a negative extent, or more elements than any memory");
+  if (!elements || *elements > weir::detail::most_bytes / sizeof(T))
+    refuse("the tensor's shape has a negative extent, or more elements than any memory");
   if (*elements == 0) return {};
   std::int64_t row_major = 1;
   for (int i = tensor.ndim - 1; i >= 0; --i) {
