@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "core/base/private_file.hpp"
 #include "core/plugins/abi_difference.hpp"
@@ -81,6 +86,8 @@ class Loader {
     const auto saved = data.take<SavedMemory>();
     auto& memory = content_.memory.emplace_back();
     memory.name = reader_.name;
+    if (memory.name.empty() || !names_.insert(memory.name).second)
+      refuse(fmt::format("two memories are named '{}', or one has no name", printable(memory.name)));
     memory.bytes = saved.bytes;
     memory.alignment = saved.alignment;
     memory.kind = data.take_enumerator(saved.kind, MemoryKind::managed);
@@ -106,6 +113,11 @@ class Loader {
       if (content_.after.back() >= number)
         refuse(fmt::format("operation {} comes behind {}", number, content_.after.back()));
     }
+    const auto after = part_of(content_.after, step.after);
+    std::vector<std::uint32_t> sorted(after.begin(), after.end());
+    std::ranges::sort(sorted);
+    if (std::ranges::adjacent_find(sorted) != sorted.end())
+      refuse(fmt::format("operation {} comes behind another one twice", number));
     switch (step.kind) {
       case SavedKind::kernel:
       case SavedKind::copy:
@@ -123,6 +135,7 @@ class Loader {
         if (nesting != 0 || bytes == 0 || bytes > most_bytes) refuse("an allocation is impossible");
         step.allocation = static_cast<std::uint32_t>(content_.allocated.size());
         content_.allocated.push_back(bytes);
+        freed_.push_back(false);
         break;
       }
       case SavedKind::free: {
@@ -130,12 +143,16 @@ class Loader {
         check(memory, 1, false);
         if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0) refuse("what is freed was not allocated");
         step.allocation = memory.memory & ~SavedAddress::allocated;
+        if (memory.offset != 0 || freed_[step.allocation]) refuse("an allocation is freed twice, or not from its beginning");
+        freed_[step.allocation] = true;
         break;
       }
       case SavedKind::conditional:
         step.conditional = data.take_enumerator(data.take<std::uint32_t>(), ConditionalKind::switch_case);
         step.inner_count = data.take<std::uint32_t>();
-        if (step.inner_count == 0) refuse("a conditional node has no body");
+        if (step.inner_count == 0 || (step.conditional == ConditionalKind::while_nonzero && step.inner_count > 1) ||
+            (step.conditional == ConditionalKind::if_nonzero && step.inner_count > 2))
+          refuse(fmt::format("a conditional node has {} bodies", step.inner_count));
         step.condition = data.take<SavedAddress>();
         check(step.condition, 4, false);
         break;
@@ -185,6 +202,8 @@ class Loader {
   GraphContent& content_;
   std::span<const std::byte> file_;
   BundleReader reader_;
+  std::set<std::string, std::less<>> names_;  // of memory
+  std::vector<bool> freed_;                   // for each allocation
   const Check check_{*this};
 };
 

@@ -105,6 +105,7 @@ class BundleReader {
       refuse(bytes, "it has version " + std::to_string(header.version) + " of the format, and this Weir reads version " +
                         std::to_string(version) + "; make it with the Weir that the program is linked to");
     }
+    if (header.reserved != 0) refuse(bytes, "it is damaged: bytes 12 to 15 of its header are not 0");
     if (header.size != bytes.size() || header.size % bundle_alignment != 0)
       refuse(bytes, "it is damaged: it says that it has " + std::to_string(header.size) + " bytes");
     at_ = sizeof(header);

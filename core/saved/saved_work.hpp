@@ -242,6 +242,7 @@ class WorkReader {
 
   void take_copies(WorkStep& step, NumberReader& data) {
     step.items = next_in(work_.boxes, 2 * data.take_count(2 * sizeof(SavedBox)));
+    if (step.items.count == 0) data.refuse("there is no copy");
     for (std::uint32_t left = step.items.count; left > 0; left -= 2) {
       const SavedBox to = take_box(data), from = take_box(data);
       if (to.width != from.width || to.height != from.height || to.depth != from.depth)

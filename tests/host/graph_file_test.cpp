@@ -95,7 +95,86 @@ TEST_CASE("graph file: what is none is refused with the reason") {
   Bytes flipped = example();
   flipped[flipped.size() - 20] ^= std::byte{4};
   CHECK(has(refusal_of(flipped), "its check number is another one"));
+  for (std::size_t at = 12; at < 16; ++at) {
+    Bytes header = example();
+    header[at] ^= std::byte{1};
+    CHECK(has(refusal_of(header), "bytes 12 to 15 of its header are not 0"));
+  }
   CHECK(refusal_of(example()).empty());
+}
+
+TEST_CASE("graph file: what means nothing is refused") {
+  BundleWriter file;
+  const auto memory = [&](std::string_view name) {
+    NumberWriter data;
+    data.put(SavedMemory{64, 16, 0, 0, 0});
+    file.add(record::memory, name, data.bytes);
+  };
+  const auto operation = [&](SavedKind kind, const std::vector<std::uint32_t>& after, auto... numbers) {
+    NumberWriter data;
+    data.put(static_cast<std::uint8_t>(kind));
+    data.put(static_cast<std::uint32_t>(after.size()));
+    for (const std::uint32_t each : after) data.put(each);
+    (data.put(numbers), ...);
+    file.add(record::operation, "", data.bytes);
+  };
+  const auto allocate = [&] { operation(SavedKind::allocate, {}, std::uint64_t{64}); };
+  const auto free = [&](std::uint64_t offset) {
+    operation(SavedKind::free, {0}, SavedAddress{SavedAddress::allocated, 0, offset});
+  };
+  const auto conditional = [&](ConditionalKind kind, std::uint32_t bodies) {
+    memory("x");
+    operation(SavedKind::conditional, {}, static_cast<std::uint32_t>(kind), bodies, SavedAddress{0, 0, 0});
+    for (; bodies > 0; --bodies) {
+      file.add(record::begin, "", "");
+      file.add(record::end, "", "");
+    }
+  };
+  const auto refusal = [&] {
+    const std::string text = refusal_of(file.with_header(graph_magic, graph_version, check_number(file.records())));
+    file = {};
+    return text;
+  };
+  memory("x");
+  memory("x");
+  CHECK(has(refusal(), "two memories are named 'x'"));
+  memory("");
+  CHECK(has(refusal(), "one has no name"));
+  operation(SavedKind::copy, {}, std::uint32_t{0});
+  CHECK(has(refusal(), "there is no copy"));
+  allocate();
+  free(8);
+  CHECK(has(refusal(), "freed twice, or not from its beginning"));
+  allocate();
+  free(0);
+  CHECK(refusal().empty());
+  allocate();
+  free(0);
+  free(0);
+  CHECK(has(refusal(), "freed twice"));
+  allocate();
+  operation(SavedKind::free, {0, 0}, SavedAddress{SavedAddress::allocated, 0, 0});
+  CHECK(has(refusal(), "operation 1 comes behind another one twice"));
+  conditional(ConditionalKind::while_nonzero, 1);
+  CHECK(refusal().empty());
+  conditional(ConditionalKind::while_nonzero, 2);
+  CHECK(has(refusal(), "a conditional node has 2 bodies"));
+  conditional(ConditionalKind::if_nonzero, 3);
+  CHECK(has(refusal(), "a conditional node has 3 bodies"));
+  conditional(ConditionalKind::switch_case, 3);
+  CHECK(refusal().empty());
+}
+
+TEST_CASE("graph file: a dependency that is given twice is saved once") {
+  const auto x = host().allocate<int>(4);
+  const GraphPtr graph = host().create_stream()->capture(portable, [&](Stream& s) {
+    s.fill(x, 1);
+    const GraphNode nodes[] = {s.last_captured_node(), s.last_captured_node()};
+    s.set_capture_dependencies(nodes);
+    s.fill(x, 2);
+  });
+  const NamedMemory memory[] = {{"x", x}};
+  CHECK(refusal_of(graph->saved(memory)).empty());
 }
 
 TEST_CASE("graph file: the bytes are those of docs/graph-format.md, whatever the compiler") {
