@@ -122,7 +122,8 @@ class WEIR_API Device {
   // --- Memory -----------------------------------------------------------------------------------------------------
 
   /// Allocates memory with undefined content. Zero bytes: an allocation whose address is null. Throws `out_of_memory`;
-  /// `capture_unsupported` if an open capture forbids it. Feature `managed_memory` for that kind.
+  /// `invalid_argument` for more bytes than any memory has; `capture_unsupported` if an open capture forbids it. Feature
+  /// `managed_memory` for that kind. On the CPU it may wait for the work of memory that was dropped: docs/host-backend.md.
   AllocationPtr allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device);
   /// Likewise `count` elements of `T`.
   template <class T>

@@ -132,11 +132,10 @@ class WEIR_API Module : public RefCounted {
 
   /// The kernel of that name, which takes parameters of these types: `kernel<void(int, float, const float*,
   /// float*)>("saxpy")`. `name`: as it stands in the source for an `extern "C"` function, with its namespaces for another
-  /// one
-  /// ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
+  /// one ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
   /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error
-  /// lists the module's kernels if the backend knows them. Throws `invalid_argument` where the types are known not to be the
-  /// kernel's (see `TypedKernel`). Not cheap: keep the result. (cuModuleGetFunction)
+  /// lists the module's kernels if the backend knows them. Throws `invalid_argument` for a name with a zero byte, and where
+  /// the types are known not to be the kernel's (see `TypedKernel`). Not cheap: keep the result. (cuModuleGetFunction)
   template <class Signature>
   TypedKernel<Signature> kernel(std::string_view name);
   /// The same for a kernel whose parameters are known at run time only: launches check the number and the sizes of their
