@@ -2,6 +2,8 @@
 #include "weir/graph.hpp"
 
 #include "bindings/c/call.hpp"
+#include "bindings/c/launch.hpp"
+#include "weir/graph_changes.hpp"
 #include "weir/stream.hpp"
 
 // The C interface: captures and graphs.
@@ -21,6 +23,35 @@ UniqueFunction<void(Stream&)> body_of(weir_result (*body)(weir_stream*, void*), 
     const weir_result result = body(handle(&stream), user_data);
     if (result != WEIR_SUCCESS) throw CallbackFailed{result, before};
   };
+}
+
+void add(GraphChanges& changes, const weir_node_change& change) {
+  const GraphNode node{change.node};
+  switch (change.kind) {
+    case WEIR_CHANGE_KERNEL: {
+      const Kernel& kernel = required(change.kernel, "a change's kernel");
+      elements(change.arguments, change.argument_count, "a change's arguments");
+      const auto sizes = change.sizes != nullptr ? std::span(change.sizes, change.argument_count)
+                                                 : parameter_sizes(kernel, change.argument_count);
+      const std::span arguments(change.arguments, change.argument_count);
+      return changes.launch_raw(node, kernel, launch_config(change.config), arguments, sizes);
+    }
+    case WEIR_CHANGE_COPY:
+      return changes.copy(node, Span(static_cast<std::byte*>(change.destination), change.count),
+                          Span(static_cast<const std::byte*>(change.source), change.count));
+    case WEIR_CHANGE_FILL: {
+      const auto fill = [&]<class T>(T) {
+        changes.fill(node, Span(static_cast<T*>(change.destination), change.count), static_cast<T>(change.value));
+      };
+      if (change.element_size == 1) return fill(std::uint8_t{});
+      if (change.element_size == 2) return fill(std::uint16_t{});
+      if (change.element_size == 4) return fill(std::uint32_t{});
+      refuse("a node fills elements of 1, 2 or 4 bytes, and not of " + std::to_string(change.element_size));
+    }
+    case WEIR_CHANGE_ENABLE: return changes.enable(node);
+    case WEIR_CHANGE_DISABLE: return changes.disable(node);
+  }
+  refuse_enumerator("a change's kind", static_cast<unsigned>(change.kind));
 }
 
 }  // namespace
@@ -81,6 +112,48 @@ weir_result weir_stream_capture_if(weir_stream* stream, const uint32_t* conditio
 weir_result weir_stream_capture_while(weir_stream* stream, const uint32_t* condition,
                                       weir_result (*body)(weir_stream* stream, void* user_data), void* user_data) {
   return call(__func__, [&] { required(stream, "stream").capture_while(condition, body_of(body, user_data)); });
+}
+
+weir_result weir_stream_capture_if_else(weir_stream* stream, const uint32_t* condition,
+                                        weir_result (*body)(weir_stream* stream, void* user_data),
+                                        weir_result (*otherwise)(weir_stream* stream, void* user_data), void* user_data) {
+  return call(__func__, [&] {
+    if (otherwise == nullptr) refuse_null("otherwise");
+    required(stream, "stream").capture_if(condition, body_of(body, user_data), body_of(otherwise, user_data));
+  });
+}
+
+weir_result weir_stream_capture_switch(weir_stream* stream, const uint32_t* condition, size_t count,
+                                       weir_result (*body)(weir_stream* stream, size_t number, void* user_data),
+                                       void* user_data) {
+  return call(__func__, [&] {
+    if (body == nullptr) refuse_null("body");
+    std::vector<weir::UniqueFunction<void(weir::Stream&)>> bodies;
+    for (std::size_t number = 0; number < count; ++number) {
+      bodies.emplace_back([=](weir::Stream& captured) {
+        const std::uint64_t before = failures();
+        const weir_result result = body(handle(&captured), number, user_data);
+        if (result != WEIR_SUCCESS) throw CallbackFailed{result, before};
+      });
+    }
+    required(stream, "stream").capture_switch(condition, bodies);
+  });
+}
+
+weir_result weir_stream_last_captured_node(const weir_stream* stream, uint32_t* node) {
+  return call(__func__, [&] {
+    auto& result = output(node, "node");
+    result = required(stream, "stream").last_captured_node().index;
+  });
+}
+
+weir_result weir_stream_set_capture_dependencies(weir_stream* stream, const uint32_t* nodes, size_t count) {
+  return call(__func__, [&] {
+    elements(nodes, count, "nodes");
+    std::vector<weir::GraphNode> behind;
+    for (std::size_t i = 0; i < count; ++i) behind.push_back({nodes[i]});
+    required(stream, "stream").set_capture_dependencies(behind);
+  });
 }
 
 // --- Graphs -------------------------------------------------------------------------------------------------------------
@@ -176,4 +249,14 @@ weir_result weir_graph_exec_upload(weir_graph_exec* exec, weir_stream* stream) {
 
 weir_result weir_graph_exec_update(weir_graph_exec* exec, const weir_graph* graph) {
   return call(__func__, [&] { required(exec, "exec").update(required(graph, "graph")); });
+}
+
+weir_result weir_graph_exec_apply(weir_graph_exec* exec, const weir_node_change* changes, size_t count) {
+  return call(__func__, [&] {
+    elements(changes, count, "changes");
+    weir::GraphExec& changed = required(exec, "exec");
+    weir::GraphChanges all;
+    for (std::size_t i = 0; i < count; ++i) add(all, changes[i]);
+    changed.apply(all);
+  });
 }

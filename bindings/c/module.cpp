@@ -2,6 +2,7 @@
 #include "weir/module.hpp"
 
 #include "bindings/c/call.hpp"
+#include "bindings/c/launch.hpp"
 #include "weir/device.hpp"
 #include "weir/kernel_bundle.hpp"
 #include "weir/registry.hpp"
@@ -48,6 +49,8 @@ Dim3 cluster_of(weir_dim3 given) {
   return extent_of(given);
 }
 
+}  // namespace
+
 LaunchConfig launch_config(const weir_launch_config* given) {
   const weir_launch_config wanted = options(&output(given, "config"), "config");
   constexpr std::uint32_t programmatic = WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
@@ -62,7 +65,6 @@ LaunchConfig launch_config(const weir_launch_config* given) {
   return config;
 }
 
-/// The sizes of a kernel's parameters, to stand for those of its `count` arguments.
 std::span<const std::size_t> parameter_sizes(const Kernel& kernel, std::size_t count) {
   const auto& known = kernel.parameter_sizes();
   if (!known)
@@ -74,7 +76,6 @@ std::span<const std::size_t> parameter_sizes(const Kernel& kernel, std::size_t c
   return *known;
 }
 
-}  // namespace
 }  // namespace weir::c
 
 using namespace weir::c;

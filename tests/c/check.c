@@ -145,6 +145,7 @@ static const struct {
     {"graphs", "S37 S38 S41", test_graphs},
     {"graph_host_functions", "S30", test_graph_host_functions},
     {"conditionals", "S41", test_conditionals},
+    {"node_changes", "S41", test_node_changes},
     {"portable_graphs", "", test_portable_graphs},
     {"allocations", "S48", test_allocations},
     {"pools", "S48", test_pools},

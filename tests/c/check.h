@@ -67,6 +67,7 @@ void test_captures(void);
 void test_graphs(void);
 void test_graph_host_functions(void);
 void test_conditionals(void);
+void test_node_changes(void);
 void test_portable_graphs(void);
 void test_allocations(void);
 void test_pools(void);

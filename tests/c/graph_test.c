@@ -259,6 +259,116 @@ static void capture_conditionals(weir_stream* stream, uint32_t* data) {
   OK(weir_stream_discard_capture(stream));
 }
 
+static weir_result body_fills_number(weir_stream* stream, size_t number, void* user_data) {
+  return number == 2 ? WEIR_ERROR_NOT_READY : weir_stream_fill(stream, user_data, (uint32_t)number + 10, 4, 1);
+}
+
+static weir_result body_fills_nine(weir_stream* stream, void* user_data) {
+  return weir_stream_fill(stream, user_data, 9, 4, 4);
+}
+
+/// The value decides which body runs.
+static void capture_choices(weir_stream* stream, uint32_t* data) {
+  weir_graph* graph = NULL;
+  weir_graph_exec* exec = NULL;
+  OK(weir_stream_begin_capture(stream, WEIR_CAPTURE_THREAD_LOCAL));
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "otherwise is null", weir_stream_capture_if_else(stream, data, body_fills, NULL, data));
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "body is null", weir_stream_capture_switch(stream, data, 2, NULL, data));
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "there is no body",
+        weir_stream_capture_switch(stream, data, 0, body_fills_number, data));
+  OK(weir_stream_capture_if_else(stream, data, body_fills, body_fills_nine, data + 16));
+  OK(weir_stream_capture_switch(stream, data, 2, body_fills_number, data + 32));
+  OK(weir_stream_end_capture(stream, &graph));
+  OK(weir_graph_instantiate(graph, 0, &exec));
+  const uint32_t chosen[] = {10, 11, 0};
+  for (uint32_t value = 0; value < 3; ++value) {
+    data[0] = value;
+    data[32] = 0;
+    OK(weir_graph_exec_launch(exec, stream));
+    OK(weir_stream_synchronize(stream));
+    CHECK(data[16] == (value != 0 ? 5 : 9) && data[32] == chosen[value]);
+  }
+  weir_graph_exec_release(exec);
+  weir_graph_release(graph);
+  OK(weir_stream_begin_capture(stream, WEIR_CAPTURE_THREAD_LOCAL));
+  FAILS(WEIR_ERROR_NOT_READY, "the body returned 22", weir_stream_capture_switch(stream, data, 3, body_fills_number, data));
+  OK(weir_stream_discard_capture(stream));
+}
+
+/// A graph by hand, and changes of its nodes.
+static void change_nodes(weir_stream* stream, uint32_t* data) {
+  weir_module* const module = test_module();
+  weir_kernel* const add = module != NULL ? test_kernel("add") : NULL;
+  weir_launch_config one = {.struct_size = sizeof(one), .grid = {1, 0, 0}, .block = {1, 0, 0}};
+  uint32_t* value = data;
+  int more = 1;
+  void* arguments[] = {&value, &more};
+  uint32_t nodes[3] = {9, 9, 9};
+  weir_graph* graph = NULL;
+  weir_graph_exec* exec = NULL;
+  FAILS(WEIR_ERROR_NOT_CAPTURING, "", weir_stream_last_captured_node(stream, &nodes[0]));
+  FAILS(WEIR_ERROR_NOT_CAPTURING, "", weir_stream_set_capture_dependencies(stream, NULL, 0));
+  OK(weir_stream_begin_capture(stream, WEIR_CAPTURE_RELAXED));
+  OK(weir_stream_fill(stream, data, 1, 4, 4));
+  OK(weir_stream_last_captured_node(stream, &nodes[0]));
+  OK(weir_stream_set_capture_dependencies(stream, NULL, 0));
+  OK(weir_stream_fill(stream, data + 16, 2, 4, 4));
+  OK(weir_stream_last_captured_node(stream, &nodes[1]));
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "nodes is null", weir_stream_set_capture_dependencies(stream, NULL, 2));
+  OK(weir_stream_set_capture_dependencies(stream, nodes, 2));
+  OK(weir_stream_copy(stream, data + 32, data, 16));
+  OK(weir_stream_last_captured_node(stream, &nodes[2]));
+  if (add != NULL) OK(weir_stream_launch(stream, add, &one, arguments, NULL, 2));
+  CHECK(nodes[0] == 0 && nodes[1] == 1 && nodes[2] == 2);
+  OK(weir_stream_end_capture(stream, &graph));
+  size_t edges = 0;
+  OK(weir_graph_get_edges(graph, 0, NULL, &edges));
+  CHECK(edges == (add != NULL ? 3u : 2u));
+  OK(weir_graph_instantiate(graph, 0, &exec));
+
+  value = data + 16;
+  more = 40;
+  const weir_node_change changes[] = {
+      {.kind = WEIR_CHANGE_FILL, .node = nodes[0], .destination = data, .count = 8, .element_size = 2, .value = 0x10003},
+      {.kind = WEIR_CHANGE_COPY, .node = nodes[2], .destination = data + 32, .source = data + 16, .count = 8},
+      {.kind = WEIR_CHANGE_DISABLE, .node = nodes[1]},
+      {.kind = WEIR_CHANGE_ENABLE, .node = nodes[1]},
+      {.kind = WEIR_CHANGE_KERNEL, .node = 3, .kernel = add, .config = &one, .arguments = arguments, .argument_count = 2},
+  };
+  OK(weir_graph_exec_apply(exec, changes, add != NULL ? 5 : 4));
+  OK(weir_graph_exec_launch(exec, stream));
+  OK(weir_stream_synchronize(stream));
+  CHECK(data[0] == 0x30003 && data[3] == 0x30003);
+  CHECK(data[32] == 2 && data[33] == 2 && data[16] == (add != NULL ? 42 : 2));
+
+  weir_node_change wrong = {.kind = WEIR_CHANGE_FILL, .node = nodes[0], .destination = data, .count = 1, .element_size = 3};
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "not of 3", weir_graph_exec_apply(exec, &wrong, 1));
+  wrong.kind = (weir_node_change_kind)5;
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "a change's kind is 5", weir_graph_exec_apply(exec, &wrong, 1));
+  wrong.kind = WEIR_CHANGE_KERNEL;
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "a change's kernel is null", weir_graph_exec_apply(exec, &wrong, 1));
+  wrong.kind = WEIR_CHANGE_COPY;
+  wrong.source = data;
+  FAILS(WEIR_ERROR_GRAPH_UPDATE_FAILED, "", weir_graph_exec_apply(exec, &wrong, 1));
+  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "changes is null", weir_graph_exec_apply(exec, NULL, 1));
+  OK(weir_graph_exec_apply(exec, NULL, 0));
+  weir_kernel_release(add);
+  weir_graph_exec_release(exec);
+  weir_graph_release(graph);
+}
+
+void test_node_changes(void) {
+  weir_stream* const stream = new_stream();
+  weir_allocation* const memory = new_pinned(4096);
+  uint32_t* const data = weir_allocation_data(memory);
+  if (can_capture(stream)) {
+    if (has(WEIR_FEATURE_GRAPH_SWITCH_NODES)) capture_choices(stream, data);
+    if (has(WEIR_FEATURE_GRAPH_NODE_CHANGES)) change_nodes(stream, data);
+  }
+  weir_stream_release(stream);
+  weir_allocation_release(memory);
+}
+
 void test_conditionals(void) {
   weir_stream* const stream = new_stream();
   weir_allocation* const memory = new_pinned(4096);

@@ -59,8 +59,8 @@ typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_COOPERATIVE_LAUNCH = 44,         ///< launches whose blocks can all wait for each other
   WEIR_FEATURE_BLOCK_COOPERATION = 45,          ///< kernels with shared memory, barriers and atomics within a block
   WEIR_FEATURE_BATCH_COPIES = 46,               ///< weir_stream_copy_batch: many copies in one call
-  WEIR_FEATURE_GRAPH_NODE_CHANGES = 47,         ///< new arguments for single nodes of a graph: C++ alone
-  WEIR_FEATURE_GRAPH_SWITCH_NODES = 48,         ///< conditional nodes with several bodies: C++ alone
+  WEIR_FEATURE_GRAPH_NODE_CHANGES = 47,         ///< weir_graph_exec_apply: changes of single nodes
+  WEIR_FEATURE_GRAPH_SWITCH_NODES = 48,         ///< weir_stream_capture_switch, weir_stream_capture_if_else
   WEIR_FEATURE_CLUSTER_LAUNCH = 49,             ///< launches in thread block clusters
   WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 50,        ///< kernels that begin before the one before them has ended
   WEIR_FEATURE_LAUNCH_PRIORITY = 51,            ///< a priority for one launch

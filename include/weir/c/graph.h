@@ -3,6 +3,7 @@
 #define WEIR_C_GRAPH_H
 
 #include "weir/c/base.h"
+#include "weir/c/module.h"
 
 /// @file
 /// The C interface: captures, which record work of streams instead of running it, and the graphs that they make.
@@ -62,6 +63,26 @@ WEIR_C_API weir_result weir_stream_capture_if(weir_stream* stream, const uint32_
 /// The same, but runs the body again and again while the value is not zero. (cudaGraphCondTypeWhile)
 WEIR_C_API weir_result weir_stream_capture_while(weir_stream* stream, const uint32_t* condition,
                                                  weir_result (*body)(weir_stream* stream, void* user_data), void* user_data);
+/// `weir_stream_capture_if` with a second body, which runs if the value is zero. Feature `graph_switch_nodes`.
+WEIR_C_API weir_result weir_stream_capture_if_else(weir_stream* stream, const uint32_t* condition,
+                                                   weir_result (*body)(weir_stream* stream, void* user_data),
+                                                   weir_result (*otherwise)(weir_stream* stream, void* user_data),
+                                                   void* user_data);
+/// Adds a node with `count` bodies: a launch runs the one whose number is the value at `condition`, and none if the value is
+/// `count` or more. `body(stream, number, user_data)` is called once for each number from 0. Fails as
+/// `weir_stream_capture_if`, and with `WEIR_ERROR_INVALID_ARGUMENT` if `count` is 0. Feature `graph_switch_nodes`.
+/// (cudaGraphCondTypeSwitch)
+WEIR_C_API weir_result weir_stream_capture_switch(weir_stream* stream, const uint32_t* condition, size_t count,
+                                                  weir_result (*body)(weir_stream* stream, size_t number, void* user_data),
+                                                  void* user_data);
+/// The node that `stream` captured last, which its next work comes behind: a number as in `weir_graph_get_nodes`. Fails with
+/// `WEIR_ERROR_NOT_CAPTURING`; `WEIR_ERROR_INVALID_ARGUMENT` if the stream is behind no node, or behind several, as after a
+/// wait. (cudaStreamGetCaptureInfo)
+WEIR_C_API weir_result weir_stream_last_captured_node(const weir_stream* stream, uint32_t* node);
+/// The next work of `stream` comes behind these `count` nodes of the graph being captured, and no others; none: it begins
+/// the graph. So a graph is built by hand. Fails with `WEIR_ERROR_NOT_CAPTURING`; `WEIR_ERROR_INVALID_ARGUMENT` for a node
+/// that is not there. (cudaStreamUpdateCaptureDependencies)
+WEIR_C_API weir_result weir_stream_set_capture_dependencies(weir_stream* stream, const uint32_t* nodes, size_t count);
 
 // --- Graphs -------------------------------------------------------------------------------------------------------------
 
@@ -142,6 +163,37 @@ WEIR_C_API weir_result weir_graph_exec_upload(weir_graph_exec* exec, weir_stream
 /// `WEIR_ERROR_GRAPH_UPDATE_FAILED`, naming the cause, and changes nothing then. Feature `graph_update`.
 /// (cudaGraphExecUpdate)
 WEIR_C_API weir_result weir_graph_exec_update(weir_graph_exec* exec, const weir_graph* graph);
+
+/// What changes at a node.
+typedef enum weir_node_change_kind WEIR_C_ENUM {
+  WEIR_CHANGE_KERNEL = 0,  ///< the node launches another kernel, shape or arguments
+  WEIR_CHANGE_COPY = 1,    ///< the node copies other memory, as many bytes as were captured or fewer
+  WEIR_CHANGE_FILL = 2,    ///< the node fills other memory
+  WEIR_CHANGE_ENABLE = 3,  ///< the node runs again
+  WEIR_CHANGE_DISABLE = 4, ///< the node does nothing
+} weir_node_change_kind;
+
+/// One change of a list. It does not grow: an array of them has no sizes. What its kind does not use is not read.
+typedef struct weir_node_change {
+  weir_node_change_kind kind;
+  uint32_t node;        ///< its number, as in `weir_graph_get_nodes`
+  weir_kernel* kernel;  ///< this and the next four of a kernel, as in `weir_stream_launch`
+  const weir_launch_config* config;  ///< without flags and cluster, which stay those of the capture
+  void* const* arguments;            ///< copied
+  const size_t* sizes;               ///< or null
+  size_t argument_count;
+  void* destination;   ///< of a copy or a fill
+  const void* source;  ///< of a copy
+  size_t count;        ///< of a copy: bytes; of a fill: elements
+  uint32_t element_size;  ///< of a fill: 1, 2 or 4 bytes
+  uint32_t value;         ///< of a fill: its low bytes
+} weir_node_change;
+
+/// Makes `count` changes to nodes in one call, for later launches. Nodes are kernels, copies of contiguous memory and fills.
+/// A change that does not fit its node is `WEIR_ERROR_GRAPH_UPDATE_FAILED`, and nothing was changed; if a driver refuses
+/// one, those before it are in effect, as the message says. Feature `graph_node_changes`. (cudaGraphExecKernelNodeSetParams,
+/// cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemsetNodeSetParams, cudaGraphNodeSetEnabled)
+WEIR_C_API weir_result weir_graph_exec_apply(weir_graph_exec* exec, const weir_node_change* changes, size_t count);
 
 WEIR_C_END
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <exception>
+#include <list>
+#include <span>
+#include <vector>
 
 #include "tests/c/conformance/through_c.hpp"
 
@@ -58,6 +62,27 @@ struct BodyCall {
   }
 };
 
+/// Several.
+struct BodiesCall {
+  std::span<Body> bodies;
+  std::exception_ptr thrown;
+
+  static weir_result call(weir_stream* stream, std::size_t number, void* data) {
+    auto& self = *static_cast<BodiesCall*>(data);
+    try {
+      self.bodies[number](*reinterpret_cast<Stream*>(stream));
+      return WEIR_SUCCESS;
+    } catch (...) {
+      self.thrown = std::current_exception();
+      return WEIR_ERROR_UNKNOWN;
+    }
+  }
+  template <std::size_t number>
+  static weir_result call_one(weir_stream* stream, void* data) {
+    return call(stream, number, data);
+  }
+};
+
 template <class F>
 void conditional(F function, Stream* stream, const std::uint32_t* condition, Body&& body) {
   BodyCall data{std::move(body), nullptr};
@@ -73,6 +98,36 @@ void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stre
 }
 void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
   conditional(weir_stream_capture_while, this, condition, std::move(body));
+}
+
+void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
+                        UniqueFunction<void(Stream&)> otherwise) {
+  Body bodies[] = {std::move(body), std::move(otherwise)};
+  BodiesCall data{bodies, nullptr};
+  const auto given = [&](std::size_t number, auto* function) { return bodies[number] ? function : nullptr; };
+  const weir_result result = weir_stream_capture_if_else(handle(this), condition, given(0, BodiesCall::call_one<0>),
+                                                         given(1, BodiesCall::call_one<1>), &data);
+  if (data.thrown) std::rethrow_exception(data.thrown);
+  need(result);
+}
+void Stream::capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies) {
+  BodiesCall data{bodies, nullptr};
+  const bool all = std::ranges::all_of(bodies, [](const Body& body) { return static_cast<bool>(body); });
+  const weir_result result =
+      weir_stream_capture_switch(handle(this), condition, bodies.size(), all ? BodiesCall::call : nullptr, &data);
+  if (data.thrown) std::rethrow_exception(data.thrown);
+  need(result);
+}
+
+// --- Nodes --------------------------------------------------------------------------------------------------------------
+
+GraphNode Stream::last_captured_node() const {
+  return {told<std::uint32_t>([&](auto* node) { return weir_stream_last_captured_node(handle(this), node); })};
+}
+void Stream::set_capture_dependencies(std::span<const GraphNode> nodes) {
+  std::vector<std::uint32_t> numbers;
+  for (const GraphNode node : nodes) numbers.push_back(node.index);
+  need(weir_stream_set_capture_dependencies(handle(this), numbers.data(), numbers.size()));
 }
 
 // --- Graphs -------------------------------------------------------------------------------------------------------------
@@ -108,6 +163,29 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
 void GraphExec::launch(StreamRef stream) { need(weir_graph_exec_launch(handle(this), handle(stream.get()))); }
 void GraphExec::upload(StreamRef stream) { need(weir_graph_exec_upload(handle(this), handle(stream.get()))); }
 void GraphExec::update(GraphRef graph) { need(weir_graph_exec_update(handle(this), handle(graph.get()))); }
+void GraphExec::apply(const GraphChanges& changes) {
+  std::vector<weir_node_change> all;
+  std::list<weir_launch_config> configs;
+  std::list<std::vector<void*>> arguments;
+  for (const NodeChange& change : changes.changes()) {
+    weir_node_change& one = all.emplace_back();
+    one.kind = static_cast<weir_node_change_kind>(change.kind);
+    one.node = change.node.index;
+    one.destination = change.destination;
+    one.source = change.source;
+    one.count = change.count;
+    one.element_size = change.element_size;
+    one.value = change.value;
+    if (change.kind != NodeChange::Kind::kernel) continue;
+    one.kernel = handle(change.kernel);
+    one.config = &configs.emplace_back(shape_of(change.config));
+    one.sizes = change.types->sizes.data();
+    one.argument_count = change.types->sizes.size();
+    void** const addresses = changes.arguments_of(change);
+    one.arguments = arguments.emplace_back(addresses, addresses + one.argument_count).data();
+  }
+  need(weir_graph_exec_apply(handle(this), all.data(), all.size()));
+}
 std::string GraphExec::describe() const {
   return text([&](char** t) { return weir_graph_exec_describe(handle(this), t); });
 }

@@ -207,22 +207,6 @@ void Stream::batch_memory_operations(std::span<const MemoryOperation> operations
 
 // --- Launches -----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-weir_launch_config shape_of(const LaunchConfig& config) {
-  auto c = sized<weir_launch_config>();
-  c.grid = {config.grid.x, config.grid.y, config.grid.z};
-  c.block = {config.block.x, config.block.y, config.block.z};
-  c.shared_memory_bytes = config.shared_memory_bytes;
-  c.cluster = {config.cluster.x, config.cluster.y, config.cluster.z};
-  c.priority = config.priority.value_or(0);
-  c.flags = (config.cooperative ? WEIR_LAUNCH_COOPERATIVE : 0U) | (config.priority ? WEIR_LAUNCH_PRIORITY : 0U) |
-            (config.programmatic_stream_serialization ? WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION : 0U);
-  return c;
-}
-
-}  // namespace
-
 void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
   const auto c = shape_of(config);

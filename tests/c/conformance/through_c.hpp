@@ -65,6 +65,18 @@ S sized() {
   return structure;
 }
 
+inline weir_launch_config shape_of(const weir::LaunchConfig& config) {
+  auto c = sized<weir_launch_config>();
+  c.grid = {config.grid.x, config.grid.y, config.grid.z};
+  c.block = {config.block.x, config.block.y, config.block.z};
+  c.shared_memory_bytes = config.shared_memory_bytes;
+  c.cluster = {config.cluster.x, config.cluster.y, config.cluster.z};
+  c.priority = config.priority.value_or(0);
+  c.flags = (config.cooperative ? WEIR_LAUNCH_COOPERATIVE : 0U) | (config.priority ? WEIR_LAUNCH_PRIORITY : 0U) |
+            (config.programmatic_stream_serialization ? WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION : 0U);
+  return c;
+}
+
 inline uint32_t flags_of(const weir::EventOptions& options) {
   return (options.timing ? WEIR_EVENT_TIMING : 0U) | (options.blocking_sync ? WEIR_EVENT_BLOCKING_SYNC : 0U) |
          (options.interprocess ? WEIR_EVENT_INTERPROCESS : 0U);
