@@ -286,7 +286,10 @@ BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) 
   return part_of(self, 0, type, std::move(extents));
 }
 
-BufferObject slice(const BufferObject& self, nb::slice range) {
+BufferObject slice(const BufferObject& self, nb::handle index) {
+  if (!nb::isinstance<nb::slice>(index))
+    throw nb::type_error("a buffer has slices of rows, x[10:20], and no elements; x.get() and numpy.asarray(x) have them");
+  const nb::slice range = nb::borrow<nb::slice>(index);
   if (self.shape.empty()) throw nb::index_error("a buffer without dimensions has no slices");
   const auto [start, stop, step, length] = range.compute(static_cast<std::size_t>(self.shape[0]));
   (void)stop;
@@ -348,7 +351,8 @@ void bind_buffer(nb::module_& module) {
            "Copies the elements to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def get(self, *, stream: Any = None) -> Any"),
-           "Copies the elements to a new numpy array in stream order. Blocks until the copy is done.")
+           "Copies the elements to a new numpy array in the order of ``stream`` (default: the current stream). Blocks\n"
+           "until the copy is done. Work on another stream may still be writing: pass the stream that it is on.")
       .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
            nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value`` in stream order.")
       .def("prefetch", &prefetch, nb::arg("location") = "device", nb::kw_only(), nb::arg("stream") = nb::none(),
@@ -360,7 +364,8 @@ void bind_buffer(nb::module_& module) {
            nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
            "The same memory with another element type, which changes the last extent, or another shape, which may be\n"
            "smaller.")
-      .def("__getitem__", &slice, nb::arg("range"), "A view of some rows: ``buffer[10:20]``.")
+      .def("__getitem__", &slice, nb::sig("def __getitem__(self, range: slice) -> Buffer"), nb::arg("range"),
+           "A view of some rows: ``buffer[10:20]``.")
       .def("__repr__",
            [](const BufferObject& b) {
              return "<Buffer of " + std::string(name_of(b.dtype)) + " " +

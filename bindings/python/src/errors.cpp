@@ -9,23 +9,14 @@
 #include "bindings/python/src/common.hpp"
 #include "weir/error.hpp"
 
-// Each error code has an exception class in weir/errors.py: stream_closed is StreamClosedError.
+// weir/errors.py has the exception class of each error code.
 namespace weir::python {
 namespace {
 
 nb::object class_of(Errc code) {
-  std::string name;
-  bool capital = true;
-  for (const char c : to_string(code)) {
-    if (c == '_') {
-      capital = true;
-      continue;
-    }
-    name += capital ? static_cast<char>(c - 'a' + 'A') : c;
-    capital = false;
-  }
   const nb::module_ errors = nb::module_::import_("weir.errors");
-  return nb::getattr(errors, (name + "Error").c_str(), errors.attr("Error"));
+  const std::string_view name = to_string(code);
+  return errors.attr("_by_code").attr("get")(nb::str(name.data(), name.size()), errors.attr("Error"));
 }
 
 /// What the core's texts name in C++, in Python.

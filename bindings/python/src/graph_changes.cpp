@@ -118,7 +118,7 @@ void bind_graph_changes(nb::module_& module) {
       .def_prop_ro(
           "last_captured_node", [](const StreamObject& s) { return s.stream->last_captured_node().index; },
           "The node of the last operation captured on this stream, as an index into ``Graph.nodes``. Raises\n"
-          "``NotCapturingError``, and ``InvalidArgumentError`` directly after a wait for another stream.");
+          "``CaptureError``, and ``InvalidArgumentError`` directly after a wait for another stream.");
 }
 
 }  // namespace weir::python

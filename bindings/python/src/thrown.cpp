@@ -36,7 +36,9 @@ void Thrown::report() noexcept {
 void Thrown::raise(const Stream& stream) {
   nb::object exception = nb::steal(exception_.exchange(nullptr));
   if (exception.is_valid()) {
-    exception.attr("add_note")(("raised by a host function of " + stream.describe()).c_str());
+    const nb::str note(("raised by a host function of " + stream.describe()).c_str());
+    const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // of an object that was raised before
+    if (!nb::cast<bool>(known.attr("__contains__")(note))) exception.attr("add_note")(note);
   } else if (stuck_.exchange(false)) {
     exception = nb::module_::import_("weir.errors")
                     .attr("HostFunctionTimeoutError")(("Stream.launch_host_func on " + stream.describe() +

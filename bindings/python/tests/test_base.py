@@ -2,7 +2,9 @@
 import copy
 import math
 import os
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -151,3 +153,17 @@ def test_info_tells_what_is_wrong():
         done = subprocess.run(command, env={**os.environ, "WEIR_BACKEND": backend}, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1 and "Traceback" not in done.stderr
         assert "WEIR_BACKEND" in done.stderr + done.stdout
+
+
+def test_each_code_has_a_class():
+    header = pathlib.Path(__file__).parents[3] / "include" / "weir" / "error.hpp"
+    body = re.search(r"enum class Errc[^{]*\{(.*?)\};", header.read_text(), re.S)[1]
+    codes = set(re.findall(r"^\s*(?:X\()?([a-z_]+)\b(?=[ ,=)])", body, re.M))
+    assert len(codes) > 30 and codes <= set(weir.errors._by_code), codes - set(weir.errors._by_code)
+    stream = weir.Device().create_stream()
+    with pytest.raises(weir.CaptureError) as caught:
+        stream.end_capture()
+    assert caught.value.code == "not_capturing"
+    with pytest.raises(weir.BackendUnavailableError) as caught:
+        weir.Device("nonsense")
+    assert caught.value.code == "backend_unknown" and caught.value.code in weir.BackendUnavailableError.codes

@@ -85,7 +85,7 @@ def test_a_refused_end_of_a_capture_loses_no_exceptions(end):
     stream.begin_capture()
     stream.launch_host_func(lambda: 1 / 0)
     joined.wait(stream)
-    with pytest.raises(weir.CaptureUnmatchedError):
+    with pytest.raises(weir.CaptureError):
         getattr(joined, end)()
     stream.wait(joined)
     stream.end_capture().launch(stream)
@@ -246,7 +246,7 @@ def test_changes_that_are_refused_change_nothing(cells):
     assert len(changes) == 0
     graph.launch()
     assert (x.get(), y.get()) == ([1], [0])
-    with pytest.raises(weir.NotCapturingError):
+    with pytest.raises(weir.CaptureError):
         stream.last_captured_node
 
 

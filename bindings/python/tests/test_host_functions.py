@@ -465,3 +465,16 @@ def test_an_await_of_what_is_done_stays_in_its_task():
         assert steps == []
 
     asyncio.run(wait())
+
+
+def test_an_exception_that_is_raised_again_has_one_note(stream):
+    error = ValueError()
+
+    def fail():
+        raise error
+
+    for _ in range(3):
+        stream.launch_host_func(fail)
+        with pytest.raises(ValueError):
+            stream.sync()
+    assert len(error.__notes__) == 1

@@ -203,3 +203,9 @@ def test_memory_of_other_processes_where_there_is_none(stream):
 
 if __name__ == "__main__":
     main(MAKERS[sys.argv[1]])
+
+
+@pytest.mark.parametrize("use", [lambda x: x[0], lambda x: x[...], lambda x: list(x), lambda x: 3 in x])
+def test_a_buffer_has_no_elements(use):
+    with pytest.raises(TypeError, match="slices"):
+        use(weir.Device().allocate((2, 3), weir.int32))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors: one class per kind, all derived from ``weir.Error``. docs/errors.md lists causes and remedies by these names."""
+"""Errors: a class for each thing that somebody catches apart, all derived from ``weir.Error``, whose ``code`` says more.
+
+docs/errors.md lists causes and remedies by the codes.
+"""
 
 from __future__ import annotations
 
@@ -7,45 +10,24 @@ __all__ = [
     "Error",
     "InvalidArgumentError",
     "LengthMismatchError",
-    "StreamClosedError",
     "WrongDeviceError",
-    "WrongThreadError",
+    "StreamClosedError",
     "UnsupportedError",
     "CalledFromHostFunctionError",
     "ForkedProcessError",
-    "CaptureUnsupportedError",
-    "CaptureInvalidatedError",
-    "CaptureMergeError",
-    "CaptureUnmatchedError",
-    "CaptureUnjoinedError",
-    "CaptureIsolationError",
-    "CaptureImplicitError",
-    "CapturedEventError",
-    "CaptureWrongThreadError",
-    "NotCapturingError",
-    "AlreadyCapturingError",
-    "TimingDisabledError",
-    "NotRecordedError",
     "NotReadyError",
+    "CaptureError",
+    "GraphUpdateFailedError",
     "OutOfMemoryError",
     "PoolExhaustedError",
     "CompilationFailedError",
     "CompilerNotFoundError",
     "InvalidImageError",
     "KernelNotFoundError",
-    "GraphUpdateFailedError",
     "InvalidEnvironmentError",
-    "BackendUnknownError",
-    "PluginNotFoundError",
-    "PluginIncompatibleError",
-    "HeadersIncompatibleError",
-    "DriverNotFoundError",
-    "DriverTooOldError",
-    "NoDeviceError",
-    "DriverFailedError",
+    "BackendUnavailableError",
     "DeviceFaultError",
     "BackendFailureError",
-    "CommunicatorFailedError",
     "HostFunctionTimeoutError",
     "SlowKernelWarning",
 ]
@@ -55,7 +37,9 @@ class Error(RuntimeError):
     """The base class of Weir's errors. The text reads "operation on object: cause; remedy"."""
 
     code: str = "unknown"
-    """The kind of error: ``"stream_closed"``."""
+    """What has happened, as docs/errors.md lists it: ``"stream_closed"``. Several codes may share a class."""
+    codes: tuple[str, ...] = ()
+    """All codes of the class, if there are several."""
     operation: str = ""
     """The call: ``"Stream.sync"``, or C++'s name for it, ``"Stream::copy"``."""
     object: str = ""
@@ -72,22 +56,18 @@ class Error(RuntimeError):
 
 # Mistakes of the caller.
 
+
 class InvalidArgumentError(Error, ValueError):
-    """An argument outside its domain."""
+    """An argument outside its domain, an event without times, or another thread's default stream."""
 
     code = "invalid_argument"
+    codes = ("invalid_argument", "timing_disabled", "not_recorded", "wrong_thread")
 
 
 class LengthMismatchError(Error, ValueError):
-    """The two sides of a typed copy differ in length."""
+    """The two sides of a copy differ in length or shape."""
 
     code = "length_mismatch"
-
-
-class StreamClosedError(Error):
-    """The stream was closed."""
-
-    code = "stream_closed"
 
 
 class WrongDeviceError(Error, ValueError):
@@ -96,10 +76,10 @@ class WrongDeviceError(Error, ValueError):
     code = "wrong_device"
 
 
-class WrongThreadError(Error):
-    """The per-thread default stream of another thread."""
+class StreamClosedError(Error):
+    """The stream was closed."""
 
-    code = "wrong_thread"
+    code = "stream_closed"
 
 
 class UnsupportedError(Error, NotImplementedError):
@@ -109,7 +89,7 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class CalledFromHostFunctionError(Error):
-    """A host function must not call Weir."""
+    """A function that a stream calls must not wait for work."""
 
     code = "called_from_host_function"
 
@@ -120,95 +100,42 @@ class ForkedProcessError(Error):
     code = "forked_process"
 
 
-# Capture.
-
-class CaptureUnsupportedError(Error):
-    """The operation is not allowed while capturing; the capture goes on."""
-
-    code = "capture_unsupported"
-
-
-class CaptureInvalidatedError(Error):
-    """The capture was invalidated by an earlier error."""
-
-    code = "capture_invalidated"
-
-
-class CaptureMergeError(Error):
-    """The call would join two separate captures."""
-
-    code = "capture_merge"
-
-
-class CaptureUnmatchedError(Error):
-    """Another stream began the capture."""
-
-    code = "capture_unmatched"
-
-
-class CaptureUnjoinedError(Error):
-    """The capture was ended while a forked stream was not joined to its first stream."""
-
-    code = "capture_unjoined"
-
-
-class CaptureIsolationError(Error):
-    """Captured work would depend on work outside the capture."""
-
-    code = "capture_isolation"
-
-
-class CaptureImplicitError(Error):
-    """The legacy default stream would be ordered against a capture."""
-
-    code = "capture_implicit"
-
-
-class CapturedEventError(Error):
-    """The event was last recorded in a capture, so it does not complete by itself."""
-
-    code = "captured_event"
-
-
-class CaptureWrongThreadError(Error):
-    """Another thread began the capture, in a mode that lets only that thread end it."""
-
-    code = "capture_wrong_thread"
-
-
-class NotCapturingError(Error):
-    """The call needs a capture, and there is none."""
-
-    code = "not_capturing"
-
-
-class AlreadyCapturingError(Error):
-    """The stream is capturing already."""
-
-    code = "already_capturing"
-
-
-# Events.
-
-class TimingDisabledError(Error):
-    """Elapsed time was asked of an event made without timing."""
-
-    code = "timing_disabled"
-
-
-class NotRecordedError(Error):
-    """Elapsed time was asked of an event that was never recorded."""
-
-    code = "not_recorded"
-
-
 class NotReadyError(Error):
-    """Elapsed time was asked of an event that is not complete."""
+    """Elapsed time was asked of an event that is not done."""
 
     code = "not_ready"
 
 
+# Captures and graphs.
+
+
+class CaptureError(Error):
+    """The call and a capture exclude each other; ``code`` and the message say how, and whether the capture goes on."""
+
+    code = "capture_unsupported"
+    codes = (
+        "capture_unsupported",
+        "capture_invalidated",
+        "capture_merge",
+        "capture_unmatched",
+        "capture_unjoined",
+        "capture_isolation",
+        "capture_implicit",
+        "captured_event",
+        "capture_wrong_thread",
+        "not_capturing",
+        "already_capturing",
+    )
+
+
+class GraphUpdateFailedError(Error):
+    """The new graph's topology differs too much; the executable graph is unchanged."""
+
+    code = "graph_update_failed"
+
+
 # Resources.
+
 
 class OutOfMemoryError(Error, MemoryError):
     """Host or device memory is exhausted."""
@@ -217,12 +144,13 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class PoolExhaustedError(Error):
-    """All slots of a pool are leased."""
+    """All streams of a pool are on loan or capturing."""
 
     code = "pool_exhausted"
 
 
-# Modules and graphs.
+# Kernels.
+
 
 class CompilationFailedError(Error):
     """The source did not compile; the message has the compiler's log."""
@@ -231,13 +159,13 @@ class CompilationFailedError(Error):
 
 
 class CompilerNotFoundError(Error):
-    """No compiler was found."""
+    """No compiler was found; the message names the package to install."""
 
     code = "compiler_not_found"
 
 
 class InvalidImageError(Error, ValueError):
-    """The device cannot load the module image."""
+    """The device cannot load the module or the graph file."""
 
     code = "invalid_image"
 
@@ -248,13 +176,8 @@ class KernelNotFoundError(Error, LookupError):
     code = "kernel_not_found"
 
 
-class GraphUpdateFailedError(Error):
-    """The new graph's topology differs too much; the executable graph is unchanged."""
-
-    code = "graph_update_failed"
-
-
 # Backends.
+
 
 class InvalidEnvironmentError(Error, ValueError):
     """An environment variable has an invalid value."""
@@ -262,55 +185,21 @@ class InvalidEnvironmentError(Error, ValueError):
     code = "invalid_environment"
 
 
-class BackendUnknownError(Error, ValueError):
-    """No backend of that name is known or found."""
+class BackendUnavailableError(Error):
+    """A backend cannot be used: its name is unknown, or its plugin, its driver or a device is missing or does not fit."""
 
     code = "backend_unknown"
+    codes = (
+        "backend_unknown",
+        "plugin_not_found",
+        "plugin_incompatible",
+        "headers_incompatible",
+        "driver_not_found",
+        "driver_too_old",
+        "no_device",
+        "driver_failed",
+    )
 
-
-class PluginNotFoundError(Error):
-    """The backend's plugin is in none of the folders searched."""
-
-    code = "plugin_not_found"
-
-
-class PluginIncompatibleError(Error):
-    """The plugin was built for another Weir."""
-
-    code = "plugin_incompatible"
-
-
-class HeadersIncompatibleError(Error):
-    """The program was built with the headers of another Weir."""
-
-    code = "headers_incompatible"
-
-
-class DriverNotFoundError(Error):
-    """The vendor's driver library could not be opened."""
-
-    code = "driver_not_found"
-
-
-class DriverTooOldError(Error):
-    """The driver lacks a function that Weir needs."""
-
-    code = "driver_too_old"
-
-
-class NoDeviceError(Error):
-    """The driver works but reports no device."""
-
-    code = "no_device"
-
-
-class DriverFailedError(Error):
-    """The driver did not start."""
-
-    code = "driver_failed"
-
-
-# Failures of the device or the driver.
 
 class DeviceFaultError(Error):
     """Work on the device failed; the device's state may be lost."""
@@ -322,15 +211,10 @@ class BackendFailureError(Error):
     """Any other error of the vendor's driver; see the native code."""
 
     code = "backend_failure"
+    codes = ("backend_failure", "communicator_failed")
 
 
-class CommunicatorFailedError(Error):
-    """A peer, the network or a timeout made the communicator fail; make a new one."""
-
-    code = "communicator_failed"
-
-
-# Of the Python package itself.
+# The Python package itself.
 
 
 class HostFunctionTimeoutError(Error, TimeoutError):
@@ -341,3 +225,6 @@ class HostFunctionTimeoutError(Error, TimeoutError):
 
 class SlowKernelWarning(UserWarning):
     """Kernels with barriers run slowly on the CPU, for want of a compiler that has the work-group pass. Given once."""
+
+
+_by_code = {code: one for one in Error.__subclasses__() for code in one.codes or (one.code,)}
