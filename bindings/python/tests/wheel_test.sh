@@ -45,6 +45,10 @@ if ! command -v g++ >/dev/null && ! command -v clang++ >/dev/null; then
   install g++
 fi
 run "$work/ten_lines.py"
+run -c 'import importlib.metadata as m
+licenses = [file for file in m.files("weir") if "/licenses/" in str(file)]
+assert len(licenses) == 5 and all(file.read_text() for file in licenses), licenses'
+run -m weir info | grep -q "compiler of kernels" || { echo "wheel_test: info does not name the compiler" >&2; exit 1; }
 size=$(stat -c %s "$wheels"/weir-*.whl | sort -n | tail -n 1)
 [ "$size" -le 5000000 ] || { echo "wheel_test: a wheel has $size bytes" >&2; exit 1; }
 echo "wheel_test: passed with $("$python" --version), largest wheel $size bytes"
