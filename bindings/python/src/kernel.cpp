@@ -111,7 +111,7 @@ void warn_of_fibers(Device& device, const std::string& source) {
   const std::string compiler = without_gil([&] { return device.backend().versions().compiler; });  // VERSION, PATH[, PASS]
   if (compiler.find("/weir_workgroup-") != compiler.npos || is_warned.exchange(true)) return;
   const std::string text =
-      "on the CPU, threads that wait at a barrier run on fibers here, up to 46 times slower than with the work-group "
+      "on the CPU, threads that wait at a barrier run on fibers here, 40 times slower and more than with the work-group "
       "pass: " +
       compiler +
       " is no Clang that this package has a pass for. `python -m weir info` lists them; install one of these (apt-get "

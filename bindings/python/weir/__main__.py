@@ -31,7 +31,7 @@ def describe_compiler(compiler: str) -> None:
     print(f"  compiler of kernels: {compiler}")
     if "/weir_workgroup-" in compiler:
         return
-    print("  kernels with barriers run on fibers, up to 46 times slower than with the work-group pass")
+    print("  kernels with barriers run on fibers, 40 times slower and more than with the work-group pass")
     if releases := passes():
         print(f"  this package has the pass for Clang {', '.join(map(str, releases))}: apt-get install clang-{releases[-1]}")
     else:
