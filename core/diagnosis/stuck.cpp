@@ -52,15 +52,6 @@ std::string object_of(const Operation& operation) {
   return operation.stream != nullptr ? support::label_of(operation.stream_key) : operation.device->describe();
 }
 
-bool is_deadlock() {
-  // Threads without work spin a little before they sleep, which takes longer where processors are busy.
-  for (int looks = 0; looks < 50; ++looks) {
-    if (support::is_deadlocked([] { return true; })) return true;
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  return false;
-}
-
 /// In one call, so that lines of other threads do not come in between.
 void write_text(int file, const std::string& text) noexcept {
   for (std::string_view rest = text; !rest.empty();) {
@@ -130,7 +121,6 @@ void Stuck::after(const Operation& operation) noexcept {
 }
 
 void Stuck::watch() noexcept {
-  support::note_watching_thread();
   const auto pause = static_cast<int>(std::clamp(limit_ / 4, milliseconds(5), milliseconds(500)).count());
   for (;;) try {
       pollfd asked{listener_, POLLIN, 0};  // a negative one is passed over
@@ -159,7 +149,6 @@ bool Stuck::notes_late() {
   return true;
 }
 
-/// What is known is told at once. Whether it is a deadlock may take a second.
 void Stuck::tell(int file, const std::string& title) const {
   std::string text = title + '\n';
   {
@@ -173,23 +162,9 @@ void Stuck::tell(int file, const std::string& title) const {
   }
   const WaitChains chains;
   text += chains.streams().empty() ? "  no stream has work that is known\n" : chains.describe();
+  if (chains.all_wait())
+    text += "  no stream can go on by itself: a thread of the program must end this, or another process\n";
   write_text(file, text);
-  if (!chains.all_wait()) return;
-  write_text(file, is_deadlock()
-                       ? "  a deadlock: no stream can go on, and each thread of the process sleeps for ever\n"
-                       : "  no stream can go on by itself: a thread of the program must end this, or another process\n");
-}
-
-void support::end_deadlocked(const std::string& cause) noexcept {
-  try {
-    write_text(STDERR_FILENO, fmt::format("weir deadlock: {}\n{}weir deadlock: the process ends with status {}\n", cause,
-                                          detail::WaitChains().describe(), deadlock_status));
-  } catch (const std::exception&) {
-    write_text(STDERR_FILENO, "weir deadlock: the process ends\n");
-  }
-  // Threads that sleep may hold locks, that of the output among them.
-  if (::ftrylockfile(stdout) == 0) (void)::fflush_unlocked(stdout);
-  ::_exit(deadlock_status);
 }
 
 }  // namespace weir

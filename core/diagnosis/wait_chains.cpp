@@ -9,7 +9,6 @@
 
 #include "collectives/host/local_group.hpp"
 #include "core/diagnosis/journal.hpp"
-#include "core/diagnosis/standstill.hpp"
 #include "core/runtime/health.hpp"
 #include "core/runtime/impl.hpp"
 #include "weir/device.hpp"
@@ -57,13 +56,6 @@ bool WaitChains::goes_on(const StreamKey& key) const noexcept {
 bool WaitChains::all_wait() const noexcept {
   return !streams_.empty() && std::all_of(streams_.begin(), streams_.end(), [](const BusyStream& stream) {
     return !stream.awaited.empty() || stream.calls_program;
-  });
-}
-
-bool WaitChains::others_may_write() const noexcept {
-  return std::any_of(streams_.begin(), streams_.end(), [](const BusyStream& stream) {
-    return std::any_of(stream.awaited.begin(), stream.awaited.end(),
-                       [](const Awaited& awaited) { return awaited.value && is_shared_memory(awaited.value->address); });
   });
 }
 
@@ -141,19 +133,3 @@ std::string WaitChains::describe() const {
 }
 
 }  // namespace weir::detail
-
-bool weir::support::is_asleep(const std::function<bool()>& is_idle) noexcept try {
-  return detail::nothing_can_happen([&] { return !detail::WaitChains().others_may_write() && is_idle(); });
-} catch (const std::exception&) {  // no memory
-  return false;
-}
-
-bool weir::support::is_deadlocked(const std::function<bool()>& is_idle) noexcept try {
-  const auto cannot_go_on = [&] {
-    const detail::WaitChains chains;
-    return chains.all_wait() && !chains.others_may_write() && is_idle();
-  };
-  return cannot_go_on() && detail::nothing_can_happen(cannot_go_on);
-} catch (const std::exception&) {  // no memory
-  return false;
-}

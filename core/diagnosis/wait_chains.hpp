@@ -19,8 +19,6 @@ class WaitChains {
   std::vector<std::string> chain_of(const StreamKey& stream, std::vector<StreamKey>* passed = nullptr) const;
   /// Whether there is work, and none of it can go on but by a function of the program's.
   bool all_wait() const noexcept;
-  /// Whether other processes may write a value that is awaited.
-  bool others_may_write() const noexcept;
   /// All streams with what they wait for, lines that are indented by two.
   std::string describe() const;
 

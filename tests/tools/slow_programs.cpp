@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <linux/io_uring.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdint>
-#include <cstdlib>
-#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -129,35 +122,6 @@ void a_thread_that_polls(Device& device) {
   }
 }
 
-void a_condition_with_a_deadline(Device& device) {
-  const Waiting waiting(device);
-  std::thread other([&] {
-    std::mutex mutex;
-    std::condition_variable never;
-    std::unique_lock lock(mutex);
-    (void)never.wait_for(lock, slow);
-    set(waiting.word);
-  });
-  waiting.stream->synchronize();
-  other.join();
-}
-
-void a_chain_of_threads(Device& device) {
-  const Waiting waiting(device);
-  std::promise<void> told;
-  std::thread last([&] {
-    told.get_future().wait();
-    set(waiting.word);
-  });
-  std::thread first([&] {
-    std::this_thread::sleep_for(slow);
-    told.set_value();
-  });
-  waiting.stream->synchronize();
-  first.join();
-  last.join();
-}
-
 // --- From outside -----------------------------------------------------------------------------------------------------
 
 /// Another process that sleeps and then calls `function`; reaped by the caller.
@@ -180,113 +144,6 @@ void another_process_writes(Device& device) {
   stream->wait_value(word, 1U);
   stream->synchronize();
   ::waitpid(child, nullptr, 0);
-}
-
-/// The batch is past its first wait, whose word it has cleared itself, and for which another stream waits.
-void another_process_ends_a_batch(Device& device) {
-  auto* const word =
-      static_cast<std::uint32_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  const pid_t child = start_process([&] { set(word); });
-  const auto own = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
-  own.host()[0] = 1;
-  const MemoryOperation operations[] = {MemoryOperation::wait(own.data(), 1), MemoryOperation::write(own.data(), 0),
-                                        MemoryOperation::wait(word, 1)};
-  const StreamPtr stream = device.create_stream();
-  stream->batch_memory_operations(operations);
-  const StreamPtr other = device.create_stream();
-  while (std::atomic_ref(*own.data()).load() != 0) std::this_thread::sleep_for(1ms);
-  other->wait_value(own.data(), 1U);
-  stream->synchronize();
-  ::waitpid(child, nullptr, 0);
-  set(own.data());
-  other->synchronize();
-}
-
-/// The kernel reads a pipe into the word, by a request in a ring. Where rings are refused there is nothing to try.
-void a_request_reads(Device& device) {
-  io_uring_params rings{};
-  const auto file = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &rings));
-  if (file < 0) return;
-  int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
-  const auto map = [&](std::size_t bytes, off_t which) {
-    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, which);
-    if (memory == MAP_FAILED) throw std::runtime_error("mmap of a ring");
-    return static_cast<std::byte*>(memory);
-  };
-  const Waiting waiting(device);
-  std::byte* const ring = map(rings.sq_off.array + sizeof(std::uint32_t), IORING_OFF_SQ_RING);
-  auto* const request = reinterpret_cast<io_uring_sqe*>(map(sizeof(io_uring_sqe), IORING_OFF_SQES));
-  request->opcode = IORING_OP_READ;
-  request->fd = ends[0];
-  request->addr = reinterpret_cast<std::uint64_t>(waiting.word);
-  request->len = sizeof(*waiting.word);
-  set(reinterpret_cast<std::uint32_t*>(ring + rings.sq_off.tail));
-  if (::syscall(SYS_io_uring_enter, file, 1, 0, 0, nullptr, 0) != 1) throw std::runtime_error("io_uring_enter");
-  const pid_t child = start_process([&] {
-    const std::uint32_t one = 1;
-    (void)!::write(ends[1], &one, sizeof(one));
-  });
-  waiting.stream->synchronize();
-  ::waitpid(child, nullptr, 0);
-}
-
-void another_process_is_read(Device& device) {
-  int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
-  const pid_t child = start_process([&] { (void)!::write(ends[1], "x", 1); });
-  const Waiting waiting(device);
-  std::thread other([&] {
-    char byte = 0;
-    if (::read(ends[0], &byte, 1) == 1) set(waiting.word);
-  });
-  waiting.stream->synchronize();
-  other.join();
-  ::waitpid(child, nullptr, 0);
-}
-
-void another_process_ends(Device& device) {
-  const pid_t child = start_process([] {});
-  const Waiting waiting(device);
-  std::thread other([&] {
-    ::waitpid(child, nullptr, 0);
-    set(waiting.word);
-  });
-  waiting.stream->synchronize();
-  other.join();
-}
-
-std::uint32_t* word_of_handler = nullptr;
-
-void on_signal(int) { set(word_of_handler); }
-
-void a_timer(Device& device) {
-  const Waiting waiting(device);
-  word_of_handler = waiting.word;
-  std::signal(SIGALRM, on_signal);
-  const itimerval time{{}, {0, static_cast<suseconds_t>(std::chrono::microseconds(slow).count())}};
-  ::setitimer(ITIMER_REAL, &time, nullptr);
-  waiting.stream->synchronize();
-}
-
-void a_signal(Device& device) {
-  const Waiting waiting(device);
-  word_of_handler = waiting.word;
-  std::signal(SIGUSR1, on_signal);
-  const pid_t child = start_process([] { ::kill(::getppid(), SIGUSR1); });
-  waiting.stream->synchronize();
-  while (::waitpid(child, nullptr, 0) < 0) {
-  }
-}
-
-void a_request_to_end(Device& device) {
-  const Waiting waiting(device);
-  word_of_handler = waiting.word;
-  std::signal(SIGTERM, on_signal);
-  const pid_t child = start_process([] { ::kill(::getppid(), SIGTERM); });
-  waiting.stream->synchronize();
-  while (::waitpid(child, nullptr, 0) < 0) {
-  }
 }
 
 // --- The device's own work --------------------------------------------------------------------------------------------
@@ -384,16 +241,7 @@ const StuckProgram all[] = {
     {"a_wait_with_a_deadline", {}, a_wait_with_a_deadline},
     {"a_device_with_a_deadline", {}, a_device_with_a_deadline},
     {"a_thread_that_polls", {}, a_thread_that_polls},
-    {"a_condition_with_a_deadline", {}, a_condition_with_a_deadline},
-    {"a_chain_of_threads", {}, a_chain_of_threads},
     {"another_process_writes", {}, another_process_writes},
-    {"another_process_ends_a_batch", {}, another_process_ends_a_batch},
-    {"a_request_reads", {}, a_request_reads},
-    {"another_process_is_read", {}, another_process_is_read},
-    {"another_process_ends", {}, another_process_ends},
-    {"a_timer", {}, a_timer},
-    {"a_signal", {}, a_signal},
-    {"a_request_to_end", {}, a_request_to_end},
     {"a_slow_kernel", {}, a_slow_kernel},
     {"a_graph_with_a_slow_function", {}, a_graph_with_a_slow_function},
     {"a_continuation_writes", {}, a_continuation_writes},

@@ -34,7 +34,6 @@ std::string content_of(const std::string& file) {
 /// How a run in one of the two orders went.
 struct Outcome {
   bool hung = false;
-  bool is_deadlock = false;  ///< it hangs, or has ended since the backend saw that it would
   bool told_all = false;     ///< `memory` is complete
   bool gave_up = false;      ///< a wait with a deadline, behind something that was held back
   int status = 0;
@@ -122,7 +121,7 @@ class Witness {
     const auto where = [&](std::size_t early) { return fmt::format("if {} comes first", sides[early]->text()); };
     if (differs([](const Outcome& o) { return std::pair(o.hung, o.hung ? 0 : o.status); })) {
       const Outcome& bad = outcomes[worse];
-      const char* const what = bad.is_deadlock ? "deadlock: " : bad.crashed() ? "crash: " : "";
+      const char* const what = bad.hung ? "deadlock: " : bad.crashed() ? "crash: " : "";
       return {"shown", fmt::format("shown: {}{}, {}; else {}", what, bad.end(), where(worse), outcomes[1 - worse].end()),
               schedules[worse]};
     }
@@ -190,7 +189,7 @@ class Witness {
     ::setenv("WEIR_SCHEDULE", (schedule + ",notes=" + notes).c_str(), 1);
     const Run run = run_once(options_.command, timeout_, output, folder_ / "errors");
     Outcome outcome;
-    outcome.hung = outcome.is_deadlock = run.hung;
+    outcome.hung = run.hung;
     outcome.status = run.status;
     outcome.output = content_of(output);
     for (const std::string& file : options_.outputs) outcome.files.push_back(content_of(file));
@@ -199,7 +198,7 @@ class Witness {
   }
 
   /// What the host backend has noted: "ran NAME KIND", "released NAME WHY", "changed NAME", "host waited",
-  /// "together BEFORE BEHIND", "memory NAME BYTES HASH", "end" behind all of that, "gave up", "deadlock".
+  /// "together BEFORE BEHIND", "memory NAME BYTES HASH", "end" behind all of that, "gave up".
   static void read_notes(const std::string& file, const RaceSide& early, const RaceSide& late, Outcome& outcome) {
     std::ifstream in(file);
     std::vector<std::string> ran;
@@ -228,15 +227,13 @@ class Witness {
         outcome.told_all = true;
       } else if (verb == "gave") {
         outcome.gave_up = true;
-      } else if (verb == "deadlock") {
-        outcome.is_deadlock = true;
       } else if (verb == "host") {
         host_waited = true;
       }
     }
     if (!outcome.missing.empty()) return;
     const auto has_run = [&](const std::string& name) { return std::find(ran.begin(), ran.end(), name) != ran.end(); };
-    const bool has_ended = outcome.is_deadlock || outcome.crashed();  // so that not all can have run
+    const bool has_ended = outcome.hung || outcome.crashed();  // so that not all can have run
     if (late.is_host()) {
       if (!has_run(early.last)) {
         outcome.missing = "it did not run";

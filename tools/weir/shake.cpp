@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shake.hpp"
 
-#include <sys/wait.h>
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +12,6 @@
 #include "../progress_line.hpp"
 #include "race_pairs.hpp"
 #include "runs.hpp"
-#include "weir/plugin/waits.hpp"
 
 namespace weir::tool {
 namespace {
@@ -85,19 +82,6 @@ class RaceOrders {
   std::vector<std::array<Count, 2>> counts_;
 };
 
-/// Whether it was the backend that ended the run: a program may have that status for reasons of its own.
-bool is_deadlock(const ShakeOptions& options, const std::string& schedule) {
-  const PrivateFolder folder;
-  const std::string notes = folder / "notes";
-  ::setenv("WEIR_SCHEDULE", (schedule + ",notes=" + notes).c_str(), 1);
-  (void)run_once(options.command, std::chrono::seconds(options.timeout), folder / "output", folder / "errors");
-  std::ifstream in(notes);
-  for (std::string line; std::getline(in, line);) {
-    if (line == "deadlock") return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 int shake_program(const ShakeOptions& options) {
@@ -138,8 +122,6 @@ int shake_program(const ShakeOptions& options) {
     if (!has_failed) continue;
     ++failures;
     failed += " " + seed;
-    const bool may_be_deadlock = is_host && WIFEXITED(run.status) && WEXITSTATUS(run.status) == support::deadlock_status;
-    if (may_be_deadlock && is_deadlock(options, seed)) failed += " (deadlock)";
     if (run.hung) {
       failed += " (hung)";
       progress.clear();

@@ -26,7 +26,6 @@
 #include "backends/host/schedule/schedule.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
-#include "weir/plugin/waits.hpp"
 
 namespace weir::host {
 namespace {
@@ -313,23 +312,6 @@ void Scheduler::run_by_schedule() noexcept {
   }
 }
 
-/// If nothing can run and nothing can change that, the process would wait for ever.
-void Scheduler::end_if_deadlocked() const noexcept {
-  const std::lock_guard step(shaken_->step);  // the thread that looks at values may be about to make work ready
-  if (support::is_deadlocked([this] { return !others_wait(Level::low); })) {
-    order().note("deadlock");
-    support::end_deadlocked("no stream can go on, and each thread of the process sleeps for ever");
-  }
-}
-
-bool Scheduler::is_asleep() const noexcept {
-  const std::lock_guard step(shaken_->step);
-  return support::is_asleep([this] {
-    ValueWaits::instance().look();  // the thread that looks may not have noticed a value yet
-    return !others_wait(Level::low);
-  });
-}
-
 /// Until the host waits, or seems to: it has submitted nothing for a while, and none of its threads is at work. One that is
 /// may only have been held up, on a machine that does much else; but if it has had much time of a processor, it waits by
 /// looking again and again.
@@ -388,37 +370,36 @@ void Scheduler::wait_for_function() noexcept {
   shaken_->changed.notify_all();  // the host may wait for what has run
 }
 
-/// What the order holds back may run if nothing else can, and the host waits for it: then each thread sleeps for ever. Or if
-/// nothing has happened for long: a thread may be at other work, or wait with a deadline.
+/// What the order holds back may run once nothing else can, a thread of the host waits for work, and all others sleep at
+/// three looks in a row. Or if nothing has happened for long: a thread may be at other work, or wait with a deadline.
 void Scheduler::wait_for_work() noexcept {
   using namespace std::chrono_literals;
   Order& order = this->order();
   const char* why = nullptr;
-  auto pause = 10ms, held = 0ms;
+  auto held = 0ms;
+  int times_asleep = 0;
   constexpr auto longest_hold = 500ms;
   {
     std::unique_lock lock(shaken_->mutex);
     while (!others_wait(Level::low) && why == nullptr) {
       if (!std::exchange(shaken_->is_idle, true)) shaken_->changed.notify_all();
       if (!order.is_holding()) {
-        if (shaken_->changed.wait_for(lock, pause) == std::cv_status::no_timeout) continue;
-        lock.unlock();
-        end_if_deadlocked();
-        lock.lock();
-        pause = std::min(2 * pause, 500ms);
+        shaken_->changed.wait(lock);
         continue;
       }
       const auto is_stuck = [&] { return shaken_->host_waits != nullptr && shaken_->functions == 0; };
       if (shaken_->changed.wait_for(lock, is_stuck() && held < longest_hold ? 50ms : 500ms) != std::cv_status::timeout) {
         held = 0ms;
+        times_asleep = 0;
         continue;
       }
       held += 50ms;
       if (is_stuck()) {
         lock.unlock();
-        const bool all_wait = is_asleep();
+        const bool is_asleep = !is_program_running();
         lock.lock();
-        if (all_wait && is_stuck()) why = "stuck";
+        times_asleep = is_asleep && is_stuck() ? times_asleep + 1 : 0;
+        if (times_asleep >= 3) why = "stuck";
       }
       if (why == nullptr && (held >= longest_hold || !is_stuck())) why = "silent";
     }

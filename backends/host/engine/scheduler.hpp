@@ -160,8 +160,6 @@ class Scheduler {
   bool help_again() noexcept;
   void start_schedule();
   void run_by_schedule() noexcept;
-  void end_if_deadlocked() const noexcept;
-  bool is_asleep() const noexcept;
   void wait_for_work() noexcept;
   void wait_for_host() noexcept;
   void wait_for_function() noexcept;

@@ -107,7 +107,6 @@ void ValueWaits::look() noexcept {
 }
 
 void ValueWaits::poll() noexcept {
-  support::note_watching_thread();
   using Clock = std::chrono::steady_clock;
   using std::chrono::microseconds;
   constexpr int eager_looks = 200;

@@ -3,18 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "weir/export.hpp"
 #include "weir/health.hpp"
 #include "weir/plugin/operation.hpp"
 #include "weir/stream_memory.hpp"
 
-/// What streams wait for, and whether anything can end that. See docs/health.md.
+/// What streams wait for. See docs/health.md.
 namespace weir {
 
 /// One of the things that a stream's first operation waits for.
@@ -42,10 +40,6 @@ struct ValueWriter {
 
 namespace support {
 
-/// The calling thread watches what other threads do, and does nothing else, from now on. So its own pauses are no sign that
-/// something will happen.
-WEIR_API void note_watching_thread() noexcept;
-
 /// Whether that value would end the wait.
 inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept {
   const auto ends = [&]<class T>(T now, T wanted) {
@@ -60,20 +54,6 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
   return wait.is_64() ? ends(value, wait.value)
                       : ends(static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(wait.value));
 }
-
-/// Whether there is work, no stream that has some can go on, and nothing can happen in this process that would change it:
-/// each thread, but those that only watch, sleeps in a lock, a condition variable or a join, without a deadline; no signal
-/// can come that the program handles; no other process can write an awaited value; and `is_idle`, called meanwhile, agrees.
-/// False where that is not known.
-WEIR_API bool is_deadlocked(const std::function<bool()>& is_idle) noexcept;
-
-/// Whether nothing can happen in this process: as `is_deadlocked`, though streams may have work that could go on.
-WEIR_API bool is_asleep(const std::function<bool()>& is_idle) noexcept;
-
-/// What a process exits with that `end_deadlocked` ends.
-inline constexpr int deadlock_status = 67;
-/// Tells, on standard error, that `cause`, and what each stream waits for; ends the process with status `deadlock_status`.
-[[noreturn]] WEIR_API void end_deadlocked(const std::string& cause) noexcept;
 
 }  // namespace support
 }  // namespace weir
