@@ -13,6 +13,7 @@
 #include "collectives/host/reduce.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
+#include "weir/plugin/waits.hpp"
 
 namespace weir::collectives {
 
@@ -193,6 +194,7 @@ class LocalGroup::All {
     static detail::NoDestructor<All> all;
     return *all;
   }
+  All() { support::add_wait_description(&LocalGroup::describe_wait); }
 
   std::mutex mutex;  // taken before a group's
   std::vector<const LocalGroup*> groups;

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <iterator>
 
-#include "core/diagnosis/names.hpp"
-#include "core/runtime/health.hpp"
+#include "core/diagnosis/pending.hpp"
+#include "core/diagnosis/stuck.hpp"
+#include "core/runtime/diagnosis_hook.hpp"
 #include "core/runtime/impl.hpp"
+#include "core/runtime/names.hpp"
 #include "core/runtime/stream_core.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
@@ -205,6 +207,18 @@ std::vector<Suspect> Journal::not_known_done(const Device& device) {
     for (const Entry& entry : ring) suspects.push_back({support::label_of(key), entry.work});
   }
   return suspects;
+}
+
+std::vector<std::unique_ptr<Tool>> make_diagnosis_tools() {
+  std::vector<std::unique_ptr<Tool>> tools;
+  if (std::unique_ptr<Tool> made = Journal::make_if_wanted()) tools.push_back(std::move(made));
+  if (std::unique_ptr<Tool> made = Stuck::make_if_wanted()) tools.push_back(std::move(made));
+  return tools;
+}
+
+std::vector<Suspect> operations_not_known_done(const Device& device) {
+  Journal* const known = Journal::instance();
+  return known != nullptr ? known->not_known_done(device) : std::vector<Suspect>();
 }
 
 }  // namespace weir::detail

@@ -64,7 +64,4 @@ class Journal final : public Tool {
   std::unordered_map<const Event*, std::pair<StreamKey, std::string>> recorded_on_;
 };
 
-/// The key of a stream: the same for all objects that stand for one native stream.
-StreamKey key_of(const Stream& stream) noexcept;
-
 }  // namespace weir::detail

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
-#include "collectives/host/local_group.hpp"
+#include "core/base/no_destructor.hpp"
 #include "core/diagnosis/journal.hpp"
+#include "core/diagnosis/pending.hpp"
 #include "core/runtime/health.hpp"
 #include "core/runtime/impl.hpp"
 #include "weir/device.hpp"
@@ -20,6 +22,28 @@ namespace {
 constexpr std::size_t most_told = 64;  // streams of a report
 
 constexpr const char* only_the_program = "what that function waits for only the program knows";
+
+/// The functions that libraries have added.
+struct Descriptions {
+  std::mutex mutex;
+  std::vector<support::DescribeWait> functions;
+
+  static Descriptions& instance() noexcept {
+    static NoDestructor<Descriptions> descriptions;
+    return *descriptions;
+  }
+  std::string describe(const void* word) {
+    std::vector<support::DescribeWait> all;
+    {
+      const std::lock_guard lock(mutex);
+      all = functions;
+    }
+    for (const support::DescribeWait function : all) {
+      if (std::string text = function(word); !text.empty()) return text;
+    }
+    return "";
+  }
+};
 
 std::string operations(std::size_t count) { return fmt::format("{} operation{}", count, count == 1 ? "" : "s"); }
 
@@ -71,8 +95,8 @@ WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
   if (Journal* const journal = Journal::instance(); journal != nullptr && writers.empty())
     add(journal->writers_of(*awaited.value));
   if (writers.empty()) {
-    if (std::string ranks = collectives::LocalGroup::describe_wait(awaited.value->address); !ranks.empty())
-      return {{}, std::move(ranks)};
+    if (std::string text = Descriptions::instance().describe(awaited.value->address); !text.empty())
+      return {{}, std::move(text)};
   }
   if (writers.empty()) return {{}, "nothing that was enqueued would write that value, so the host must, or another process"};
   // If one of them can go on, the wait is no part of a deadlock.
@@ -133,3 +157,9 @@ std::string WaitChains::describe() const {
 }
 
 }  // namespace weir::detail
+
+void weir::support::add_wait_description(DescribeWait describe) {
+  detail::Descriptions& all = detail::Descriptions::instance();
+  const std::lock_guard lock(all.mutex);
+  all.functions.push_back(describe);
+}

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/diagnosis/names.hpp"
+#include "core/runtime/names.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"

@@ -10,18 +10,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/error_text.hpp"
 #include "core/base/no_destructor.hpp"
-#include "core/diagnosis/journal.hpp"
-#include "core/diagnosis/names.hpp"
-#include "core/diagnosis/wait_chains.hpp"
+#include "core/runtime/diagnosis_hook.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir {
 
 using detail::HealthCore;
-using detail::Journal;
 
 std::atomic<bool> detail::process_exceptional{false};
 
@@ -57,8 +53,7 @@ std::vector<const Device*> HealthCore::devices() {
 std::optional<Error> HealthCore::ask(const Device& device) { return impl(device).do_fault(); }
 
 void HealthCore::poison(const Device& device, const Error& error) {
-  auto health = std::make_unique<DeviceHealth>(DeviceHealth{error, {}});
-  if (Journal* const journal = Journal::instance()) health->suspects = journal->not_known_done(device);
+  auto health = std::make_unique<DeviceHealth>(DeviceHealth{error, operations_not_known_done(device)});
   const DeviceHealth* none = nullptr;
   if (!device.poison_.compare_exchange_strong(none, health.get(), std::memory_order_acq_rel)) return;
   (void)health.release();
@@ -223,83 +218,13 @@ bool Event::synchronize_for(Timeout timeout) const {
                  [&] { return impl(*this).do_synchronize_until(deadline); });
 }
 
-// --- What a stream waits for ------------------------------------------------------------------------------------------
+// --- What a stream waits for, of backends that do not report it ---------------------------------------------------------
 
 PendingWork StreamImpl::do_pending() const {
   return {.kind = do_is_complete() ? PendingWork::Kind::nothing : PendingWork::Kind::unknown};
 }
 
-PendingWork Stream::pending() const {
-  const StreamCall call(*this, "Stream::pending");
-  call.refuse_in_capture();
-  PendingWork work = impl(*this).do_pending();
-  if (work.kind == PendingWork::Kind::unknown) {
-    if (Journal* const journal = Journal::instance()) {
-      if (std::optional<PendingWork> known = journal->first_pending(*this)) work = *std::move(known);
-    }
-  }
-  if (work.kind != PendingWork::Kind::nothing && work.kind != PendingWork::Kind::unknown) {
-    detail::name_function(work, detail::key_of(*this));
-    work.chain = detail::WaitChains().chain_of(detail::key_of(*this));
-  }
-  return work;
-}
-
 std::vector<BusyStream> DeviceImpl::do_busy_streams() const { return {}; }
 std::vector<ValueWriter> DeviceImpl::do_writers_of(const MemoryOperation&) const { return {}; }
-
-namespace {
-
-/// "the value at 0x7f… (32 bits) to be >= 3"
-std::string text_of(const MemoryOperation& wait) {
-  const auto condition = [&]() -> std::string {
-    switch (wait.condition) {
-      case WaitCondition::geq: return fmt::format("to reach {}", wait.value);
-      case WaitCondition::eq: return fmt::format("to be {}", wait.value);
-      case WaitCondition::bit_and: return fmt::format("to have a bit of {:#x}", wait.value);
-      case WaitCondition::bit_nor: return fmt::format("to lack a bit where {:#x} lacks one", wait.value);
-    }
-    return "";
-  };
-  const std::string memory = detail::names::of_memory(wait.address);
-  return fmt::format("a wait for the value at {}{} ({} bits) {}", fmt::ptr(wait.address),
-                     memory.empty() ? "" : " in" + detail::names::quoted(memory), wait.is_64() ? 64 : 32, condition());
-}
-
-std::string text_of(const PendingWork& work) {
-  const auto detail = [&](const char* before) { return work.subject.empty() ? "" : before + work.subject; };
-  switch (work.kind) {
-    case PendingWork::Kind::nothing: return "nothing: all work is done";
-    case PendingWork::Kind::unknown:
-      return "work that is not known; set WEIR_JOURNAL=16, and the last 16 operations of each stream are";
-    case PendingWork::Kind::kernel: return fmt::format("kernel '{}'", work.subject);
-    case PendingWork::Kind::memory: return work.subject;
-    case PendingWork::Kind::host_function:
-      return (work.name.empty() ? "a host function" : fmt::format("host function '{}'", work.name)) + detail(", ");
-    case PendingWork::Kind::stream: return fmt::format("a wait for {}", work.subject);
-    case PendingWork::Kind::value: return text_of(work.wait) + detail(", ");
-    case PendingWork::Kind::graph: return "a launch of a graph" + detail(", at ");
-    case PendingWork::Kind::other: return fmt::format("'{}'", work.subject);
-  }
-  return "";
-}
-
-}  // namespace
-
-void detail::name_function(PendingWork& work, const StreamKey& stream) {
-  if (work.kind == PendingWork::Kind::host_function && work.name.empty()) work.name = names::running_function(stream);
-}
-
-std::string detail::line_of(const PendingWork& work) {
-  std::string text = detail::escaped(text_of(work));  // it has names that the program gave
-  if (work.behind != 0) text += fmt::format(", and {} operation{} behind it", work.behind, work.behind == 1 ? "" : "s");
-  return text;
-}
-
-std::string PendingWork::describe() const {
-  std::string text = detail::line_of(*this);
-  for (const std::string& line : chain) text += "\n  " + line;
-  return text;
-}
 
 }  // namespace weir

@@ -7,10 +7,6 @@
 #include "core/runtime/thread_state.hpp"
 #include "weir/device.hpp"
 
-namespace weir {
-struct StreamKey;
-}
-
 /// Poisoned devices. Once there is one, calls of all devices check which device is meant.
 namespace weir::detail {
 
@@ -24,11 +20,6 @@ struct HealthCore {
   [[noreturn]] static void throw_poisoned(const Device& device, const char* operation, const std::string& object);
   static std::optional<Error> ask(const Device& device);
 };
-
-/// Names a host function that the stream runs, if the program has named it.
-void name_function(PendingWork& work, const StreamKey& stream);
-/// `PendingWork::describe` without the chain.
-std::string line_of(const PendingWork& work);
 
 /// Whether calls that concern the device are refused: in a host function, in a forked process, and for a poisoned device. No
 /// function is called, so that a call which is not refused needs to save nothing.

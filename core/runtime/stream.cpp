@@ -6,7 +6,7 @@
 #include <ostream>
 #include <utility>
 
-#include "core/diagnosis/names.hpp"
+#include "core/runtime/names.hpp"
 #include "core/runtime/impl.hpp"
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/tools.hpp"

@@ -15,6 +15,10 @@
 #include "weir/memory.hpp"
 #include "weir/stream.hpp"
 
+namespace weir {
+struct StreamKey;
+}
+
 namespace weir::detail {
 
 /// The core's access to a stream: the capture that the stream is in, its closing, and deferred frees.
@@ -25,7 +29,7 @@ struct StreamCore {
   static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
   static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
-  static constexpr std::uint32_t flag_named = 256;     // it has a name: core/diagnosis/names.hpp
+  static constexpr std::uint32_t flag_named = 256;     // it has a name: core/runtime/names.hpp
   // The body of a conditional node of its capture is being captured: see `CaptureHeld`.
   static constexpr std::uint32_t flag_held = 512;
   // Tools see the stream's operations, or its capture writes them down: core/runtime/tools.hpp.
@@ -130,5 +134,8 @@ struct StreamCore {
   static void free_deferred(Stream& stream, bool last_chance) noexcept;
   static void release_as_dependent(Stream& stream) noexcept { stream.release_as_dependent(); }
 };
+
+/// The key of a stream: the same for all objects that stand for one native stream.
+StreamKey key_of(const Stream& stream) noexcept;
 
 }  // namespace weir::detail

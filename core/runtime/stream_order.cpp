@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "core/diagnosis/journal.hpp"
-#include "core/diagnosis/names.hpp"
+#include "core/runtime/names.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"

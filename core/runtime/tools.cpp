@@ -14,10 +14,9 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/no_destructor.hpp"
-#include "core/diagnosis/journal.hpp"
-#include "core/diagnosis/stuck.hpp"
 #include "core/plugins/built_in.hpp"
 #include "core/plugins/plugin_loader.hpp"
+#include "core/runtime/diagnosis_hook.hpp"
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/thread_state.hpp"
 #include "core/saved/graph_origin.hpp"
@@ -128,8 +127,7 @@ bool Tools::any() noexcept { return is_watched(); }
 
 void detail::open_tools() {
   all().closed = true;
-  if (std::unique_ptr<Tool> journal = Journal::make_if_wanted()) weir::add(std::move(journal));
-  if (std::unique_ptr<Tool> stuck = Stuck::make_if_wanted()) weir::add(std::move(stuck));
+  for (std::unique_ptr<Tool>& tool : make_diagnosis_tools()) weir::add(std::move(tool));
   const std::optional<std::string> tools = support::environment("WEIR_TOOLS"), faults = support::environment("WEIR_FAULTS");
   std::vector<std::string_view> names;
   if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "weir/export.hpp"
 #include "weir/health.hpp"
 #include "weir/plugin/operation.hpp"
 #include "weir/stream_memory.hpp"
@@ -54,6 +55,13 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
   return wait.is_64() ? ends(value, wait.value)
                       : ends(static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(wait.value));
 }
+
+/// Describes the wait for a value at `word` by a library that makes streams wait: "all_reduce of 4 float of rank 0 waits for
+/// rank 1". Returns "" if no wait of the library's is for that word.
+using DescribeWait = std::string (*)(const void* word);
+/// Adds the function to those that `Stream::pending` and `weir stuck` call, on any thread and under no lock, until the
+/// process ends. Throws std::bad_alloc.
+WEIR_API void add_wait_description(DescribeWait describe);
 
 }  // namespace support
 }  // namespace weir

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/diagnosis/names.hpp"
+#include "core/runtime/names.hpp"
 
 #include <fmt/format.h>
 
@@ -10,13 +10,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/base/error_text.hpp"
 #include "core/base/no_destructor.hpp"
-#include "core/diagnosis/journal.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/event.hpp"
@@ -45,25 +43,15 @@ struct NamedFunction {
   HostFunction function;
 };
 
-/// One that runs, and what its thread was at when it began: a function may wait for a stream whose functions its thread runs
-/// meanwhile.
-struct RunningFunction {
-  const NamedFunction& function;
-  const RunningFunction* outer;
-};
-
-/// A thread that runs such functions. It has a mutex of its own, which nobody else takes but who asks what runs.
-struct Runner {
-  std::mutex mutex;
-  const RunningFunction* innermost = nullptr;
-};
+/// One that runs, in a list of them. Made by the thread that runs it.
+class Running;
 
 struct Table {
   std::mutex mutex;
   std::map<StreamKey, std::vector<StreamName>> streams;  // the newest last
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
-  std::set<Runner*> runners;
+  Running* running = nullptr;  // the one that began last
 };
 
 /// How many names are of closed streams.
@@ -94,41 +82,34 @@ std::string find(const Map Table::*names, const typename Map::key_type& key) {
   return found != map.end() ? found->second : std::string();
 }
 
-class ThisThread : public Runner {
- public:
-  ThisThread() {
-    const std::lock_guard lock(table().mutex);
-    table().runners.insert(this);
-  }
-  ~ThisThread() {
-    const std::lock_guard lock(table().mutex);
-    table().runners.erase(this);
-  }
-  ThisThread(const ThisThread&) = delete;
-  ThisThread& operator=(const ThisThread&) = delete;
-};
-
 class Running {
  public:
-  explicit Running(const NamedFunction& function) : runner_(this_thread()), running_{function, runner_.innermost} {
-    set(&running_);
+  explicit Running(const NamedFunction& function) : function_(function) {
+    const std::lock_guard lock(table().mutex);
+    before_ = std::exchange(table().running, this);
+    if (before_ != nullptr) before_->after_ = this;
   }
-  ~Running() { set(running_.outer); }
+  ~Running() {
+    const std::lock_guard lock(table().mutex);
+    (after_ != nullptr ? after_->before_ : table().running) = before_;
+    if (before_ != nullptr) before_->after_ = after_;
+  }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
- private:
-  static Runner& this_thread() {
-    thread_local const auto runner = std::make_unique<ThisThread>();  // a library that is opened late has little room
-    return *runner;
-  }
-  void set(const RunningFunction* innermost) noexcept {
-    const std::lock_guard lock(runner_.mutex);
-    runner_.innermost = innermost;
+  /// Under the lock. Of several on that stream the one that began last: a function may wait for a stream whose functions its
+  /// thread runs meanwhile.
+  static std::string on(const StreamKey& stream) {
+    for (const Running* each = table().running; each != nullptr; each = each->before_) {
+      if (each->function_.stream == stream) return each->function_.name;
+    }
+    return "";
   }
 
-  Runner& runner_;
-  const RunningFunction running_;
+ private:
+  const NamedFunction& function_;
+  Running* before_ = nullptr;
+  Running* after_ = nullptr;
 };
 
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
@@ -198,13 +179,7 @@ std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + 
 
 std::string running_function(const StreamKey& stream) {
   const std::lock_guard lock(table().mutex);
-  for (Runner* runner : table().runners) {
-    const std::lock_guard running(runner->mutex);
-    for (const RunningFunction* at = runner->innermost; at != nullptr; at = at->outer) {
-      if (at->function.stream == stream) return at->function.name;
-    }
-  }
-  return "";
+  return Running::on(stream);
 }
 
 HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function) {
