@@ -54,7 +54,7 @@ Captures& Captures::instance() noexcept {
 // --- Begin and end ----------------------------------------------------------------------------------------------------
 
 void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
-                    std::shared_ptr<GraphOrigin>&& origin, const std::function<std::uint64_t()>& begin) {
+                    std::shared_ptr<CapturedWork>&& work, const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
   std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
   std::unique_lock lock(mutex_);
@@ -69,7 +69,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   record->capture = capture;
   record->members.assign(1, {&stream, device, blocking});
   record->resources.resumed = std::move(resumed);
-  record->resources.origin = std::move(origin);
+  record->resources.work = std::move(work);
   open_.reserve(open_.size() + 1);
   record->capture.id = begin();
   // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
@@ -78,7 +78,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   });
   if (earlier != open_.end()) replaced = remove(**earlier);
   forget(stream);
-  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0, record->resources.origin != nullptr);
+  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0, record->resources.work != nullptr);
   open_.push_back(std::move(record));
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
 }
@@ -180,18 +180,18 @@ std::optional<OpenCapture> Captures::find(const Origin& origin) const {
   return ending != nullptr ? std::optional(*ending) : std::nullopt;
 }
 
-std::shared_ptr<GraphOrigin> Captures::origin(const Backend& backend, std::uint64_t id) const noexcept {
+std::shared_ptr<CapturedWork> Captures::work(const Backend& backend, std::uint64_t id) const noexcept {
   const std::lock_guard lock(mutex_);
   const Record* const record = find(backend, id);
-  return record != nullptr ? record->resources.origin : nullptr;
+  return record != nullptr ? record->resources.work : nullptr;
 }
 
-void Captures::write_down(const Stream& stream, std::shared_ptr<GraphOrigin> origin) noexcept {
+void Captures::write_down(const Stream& stream, std::shared_ptr<CapturedWork> work) noexcept {
   const std::lock_guard lock(mutex_);
   const std::uint64_t id = StreamCore::noted_capture(stream, StreamCore::flags(stream)).id;
   Record* const record = find(stream.device().backend(), id);
   if (record == nullptr) return;
-  record->resources.origin = std::move(origin);
+  record->resources.work = std::move(work);
   for (const Member& member : record->members) {
     if (member.stream != nullptr) StreamCore::enter_capture(*member.stream, id, record->capture.outer != 0, true);
   }
@@ -281,7 +281,7 @@ void Joining::done() noexcept {
   const std::lock_guard lock(captures.mutex_);
   // Unless it has ended meanwhile.
   if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
-    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->resources.origin != nullptr);
+    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->resources.work != nullptr);
     StreamCore::hold(stream_, record->capture.bodies != 0);
   }
 }

@@ -45,13 +45,13 @@ class Captures {
 
   /// Calls `begin`, which begins the capture and returns its id, and records it with `origin` as its first stream.
   /// The lock is held throughout: who sees the driver's capture finds its record. `resumed`: the graph that it continues.
-  /// `origin`: where a portable capture writes down.
-  void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed, std::shared_ptr<GraphOrigin>&& origin,
+  /// `work`: where a portable capture writes down.
+  void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed, std::shared_ptr<CapturedWork>&& work,
             const std::function<std::uint64_t()>& begin);
   /// What the capture writes down; null if nothing.
-  std::shared_ptr<GraphOrigin> origin(const Backend& backend, std::uint64_t id) const noexcept;
-  /// The capture that `stream` is in writes down in `origin` from here on.
-  void write_down(const Stream& stream, std::shared_ptr<GraphOrigin> origin) noexcept;
+  std::shared_ptr<CapturedWork> work(const Backend& backend, std::uint64_t id) const noexcept;
+  /// The capture that `stream` is in writes down in `work` from here on.
+  void write_down(const Stream& stream, std::shared_ptr<CapturedWork> work) noexcept;
   /// The open capture that a native stream began. Prefers one that is not ending.
   std::optional<OpenCapture> find(const Origin& origin) const;
   /// Makes the calling thread the one that ends the capture, and gives it what the capture kept. It calls `close` then.

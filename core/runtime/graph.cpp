@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
-#include "core/saved/graph_origin.hpp"
+#include "core/runtime/captured_work.hpp"
 #include "core/runtime/launch_check.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/plugin/support.hpp"
@@ -105,7 +106,7 @@ GraphPtr Graph::clone() const {
   return perform(device_, OperationKind::clone_graph, call.operation(), [this](Watched& watched) { watched->graph = this; },
                  [this] {
                    GraphPtr clone = impl(*this).do_clone();
-                   clone->origin_ = origin_;
+                   clone->captured_work_ = captured_work_;
                    return clone;
                  });
 }
@@ -116,7 +117,7 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   return perform(device_, OperationKind::instantiate, call.operation(), [this](Watched& watched) { watched->graph = this; },
                  [&] {
                    GraphExecPtr exec = impl(*this).do_instantiate(options);
-                   exec->origin_ = origin_;
+                   exec->captured_work_ = captured_work_;
                    return exec;
                  });
 }
@@ -126,6 +127,26 @@ void support::refuse_second_owner_of_memory(const char* operation, const std::st
       Errc::unsupported, operation, object,
       "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
       "outside the capture, or capture the work again");
+}
+
+// --- What a portable capture wrote down -------------------------------------------------------------------------------
+
+namespace {
+
+// Guards the captured work of executables: an update may come beside a launch on a stream that captures.
+std::mutex exec_mutex;
+
+}  // namespace
+
+std::shared_ptr<const detail::CapturedWork> detail::CapturedWork::of(const GraphExec& exec) {
+  const std::lock_guard lock(exec_mutex);
+  return exec.captured_work_;
+}
+
+void detail::CapturedWork::set(GraphExec& exec, const std::shared_ptr<const CapturedWork>& work) {
+  std::shared_ptr<const CapturedWork> former = work;  // ends outside the lock
+  const std::lock_guard lock(exec_mutex);
+  exec.captured_work_.swap(former);
 }
 
 // --- Executable graph -------------------------------------------------------------------------------------------------
@@ -205,7 +226,7 @@ void GraphExec::update(GraphRef with) {
   };
   perform(device_, OperationKind::update_graph, call.operation(), describe, [&] { impl(*this).do_update(graph); });
   changed_.store(false, std::memory_order_relaxed);
-  detail::GraphOrigin::set(*this, graph.origin_);
+  detail::CapturedWork::set(*this, graph.captured_work_);
 }
 
 void GraphExec::apply(const GraphChanges& changes) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "core/runtime/captured_work.hpp"
 #include "core/runtime/submit.hpp"
-#include "core/saved/graph_origin.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
@@ -86,11 +86,11 @@ struct BeginCapture {
 }  // namespace
 
 void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
-                       std::shared_ptr<detail::GraphOrigin>&& origin, const std::function<std::uint64_t()>& native_begin) {
+                       std::shared_ptr<detail::CapturedWork>&& work, const std::function<std::uint64_t()>& native_begin) {
   const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
   const auto open = [&] {
     Captures::instance().open(stream, {.origin = StreamCore::origin(stream), .thread = this_thread(), .mode = mode},
-                              blocking, resumed, std::move(origin), native_begin);
+                              blocking, resumed, std::move(work), native_begin);
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_relaxed);
     impl(stream).began_.store(id, std::memory_order_relaxed);
     return id;
@@ -111,9 +111,9 @@ void Stream::begin_capture(const CaptureOptions& options) {
     return StreamCore::join(*this, capture.id);
   }
   check_can_begin(call, kind_);
-  std::shared_ptr<detail::GraphOrigin> origin;
-  if (options.portable) origin = std::make_shared<detail::GraphOrigin>();
-  StreamCore::begin(*this, options.mode, nullptr, std::move(origin),
+  std::shared_ptr<detail::CapturedWork> work;
+  if (options.portable) work = detail::CapturedWork::make();
+  StreamCore::begin(*this, options.mode, nullptr, std::move(work),
                     [&] { return impl(*this).do_begin_capture(options.mode); });
 }
 
@@ -125,9 +125,9 @@ void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
   // A copy, since clones and executables share what the graph was until now.
-  std::shared_ptr<detail::GraphOrigin> origin;
-  if (graph->origin_ != nullptr) origin = std::make_shared<detail::GraphOrigin>(*graph->origin_);
-  StreamCore::begin(*this, mode, graph, std::move(origin), [&] { return impl(*this).do_resume_capture(graph, mode); });
+  std::shared_ptr<detail::CapturedWork> work;
+  if (graph->captured_work_ != nullptr) work = graph->captured_work_->copy();
+  StreamCore::begin(*this, mode, graph, std::move(work), [&] { return impl(*this).do_resume_capture(graph, mode); });
 }
 
 // --- End --------------------------------------------------------------------------------------------------------------
@@ -221,11 +221,11 @@ GraphPtr Stream::end_capture() {
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
-    std::shared_ptr<detail::GraphOrigin> origin = std::move(kept->origin);
+    std::shared_ptr<detail::CapturedWork> work = std::move(kept->work);
     graph = end_drivers_capture(*this, call.operation(), {capture->id}, std::move(*kept));
-    if (origin != nullptr) [[unlikely]] {
-      origin->settle(impl(*graph).do_topology());
-      graph->origin_ = std::move(origin);
+    if (work != nullptr) [[unlikely]] {
+      work->settle(impl(*graph).do_topology());
+      graph->captured_work_ = std::move(work);
     }
   }
   StreamCore::free_deferred(*this, false);

@@ -95,7 +95,7 @@ struct StreamCore {
   }
   /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
-  static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed, std::shared_ptr<detail::GraphOrigin>&& origin,
+  static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed, std::shared_ptr<CapturedWork>&& work,
                     const std::function<std::uint64_t()>& native_begin);
   /// `begin_capture({.external = true})` in a capture that other code began.
   static void join(Stream& stream, std::uint64_t capture) noexcept;

@@ -16,10 +16,10 @@
 #include "core/base/no_destructor.hpp"
 #include "core/plugins/built_in.hpp"
 #include "core/plugins/plugin_loader.hpp"
+#include "core/runtime/captured_work.hpp"
 #include "core/runtime/diagnosis_hook.hpp"
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/thread_state.hpp"
-#include "core/saved/graph_origin.hpp"
 #include "weir/annotation.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/caller.hpp"
@@ -247,9 +247,9 @@ MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAcc
 
 Watched& Watched::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
   operation_.bodies = bodies.size();
-  if (Captures::instance().origin(operation_.device->backend(), operation_.capture) == nullptr) return *this;
+  if (Captures::instance().work(operation_.device->backend(), operation_.capture) == nullptr) return *this;
   for (auto& body : bodies) {
-    auto inner = std::make_shared<GraphOrigin>();
+    std::shared_ptr<CapturedWork> inner = CapturedWork::make();
     bodies_.push_back(inner);
     body = [inner, body = std::make_unique<UniqueFunction<void(Stream&)>>(std::move(body))](Stream& stream) {
       Captures::instance().write_down(stream, inner);
@@ -276,8 +276,8 @@ void Watched::begin() {
   }
   if (operation_.kind == OperationKind::launch_graph) weir::this_thread().launch = operation_.id;
   if (operation_.capture == 0 || operation_.stream == nullptr || !traits_of(operation_.kind).may_be_captured) return;
-  origin_ = Captures::instance().origin(operation_.device->backend(), operation_.capture);
-  if (origin_ != nullptr) after_ = impl(*operation_.stream).do_capture_dependencies({operation_.capture});
+  captured_work_ = Captures::instance().work(operation_.device->backend(), operation_.capture);
+  if (captured_work_ != nullptr) after_ = impl(*operation_.stream).do_capture_dependencies({operation_.capture});
 }
 
 void Watched::begin_always() noexcept {
@@ -302,9 +302,9 @@ std::optional<GraphNode> captured_node(const Operation& operation) noexcept try 
   return std::nullopt;
 }
 
-void note_in(GraphOrigin& origin, const Operation& operation, const std::vector<GraphNode>& after,
-             std::vector<std::shared_ptr<const GraphOrigin>>&& bodies) noexcept try {
-  origin.note(operation, after, std::move(bodies));
+void record_in(CapturedWork& work, const Operation& operation, const std::vector<GraphNode>& after,
+             std::vector<std::shared_ptr<const CapturedWork>>&& bodies) noexcept try {
+  work.record(operation, after, std::move(bodies));
 } catch (const std::exception& error) {
   support::log(support::LogLevel::warn, "a captured operation cannot be saved: ", error.what());  // `settle` finds its node
 }
@@ -318,7 +318,7 @@ void Watched::end(bool has_failed) noexcept {
   weir::this_thread().launch = 0;
   const support::UnshownCalls scope;
   if (operation_.capture != 0 && operation_.stream != nullptr && !has_failed) operation_.node = captured_node(operation_);
-  if (origin_ != nullptr && !has_failed) note_in(*origin_, operation_, after_, std::move(bodies_));
+  if (captured_work_ != nullptr && !has_failed) record_in(*captured_work_, operation_, after_, std::move(bodies_));
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }
 

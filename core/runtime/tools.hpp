@@ -94,9 +94,9 @@ class Watched {
   Operation operation_;
   std::vector<MemoryAccess> accesses_;
   // Where the capture is written down, if it is; what the operation comes behind; the bodies that were captured.
-  std::shared_ptr<GraphOrigin> origin_;
+  std::shared_ptr<CapturedWork> captured_work_;
   std::vector<GraphNode> after_;
-  std::vector<std::shared_ptr<const GraphOrigin>> bodies_;
+  std::vector<std::shared_ptr<const CapturedWork>> bodies_;
   std::size_t told_ = 0;  // how many tools have been told that it begins
   bool begun_ = false;
 };

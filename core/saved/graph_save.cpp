@@ -13,7 +13,7 @@
 #include "core/base/file_descriptor.hpp"
 #include "core/runtime/call.hpp"
 #include "core/runtime/impl.hpp"
-#include "core/saved/graph_origin.hpp"
+#include "core/saved/captured_operations.hpp"
 #include "core/saved/saved_work.hpp"
 #include "weir/backend.hpp"
 #include "weir/portable_graph.hpp"
@@ -22,7 +22,7 @@
 namespace weir {
 
 using detail::CapturedOperation;
-using detail::GraphOrigin;
+using detail::CapturedOperations;
 using detail::SavedAddress;
 using detail::SavedKind;
 namespace record = detail::record;
@@ -47,9 +47,9 @@ class Saver {
     for (const NamedMemory& named : memory) add_memory(named);
   }
 
-  std::vector<std::byte> file(const GraphOrigin& origin) {
-    add_kernels(origin, 0);
-    add_operations(origin, true);
+  std::vector<std::byte> file(const CapturedOperations& work) {
+    add_kernels(work, 0);
+    add_operations(work, true);
     const std::size_t bytes = writer_.records().size() + sizeof(detail::BundleHeader);
     if (bytes > detail::most_graph_bytes) {
       call_.refuse(Errc::unsupported, fmt::format("the file would have {} bytes, and the most is {}; save large contents "
@@ -130,12 +130,12 @@ class Saver {
 
   // --- Kernels --------------------------------------------------------------------------------------------------------
 
-  void add_kernels(const GraphOrigin& origin, std::size_t nesting) {
-    if (!origin.flaw.empty()) call_.refuse(Errc::unsupported, origin.flaw);
+  void add_kernels(const CapturedOperations& work, std::size_t nesting) {
+    if (!work.flaw.empty()) call_.refuse(Errc::unsupported, work.flaw);
     if (nesting > detail::most_graph_nesting)
       call_.refuse(Errc::unsupported, fmt::format("graphs are nested more than {} levels deep", detail::most_graph_nesting));
-    for (const CapturedOperation& operation : origin.operations) {
-      for (const auto& inner : operation.inner) add_kernels(*inner, nesting + 1);
+    for (const CapturedOperation& operation : work.operations) {
+      for (const auto& inner : operation.inner) add_kernels(CapturedOperations::of(*inner), nesting + 1);
       if (operation.kernel) add_kernel(operation);
     }
   }
@@ -166,23 +166,23 @@ class Saver {
     call_.refuse(code, fmt::format("node {} ({}): {}", at_->node, kernel, cause));
   }
 
-  void add_operations(const GraphOrigin& origin, bool is_outermost) {
-    for (std::uint32_t i = 0; i < origin.operations.size(); ++i) {
-      const CapturedOperation& operation = origin.operations[i];
+  void add_operations(const CapturedOperations& work, bool is_outermost) {
+    for (std::uint32_t i = 0; i < work.operations.size(); ++i) {
+      const CapturedOperation& operation = work.operations[i];
       at_ = &operation;
-      if (operation.node >= origin.owners.size() || origin.owners[operation.node] != i)
+      if (operation.node >= work.owners.size() || work.owners[operation.node] != i)
         refuse(Errc::unsupported, "the driver does not tell the nodes of this body");
       detail::NumberWriter data;
       data.put(kind_of(operation));
       data.put(static_cast<std::uint32_t>(operation.after.size()));
-      for (const std::uint32_t node : operation.after) data.put(origin.owners[node]);
+      for (const std::uint32_t node : operation.after) data.put(work.owners[node]);
       if ((operation.kind == OperationKind::allocate || operation.kind == OperationKind::free) && !is_outermost)
         refuse(Errc::unsupported, "a nested graph cannot allocate");
       add_content(operation, data);
       writer_.add(record::operation, operation.function, data.bytes);
       for (const auto& inner : operation.inner) {
         writer_.add(record::begin, "", "");
-        add_operations(*inner, false);
+        add_operations(CapturedOperations::of(*inner), false);
         writer_.add(record::end, "", "");
       }
     }
@@ -309,14 +309,15 @@ class Saver {
 std::vector<std::byte> Graph::saved(std::span<const NamedMemory> memory) const {
   const detail::Call call(*this, "Graph::save");
   call.check_not_continued(*this);
-  if (origin_ == nullptr) {
+  if (captured_work_ == nullptr) {
     call.refuse(Errc::unsupported,
                 "it was not captured to be saved; begin its capture with CaptureOptions{.portable = true}, or make its "
                 "GraphBuilder with that");
   }
-  if (origin_->flaw.empty() && detail::impl(*this).do_node_count() != origin_->owners.size())
+  const CapturedOperations& work = CapturedOperations::of(*captured_work_);
+  if (work.flaw.empty() && detail::impl(*this).do_node_count() != work.owners.size())
     call.refuse(Errc::unsupported, "other code has changed it since it was captured");
-  return Saver(*this, call, memory).file(*origin_);
+  return Saver(*this, call, memory).file(work);
 }
 
 void Graph::save(const std::string& file, std::initializer_list<NamedMemory> memory) const {

@@ -9,7 +9,7 @@
 #include "core/runtime/call.hpp"
 #include "core/runtime/stream_core.hpp"
 #include "core/saved/graph_content.hpp"
-#include "core/saved/graph_origin.hpp"
+#include "core/saved/captured_operations.hpp"
 
 // Graphs from files: what is bound, and the capture of their work.
 namespace weir::detail {
@@ -179,8 +179,8 @@ GraphPtr PortableGraph::build() {
     if (function == nullptr) missing += fmt::format("{}host function '{}'", missing.empty() ? "" : ", ", name);
   }
   if (!missing.empty()) call.refuse(Errc::invalid_argument, "these are not bound: " + missing);
-  auto origin = std::make_shared<detail::GraphOrigin>();
-  origin->flaw = "it was loaded from a file; copy that file";
+  auto work = std::make_shared<detail::CapturedOperations>();
+  work->flaw = "it was loaded from a file; copy that file";
   for (detail::GraphContent::Memory& memory : content_->memory) {
     if (memory.data == nullptr) {
       memory.own = content_->device.allocate_bytes(memory.bytes, memory.kind);
@@ -188,10 +188,10 @@ GraphPtr PortableGraph::build() {
         content_->device.copy_bytes(memory.own->data(), memory.contents.data(), memory.bytes);
       memory.data = memory.own->data();
     }
-    if (memory.own != nullptr && memory.own->data() == memory.data) origin->memory.push_back(memory.own);
+    if (memory.own != nullptr && memory.own->data() == memory.data) work->memory.push_back(memory.own);
   }
   const GraphPtr graph = detail::Replay(*content_).graph(content_->steps);
-  graph->origin_ = std::move(origin);
+  graph->captured_work_ = std::move(work);
   return graph;
 }
 

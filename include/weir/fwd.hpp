@@ -40,7 +40,7 @@ class StreamImpl;
 namespace detail {
 class Journal;
 struct GraphContent;
-struct GraphOrigin;
+class CapturedWork;
 struct HealthCore;
 struct StreamCore;
 }  // namespace detail

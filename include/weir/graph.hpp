@@ -101,12 +101,12 @@ class WEIR_API Graph : public RefCounted {
   friend class GraphExec;
   friend class PortableGraph;
   friend class Stream;
-  friend struct detail::GraphOrigin;
+  friend class detail::CapturedWork;
   Graph(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
 
   Device& device_;
   void* handle_;
-  std::shared_ptr<const detail::GraphOrigin> origin_;  // of a portable capture, or of a loaded graph; else null
+  std::shared_ptr<const detail::CapturedWork> captured_work_;  // of a portable capture, or of a loaded graph; else null
 };
 
 /// An executable graph. Launches of one executable run one after another, whatever their streams.
@@ -143,13 +143,13 @@ class WEIR_API GraphExec : public RefCounted {
  private:
   friend class Graph;
   friend class GraphExecImpl;
-  friend struct detail::GraphOrigin;
+  friend class detail::CapturedWork;
   GraphExec(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
 
   Device& device_;
   void* handle_;
   std::atomic<bool> changed_{false};  // by `apply`, since the last update
-  std::shared_ptr<const detail::GraphOrigin> origin_;  // the graph's
+  std::shared_ptr<const detail::CapturedWork> captured_work_;  // the graph's
 };
 
 }  // namespace weir

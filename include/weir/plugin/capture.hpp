@@ -27,7 +27,7 @@ struct CaptureResources {
   /// Native streams that capture bodies of conditional nodes and must not end before this capture does. The graph is
   /// unusable.
   std::vector<std::shared_ptr<const void>> open_bodies;
-  std::shared_ptr<detail::GraphOrigin> origin;  ///< what `Graph::save` needs, or null; the core takes it
+  std::shared_ptr<detail::CapturedWork> work;  ///< what `Graph::save` needs, or null; the core takes it
 };
 
 }  // namespace weir

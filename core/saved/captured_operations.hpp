@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/captured_work.hpp"
 #include "weir/graph.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
@@ -39,24 +40,23 @@ struct CapturedOperation {
   std::vector<MemoryOperation> memory_operations;
   std::string function;  ///< the name of a host function
   ConditionalKind conditional{};
-  std::vector<std::shared_ptr<const GraphOrigin>> inner;  ///< a child graph, or the bodies of a conditional node
+  std::vector<std::shared_ptr<const CapturedWork>> inner;  ///< a child graph, or the bodies of a conditional node
 };
 
-struct GraphOrigin {
-  GraphOrigin() = default;
-  GraphOrigin(const GraphOrigin& other)
-      : operations(other.operations), owners(other.owners), flaw(other.flaw), memory(other.memory) {}
-  GraphOrigin& operator=(const GraphOrigin&) = delete;
+struct CapturedOperations final : CapturedWork {
+  CapturedOperations() = default;
+  CapturedOperations(const CapturedOperations& other)
+      : CapturedWork(other), operations(other.operations), owners(other.owners), flaw(other.flaw), memory(other.memory) {}
 
-  static std::shared_ptr<const GraphOrigin> of(const Graph& graph) { return graph.origin_; }
-  static std::shared_ptr<const GraphOrigin> of(const GraphExec& exec);
-  static void set(GraphExec& exec, const std::shared_ptr<const GraphOrigin>& origin);
+  /// All captured work is of this class.
+  static const CapturedOperations& of(const CapturedWork& work) noexcept {
+    return static_cast<const CapturedOperations&>(work);
+  }
 
-  /// Adds an operation that has been captured. Any number of threads.
-  void note(const Operation& operation, const std::vector<GraphNode>& after,
-            std::vector<std::shared_ptr<const GraphOrigin>> bodies);
-  /// Finds out which nodes each operation became, once all are there, and whether there are others.
-  void settle(const Topology& topology);
+  std::shared_ptr<CapturedWork> copy() const override { return std::make_shared<CapturedOperations>(*this); }
+  void record(const Operation& operation, const std::vector<GraphNode>& after,
+              std::vector<std::shared_ptr<const CapturedWork>> bodies) override;
+  void settle(const Topology& topology) override;
 
   std::mutex mutex;
   std::vector<CapturedOperation> operations;  ///< once settled, in the order of their nodes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/saved/graph_origin.hpp"
+#include "core/saved/captured_operations.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,6 @@ namespace weir::detail {
 namespace {
 
 constexpr std::uint32_t no_one = UINT32_MAX;
-
-// Guards what executables are made of: an update may come beside a launch on a stream that captures.
-std::mutex exec_mutex;
 
 using Argument = CapturedOperation::Argument;
 
@@ -33,19 +30,10 @@ std::vector<Argument> arguments_of(const Operation& operation) {
 
 }  // namespace
 
-std::shared_ptr<const GraphOrigin> GraphOrigin::of(const GraphExec& exec) {
-  const std::lock_guard lock(exec_mutex);
-  return exec.origin_;
-}
+std::shared_ptr<CapturedWork> CapturedWork::make() { return std::make_shared<CapturedOperations>(); }
 
-void GraphOrigin::set(GraphExec& exec, const std::shared_ptr<const GraphOrigin>& origin) {
-  std::shared_ptr<const GraphOrigin> former = origin;  // ends outside the lock
-  const std::lock_guard lock(exec_mutex);
-  exec.origin_.swap(former);
-}
-
-void GraphOrigin::note(const Operation& operation, const std::vector<GraphNode>& after,
-                       std::vector<std::shared_ptr<const GraphOrigin>> bodies) {
+void CapturedOperations::record(const Operation& operation, const std::vector<GraphNode>& after,
+                                std::vector<std::shared_ptr<const CapturedWork>> bodies) {
   CapturedOperation captured;
   captured.kind = operation.kind;
   captured.name = operation.name;
@@ -58,7 +46,7 @@ void GraphOrigin::note(const Operation& operation, const std::vector<GraphNode>&
       break;
     case OperationKind::child_graph:
     case OperationKind::launch_graph: {
-      auto child = operation.exec != nullptr ? of(*operation.exec) : of(*operation.graph);
+      auto child = operation.exec != nullptr ? CapturedWork::of(*operation.exec) : CapturedWork::of(*operation.graph);
       if (child == nullptr)
         problem = "is a graph that was not captured as portable; capture it with CaptureOptions::portable";
       captured.inner.push_back(std::move(child));
@@ -95,7 +83,7 @@ void GraphOrigin::note(const Operation& operation, const std::vector<GraphNode>&
   operations.push_back(std::move(captured));
 }
 
-void GraphOrigin::settle(const Topology& topology) {
+void CapturedOperations::settle(const Topology& topology) {
   const std::lock_guard lock(mutex);
   std::stable_sort(operations.begin(), operations.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
   std::vector<std::vector<std::uint32_t>> before(topology.nodes.size());

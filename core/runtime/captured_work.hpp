@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weir/graph.hpp"
+#include "weir/plugin/operation.hpp"
+
+namespace weir::detail {
+
+/// What a portable capture writes down for `Graph::save`. The graph of the capture, its clones and its executables share it.
+/// core/saved implements it.
+class CapturedWork {
+ public:
+  /// Empty, for a new capture. Defined in core/saved.
+  static std::shared_ptr<CapturedWork> make();
+  /// Null for a graph that is not portable.
+  static std::shared_ptr<const CapturedWork> of(const Graph& graph) { return graph.captured_work_; }
+  static std::shared_ptr<const CapturedWork> of(const GraphExec& exec);
+  static void set(GraphExec& exec, const std::shared_ptr<const CapturedWork>& work);
+
+  CapturedWork() = default;
+  virtual ~CapturedWork() = default;
+  CapturedWork& operator=(const CapturedWork&) = delete;
+
+  /// For a capture that continues the graph. What was written down stays as it is.
+  virtual std::shared_ptr<CapturedWork> copy() const = 0;
+  /// Adds an operation that has been captured behind the nodes `after`. Any number of threads.
+  virtual void record(const Operation& operation, const std::vector<GraphNode>& after,
+                      std::vector<std::shared_ptr<const CapturedWork>> bodies) = 0;
+  /// Finds out which nodes each operation became, once all are there, and whether there are others.
+  virtual void settle(const Topology& topology) = 0;
+
+ protected:
+  CapturedWork(const CapturedWork&) = default;
+};
+
+}  // namespace weir::detail
