@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backends/host/compile/compile.hpp"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,11 +24,13 @@
 #include "backends/host/compile/division.hpp"
 #include "backends/host/compile/elf_image.hpp"
 #include "backends/host/compile/kernel_source.hpp"
+#include "backends/host/compile/load.hpp"
 #include "backends/host/run/address_sanitizer.hpp"
 #include "backends/host/run/kernel.hpp"
 #include "backends/host/run/launch_check.hpp"
 #include "backends/host/run/module.hpp"
 #include "core/base/child_process.hpp"
+#include "core/base/program_search.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "kernels/fiber_groups.hpp"
 #include "kernels/kernel_headers.hpp"
@@ -258,7 +262,7 @@ class Compilation {
     constexpr const char* less = "-O2";
     ChildOutcome outcome;
     const auto start = [&](unsigned cpu_seconds) {
-      outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds,
+      outcome = run_child(arguments, folder_->path() + shown_, program_environment(compiler_.path), cpu_seconds,
                           say_what_takes_long(), std::max(begin_ + patience - Clock::now(), Clock::duration()));
     };
     try {
@@ -286,7 +290,7 @@ class Compilation {
         throw NoCompiler(
             fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
                         "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
-                        compiler_.path, fmt::join(compiler_environment(compiler_.path), " "), outcome.output));
+                        compiler_.path, fmt::join(program_environment(compiler_.path), " "), outcome.output));
       }
       fail(outcome.output);
     }

@@ -19,9 +19,9 @@
 #include <system_error>
 #include <utility>
 
-#include "backends/host/run/kernel.hpp"
 #include "core/base/child_process.hpp"
 #include "core/base/directory.hpp"
+#include "core/base/program_search.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
@@ -45,7 +45,7 @@ int major_version(const Compiler& compiler) {
 
 // Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
 Compiler ask(const std::string& path) {
-  const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
+  const ChildOutcome answer = run_child({path, "--version"}, "/", program_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
     throw std::runtime_error(
         fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
@@ -82,20 +82,6 @@ Compiler compiler_at(const std::string& path) {
   Compiler compiler = ask(path);
   compiler.identity += state;
   return known.emplace(state, std::move(compiler)).first->second;
-}
-
-constexpr const char* system_path = "/usr/local/bin:/usr/bin:/bin";
-
-std::vector<std::string> search_path() {
-  const std::string path = support::environment("PATH").value_or(system_path);
-  std::vector<std::string> folders;
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    // An empty or relative element would depend on the current folder.
-    if (path[begin] == '/') folders.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return folders;
 }
 
 // --- Plugins
@@ -193,34 +179,6 @@ void check_extra(const std::vector<std::string>& extra) {
 
 }  // namespace
 
-std::span<const char* const> search_variables() noexcept {
-  static constexpr const char* variables[] = {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"};
-  return variables;
-}
-
-std::vector<std::string> compiler_environment(const std::string& compiler) {
-  std::string path = compiler.substr(0, compiler.rfind('/'));
-  if (!path.empty()) path += ':';
-  for (const std::string& folder : search_path()) path += folder + ':';
-  std::vector<std::string> environment = {"LC_ALL=C", "PATH=" + path + system_path};
-  const auto hand_on = [&](const char* variable) {
-    if (const auto value = support::environment(variable)) environment.push_back(fmt::format("{}={}", variable, *value));
-  };
-  hand_on("TMPDIR");
-  for (const char* const variable : search_variables()) hand_on(variable);
-  return environment;
-}
-
-std::string find_program(std::string_view name) {
-  std::vector<std::string> folders = search_path();
-  for (const char* const folder : {"/usr/local/bin", "/usr/bin", "/bin"}) folders.emplace_back(folder);
-  for (const std::string& folder : folders) {
-    std::string path = fmt::format("{}/{}", folder, name);
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return {};
-}
-
 std::string address_sanitizer_of(const Compiler& compiler) {
 #if defined(__x86_64__)
   const char* const of_clang = "libclang_rt.asan-x86_64.so";
@@ -228,7 +186,7 @@ std::string address_sanitizer_of(const Compiler& compiler) {
   const char* const of_clang = "libclang_rt.asan-aarch64.so";
 #endif
   const std::string question = std::string("-print-file-name=") + (compiler.is_gcc ? "libasan.so" : of_clang);
-  return first_line(run_child({compiler.path, question}, "/", compiler_environment(compiler.path)).output);
+  return first_line(run_child({compiler.path, question}, "/", program_environment(compiler.path)).output);
 }
 
 std::filesystem::path plugin_folder() {

@@ -38,19 +38,11 @@ std::filesystem::path plugin_folder();
 /// NoCompiler; `invalid_environment` if WEIR_HOST_CXX is no absolute path.
 Compiler find_compiler(const std::filesystem::path& plugins = plugin_folder());
 
-/// The path of a program in the folders where the compiler is looked for, or in the system's; empty if it is in none.
-std::string find_program(std::string_view name);
+/// The compiler and its version, or why there is none: for BackendVersions::compiler. `found`: whether there is one.
+std::string describe_compiler(bool& found);
 
 /// The path of AddressSanitizer's runtime for what the compiler makes; only its name where the compiler does not have it.
 std::string address_sanitizer_of(const Compiler& compiler);
-
-/// The environment of a compiler: the C locale; a PATH of its own folder, this process's absolute folders and the system's;
-/// TMPDIR; and the variables for headers and libraries. A process with raised privileges passes on none of its own
-/// variables, since its caller chose them.
-std::vector<std::string> compiler_environment(const std::string& compiler);
-
-/// The variables of this process that `compiler_environment` passes on, except PATH and TMPDIR.
-std::span<const char* const> search_variables() noexcept;
 
 /// The options that go with every step, for the processors that `-march=` calls so: "x86-64-v3", or "native" for this one.
 /// Throws std::invalid_argument for an architecture that is no such word, and for options that the host's compiler cannot

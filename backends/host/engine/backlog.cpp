@@ -5,7 +5,6 @@
 #include <new>
 
 #include "backends/host/engine/executable.hpp"
-#include "backends/host/graph/capture.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/base/spin_lock.hpp"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backends/host/engine/engine.hpp"
 #include "backends/host/engine/queue.hpp"
-#include "backends/host/graph/capture.hpp"
-#include "backends/host/runtime/device.hpp"
+#include "backends/host/engine/schedule_policy.hpp"
 #include "weir/plugin/operation.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -17,7 +17,8 @@ class Program::Node final : public Runnable, public Continuation {
   void execute(Lane lane) noexcept override { program->run_from(this, lane); }
   const Queue* queue() const noexcept override { return program->queue_; }
   void resume(Lane lane) noexcept override {
-    if (Node* const next = program->after(*this, lane)) program->run_from(next, program->is_shaken_ ? Lane::none : lane);
+    if (Node* const next = program->after(*this, lane))
+      program->run_from(next, program->schedule_ != nullptr ? Lane::none : lane);
   }
   using Runnable::follow;
   static constexpr std::uint32_t done = ~0U;  // of `awaited`
@@ -96,7 +97,7 @@ Progress Program::start(Queue& queue, Continuation& continuation) {
   // One more than the nodes, so that the continuation is not resumed before this returns.
   unfinished_.store(node_count_ + 1, std::memory_order_release);
   // A schedule chooses among all roots.
-  const bool begins_here = roots_.size() == 1 || !is_shaken_;
+  const bool begins_here = roots_.size() == 1 || schedule_ == nullptr;
   for (std::size_t i = begins_here ? 1 : 0; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
   if (begins_here) run_from(&nodes_[roots_[0]], Lane::worker);
   return finish(1) ? Progress::done : Progress::pending;
@@ -117,8 +118,8 @@ void Program::for_each_open(
 }
 
 void Program::hand_out(Node& node) noexcept {
-  if (lane_of(node.work) == Lane::host_functions && !is_shaken_) {
-    queue_->device().host_thread().submit(&node);
+  if (lane_of(node.work) == Lane::host_functions && schedule_ == nullptr) {
+    queue_->engine().host_thread().submit(&node);
   } else {
     Scheduler::instance().submit(&node, queue_->level());
   }
@@ -156,21 +157,20 @@ void Program::run_from(Node* node, Lane lane) noexcept {
   for (int done = 0; node != nullptr; ++done) {
     const Lane wanted = lane_of(node->work);
     const bool is_over =
-        (lane == Lane::worker || (is_shaken_ && lane == Lane::host_functions)) && done != 0 && turn.is_over();
+        (lane == Lane::worker || (schedule_ != nullptr && lane == Lane::host_functions)) && done != 0 && turn.is_over();
     const bool is_elsewhere = wanted != Lane::none && wanted != lane;
-    if (is_elsewhere && is_shaken_ && lane == Lane::worker && done == 0) {  // the schedule has chosen this function
-      queue_->device().host_thread().submit(node);
+    // The schedule has chosen this function.
+    if (is_elsewhere && schedule_ != nullptr && lane == Lane::worker && done == 0) {
+      queue_->engine().host_thread().submit(node);
       return;
     }
     if (is_elsewhere || is_over) {
       hand_out(*node);
       return;
     }
-    if (is_shaken_) {
-      Order& order = Scheduler::instance().order();
-      const auto kind = [node] { return kind_of(node->work); };
-      if (order.is_wanted() && order.holds(name_of(*node), *node, kind, [this, node] { hand_out(*node); })) return;
-    }
+    if (schedule_ != nullptr && schedule_->needs_names() &&
+        !schedule_->may_start(name_of(*node), *node, &node->work, [this, node] { hand_out(*node); }))
+      return;
     if (launch_ != 0) [[unlikely]] note_begin(*node);
     if (node->work_run.start(node->work, *queue_, *node) == Progress::pending) return;
     node = after(*node, lane);
@@ -179,8 +179,7 @@ void Program::run_from(Node* node, Lane lane) noexcept {
 
 Program::Node* Program::after(Node& node, Lane lane) noexcept {
   if (launch_ != 0) [[unlikely]] note_end(node);
-  if (is_shaken_ && Scheduler::instance().order().is_wanted())
-    Scheduler::instance().order().has_run(name_of(node));
+  if (schedule_ != nullptr && schedule_->needs_names()) schedule_->ended(name_of(node));
   node.awaited.store(Node::done, std::memory_order_relaxed);
   Node* next = nullptr;
   for (const std::uint32_t i : node.successors) {

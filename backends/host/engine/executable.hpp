@@ -7,12 +7,13 @@
 #include <memory>
 #include <vector>
 
+#include "backends/host/engine/graph_data.hpp"
 #include "backends/host/engine/work.hpp"
-#include "backends/host/graph/graph_data.hpp"
-#include "backends/host/schedule/order.hpp"
 
 /// A graph that is prepared to run. Independent branches run at once. There is one run at a time, and runs do not allocate.
 namespace weir::host {
+
+struct OperationName;
 
 class Program final : public RefCounted {
  public:
@@ -66,7 +67,7 @@ class Program final : public RefCounted {
   std::uint64_t launch_ = 0;
   const void* parent_ = nullptr;
   const Node* outer_ = nullptr;  // the node that this is the graph of, once and for all
-  const bool is_shaken_ = Scheduler::instance().is_shaken();
+  SchedulePolicy* const schedule_ = Scheduler::instance().policy();
   std::atomic<std::uint32_t> unfinished_{0};
 };
 

@@ -225,7 +225,7 @@ bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Lev
   const Scheduler& scheduler = Scheduler::instance();
   const std::uint32_t workers = std::min(static_cast<std::uint32_t>(scheduler.threads()), most_workers);
   // A schedule runs one operation at a time, and helpers of loops would be drawn like operations.
-  if (count > piece && workers != 1 && !scheduler.is_shaken()) {
+  if (count > piece && workers != 1 && !scheduler.has_policy()) {
     const Pace::Plan plan = pace != nullptr ? pace->plan(count, workers) : Pace::Plan{workers, 1};
     const std::uint64_t pieces = (count + piece - 1) / piece;
     const auto others = static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, workers) - 1);

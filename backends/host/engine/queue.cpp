@@ -6,10 +6,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "backends/host/engine/engine.hpp"
 #include "backends/host/engine/executable.hpp"
-#include "backends/host/graph/capture.hpp"
-#include "backends/host/runtime/device.hpp"
+#include "backends/host/engine/schedule_policy.hpp"
 #include "core/base/no_destructor.hpp"
+#include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/operation.hpp"
 #include "weir/plugin/support.hpp"
@@ -45,12 +46,12 @@ struct LiveQueues {
 
 }  // namespace
 
-Queue::Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers)
+Queue::Queue(Engine& engine, Role role, int priority, std::uint32_t most_workers)
     : role_(role),
-      is_plain_(role == Role::non_blocking && !is_shaken_),
+      is_plain_(role == Role::non_blocking && schedule_ == nullptr),
       priority_(priority),
       most_workers_(most_workers),
-      device_(device),
+      engine_(engine),
       id_(new_id()) {
   LiveQueues& live = LiveQueues::instance();
   const std::lock_guard lock(live.mutex);
@@ -63,17 +64,19 @@ Queue::~Queue() {
   live.queues.erase(this);
 }
 
-Queue& Queue::from_handle(HostDevice& device, void* handle) {
+Device& Queue::device() const noexcept { return engine_.device(); }
+
+Queue& Queue::from_handle(Engine& engine, void* handle) {
   LiveQueues& live = LiveQueues::instance();
   const std::lock_guard lock(live.mutex);
   auto* const queue = static_cast<Queue*>(handle);
   if (!live.queues.contains(queue)) {
-    throw Error(Errc::invalid_argument, "Device::wrap_stream", device.describe(),
+    throw Error(Errc::invalid_argument, "Device::wrap_stream", engine.device().describe(),
                 "the handle is no stream of this backend; give one that native_handle or release_handle returned");
   }
-  if (&queue->device_ != &device) {
-    throw Error(Errc::wrong_device, "Device::wrap_stream", device.describe(),
-                "the handle is a stream of " + queue->device_.describe());
+  if (&queue->engine_ != &engine) {
+    throw Error(Errc::wrong_device, "Device::wrap_stream", engine.device().describe(),
+                "the handle is a stream of " + queue->device().describe());
   }
   return *queue;
 }
@@ -118,23 +121,23 @@ void Queue::enqueue_in_order(Payload&& payload) {
     push(std::forward<Payload>(payload));
     return;
   }
-  const bool is_counted = is_shaken_ && has_name(payload);
-  if (is_counted) Scheduler::instance().order().was_given(id_, given_.fetch_add(1, std::memory_order_relaxed) + 1);
+  if (schedule_ != nullptr && has_name(payload))
+    schedule_->was_given(id_, given_.fetch_add(1, std::memory_order_relaxed) + 1);
   if (role_ == Role::non_blocking) {
     push(std::forward<Payload>(payload));
   } else {
-    const std::lock_guard lock(device_.default_stream_mutex());
+    const std::lock_guard lock(engine_.default_stream_mutex());
     order_against_default_stream();
     push(std::forward<Payload>(payload));
   }
-  if (is_shaken_) Scheduler::instance().note_submission();
+  if (schedule_ != nullptr) schedule_->submitted();
 }
 
 void Queue::enqueue(Work&& work) { enqueue_in_order(std::move(work)); }
 void Queue::enqueue(HostFunction&& function) { enqueue_in_order(std::move(function)); }
 
 bool Queue::run_here(const Work& work) {
-  if (is_shaken_) return false;
+  if (schedule_ != nullptr) return false;
   if (role_ != Role::non_blocking && !has_reached(point())) return false;
   // The thread that did the last operation may be about to leave the queue.
   const auto enter = [this] {
@@ -156,7 +159,7 @@ bool Queue::run_here(const Work& work) {
 
 std::uint64_t Queue::point() {
   if (role_ == Role::non_blocking) return submitted();
-  std::lock_guard lock(device_.default_stream_mutex());
+  std::lock_guard lock(engine_.default_stream_mutex());
   order_against_default_stream();
   return submitted();
 }
@@ -164,7 +167,7 @@ std::uint64_t Queue::point() {
 void Queue::order_against_default_stream() {
   if (role_ == Role::legacy) {
     const auto wanted = [this](const Queue& queue) {
-      return &queue.device_ == &device_ && (queue.role_ == Role::blocking || queue.role_ == Role::per_thread);
+      return &queue.engine_ == &engine_ && (queue.role_ == Role::blocking || queue.role_ == Role::per_thread);
     };
     for (Ptr<Queue>& other : BusyQueues::instance().matching(wanted)) {
       const std::uint64_t point = other->submitted();
@@ -174,7 +177,7 @@ void Queue::order_against_default_stream() {
     }
     return;
   }
-  Queue& legacy = device_.default_queue();
+  Queue& legacy = engine_.default_queue();
   const std::uint64_t point = legacy.submitted();
   if (point != default_stream_seen_ && !legacy.has_reached(point)) push(Work(SignalWait{Ptr<Signal>(&legacy), point}));
   default_stream_seen_ = point;
@@ -187,8 +190,8 @@ Lane Queue::lane_of(Backlog::Operation& operation) noexcept {
 }
 
 void Queue::hand_to(Lane lane) noexcept {
-  if (lane == Lane::host_functions && !is_shaken_) {
-    device_.host_thread().submit(this);
+  if (lane == Lane::host_functions && schedule_ == nullptr) {
+    engine_.host_thread().submit(this);
   } else {
     Scheduler::instance().submit(this, level());
   }
@@ -207,21 +210,19 @@ bool Queue::take_more() noexcept {
   return more;
 }
 
-/// Whether the schedule's order holds it back.
-bool Queue::must_wait(Lane lane) {
-  Order& order = Scheduler::instance().order();
-  const auto kind = [&] {
+/// Whether the policy lets the first operation run now.
+bool Queue::may_start(Lane lane) {
+  if (schedule_->needs_names()) {
     Backlog::Operation& operation = *backlog_.first();
-    return operation.is_function() ? Order::Kind() : kind_of(operation.work());
-  };
-  if (order.is_wanted() && order.holds({id_, begun_ + 1, {}}, *this, kind, [this, lane] { hand_to(lane); })) return true;
+    const Work* const work = operation.is_function() ? nullptr : &operation.work();
+    if (!schedule_->may_start({id_, begun_ + 1, {}}, *this, work, [this, lane] { hand_to(lane); })) return false;
+  }
   ++begun_;
-  return false;
+  return true;
 }
 
 void Queue::finish_first() noexcept {
-  if (is_shaken_ && Scheduler::instance().order().is_wanted() && has_name(*backlog_.first()))
-    Scheduler::instance().order().has_run({id_, begun_, {}});
+  if (schedule_ != nullptr && schedule_->needs_names() && has_name(*backlog_.first())) schedule_->ended({id_, begun_, {}});
   departure_.enter();
   Backlog::Operation& done = backlog_.take_first();
   departure_.leave();
@@ -247,22 +248,22 @@ void Queue::execute(Lane lane) noexcept {
     Backlog::Operation& operation = *backlog_.first();
     const Lane wanted = lane_of(operation);
     if (wanted != Lane::none && wanted != lane) {
-      if (is_shaken_ && lane == Lane::worker && done == 0) {  // the schedule has chosen this function
-        device_.host_thread().submit(this);
+      if (schedule_ != nullptr && lane == Lane::worker && done == 0) {  // the schedule has chosen this function
+        engine_.host_thread().submit(this);
       } else {
         hand_to(wanted);
       }
       return;
     }
     const bool is_over =
-        lane == Lane::worker || (is_shaken_ && lane == Lane::host_functions)
+        lane == Lane::worker || (schedule_ != nullptr && lane == Lane::host_functions)
             ? done != 0 && turn.is_over()
-            : done % turn_of_functions == turn_of_functions - 1 && device_.host_thread().others_wait();
+            : done % turn_of_functions == turn_of_functions - 1 && engine_.host_thread().others_wait();
     if (is_over) {
       hand_to(lane);
       return;
     }
-    if (is_shaken_ && has_name(operation) && must_wait(lane)) return;
+    if (schedule_ != nullptr && has_name(operation) && !may_start(lane)) return;
     if (operation.is_function()) {
       call_host_function_once(operation.function(), *this);
     } else if (work_run_.start(operation.work(), *this, *this) == Progress::pending) {
@@ -274,7 +275,7 @@ void Queue::execute(Lane lane) noexcept {
 
 void Queue::resume(Lane lane) noexcept {
   finish_first();
-  execute(Scheduler::instance().is_shaken() ? Lane::none : lane);
+  execute(schedule_ != nullptr ? Lane::none : lane);
 }
 
 // --- Busy queues ------------------------------------------------------------------------------------------------------

@@ -21,8 +21,14 @@
 /// it waits or is idle, and lives as long as it has work.
 namespace weir::host {
 
-class Capture;
-class HostDevice;
+class Engine;
+
+/// The capture that a queue is in. Captures set it, under a lock of theirs.
+struct QueueCapture {
+  std::atomic<bool> is_open{false};
+  Ptr<RefCounted> capture;
+  std::vector<std::uint32_t> nodes;  ///< what the queue's next node comes behind
+};
 
 class Queue final : public Signal, private Runnable, private Continuation {
  public:
@@ -30,13 +36,14 @@ class Queue final : public Signal, private Runnable, private Continuation {
   enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
 
   /// `most_workers`: how many may run one kernel of this queue's at once.
-  Queue(HostDevice& device, Role role, int priority, std::uint32_t most_workers = all_workers);
+  Queue(Engine& engine, Role role, int priority, std::uint32_t most_workers = all_workers);
   ~Queue() override;
 
   /// The queue of a native handle. Throws `invalid_argument` if it is no queue, `wrong_device` for one of another device.
-  static Queue& from_handle(HostDevice& device, void* handle);
+  static Queue& from_handle(Engine& engine, void* handle);
 
-  HostDevice& device() const noexcept { return device_; }
+  Engine& engine() const noexcept { return engine_; }
+  Device& device() const noexcept;
   Role role() const noexcept { return role_; }
   bool is_non_blocking() const noexcept { return role_ == Role::non_blocking; }
   int priority() const noexcept { return priority_; }
@@ -78,19 +85,19 @@ class Queue final : public Signal, private Runnable, private Continuation {
   SynchronizationPolicy policy() const noexcept { return policy_.load(std::memory_order_relaxed); }
   void set_policy(SynchronizationPolicy policy) noexcept { policy_.store(policy, std::memory_order_relaxed); }
 
-  /// The capture that this queue is in, or null.
-  bool is_capturing() const noexcept { return capturing_.load(std::memory_order_acquire); }
+  bool is_capturing() const noexcept { return capture_.is_open.load(std::memory_order_acquire); }
+  QueueCapture& capture() noexcept { return capture_; }
+  const QueueCapture& capture() const noexcept { return capture_; }
 
  private:
   friend class BusyQueues;
-  friend class Capture;
 
   template <class Payload>
   void push(Payload&& payload);
   template <class Payload>
   void enqueue_in_order(Payload&& payload);
   void order_against_default_stream();
-  bool must_wait(Lane lane);
+  bool may_start(Lane lane);
   static Lane lane_of(Backlog::Operation& operation) noexcept;
   void hand_to(Lane lane) noexcept;
   bool take_more() noexcept;
@@ -99,7 +106,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   void resume(Lane lane) noexcept override;
   const Queue* queue() const noexcept override { return this; }
 
-  const bool is_shaken_ = Scheduler::instance().is_shaken();
+  SchedulePolicy* const schedule_ = Scheduler::instance().policy();
   std::uint64_t begun_ = 0;  // these two only for the thread that runs the queue
   WorkRun work_run_;
   mutable AsymmetricLock departure_;  // held while the first operation leaves the backlog, and by `inspect`
@@ -113,7 +120,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   const int priority_;
   const std::uint32_t most_workers_;
   std::atomic<std::uint64_t> submitted_{0}, given_{0};
-  HostDevice& device_;
+  Engine& engine_;
   const std::uint64_t id_;
   std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
   std::atomic<bool> released_{false};
@@ -121,10 +128,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::uint64_t default_stream_seen_ = 0;
   std::uint64_t default_stream_waits_ = 0;
 
-  // Under the capture mutex.
-  std::atomic<bool> capturing_{false};
-  Ptr<Capture> capture_;
-  std::vector<std::uint32_t> capture_nodes_;  // the dependencies of the queue's next node
+  QueueCapture capture_;
 
   SpinLock error_lock_;
   std::atomic<bool> has_error_{false};
@@ -154,6 +158,9 @@ bool Queue::inspect(Look&& look) const {
     return true;
   }
 }
+
+/// The queue of a stream of this backend's, whose native handle it is.
+inline Queue& queue_of(const Stream& stream) noexcept { return *static_cast<Queue*>(stream.native_handle()); }
 
 /// The queues of all devices that have work, so that waits for them need not look at idle ones.
 class BusyQueues {

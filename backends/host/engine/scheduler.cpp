@@ -11,7 +11,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <ctime>
 #include <mutex>
 #include <new>
 #include <string>
@@ -19,11 +18,10 @@
 #include <thread>
 #include <utility>
 
+#include "backends/host/engine/own_threads.hpp"
+#include "backends/host/engine/schedule_policy.hpp"
 #include "backends/host/engine/signal.hpp"
-#include "backends/host/engine/value_waits.hpp"
 #include "backends/host/run/launch_check.hpp"
-#include "backends/host/schedule/own_threads.hpp"
-#include "backends/host/schedule/schedule.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -107,33 +105,6 @@ struct Scheduler::Arena {
   WorkerSignals worker_signals;
 };
 
-/// One operation runs at a time, of a stream that the schedule chooses. None runs before the host waits, or has submitted
-/// nothing for a while: so the choice depends on the seed, and not on how fast the host is.
-struct Scheduler::Shaken {
-  explicit Shaken(std::unique_ptr<Schedule> s) : schedule(std::move(s)) {}
-
-  std::unique_ptr<Schedule> schedule;  // of the thread that runs the work
-  std::mutex step;                     // held while something runs
-  std::mutex mutex;                    // guards what follows
-  std::condition_variable changed;
-  std::uint64_t submissions = 0;  // by the host
-  std::uint64_t silent_at = 0;    // how many there were when the host had been at something else for long
-  std::atomic<bool> asks{false};  // it has asked whether work is done
-  HostWait* host_waits = nullptr;
-  std::uint32_t order_waits = 0;  // of the host, for the schedule's order alone
-  std::uint32_t functions = 0;    // that were handed to threads for host functions, and have not returned
-  std::uint64_t function_changes = 0, waiting_function = 0;  // how often that has changed; when nobody waited any longer
-  bool is_idle = true;                                       // the thread below has nothing to run
-  OnDemandThread thread;
-
-  void count_functions(int more) {
-    const std::lock_guard lock(mutex);
-    functions += static_cast<std::uint32_t>(more);
-    ++function_changes;
-    changed.notify_all();
-  }
-};
-
 /// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
 /// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
 /// that goes from one processor to another.
@@ -154,13 +125,15 @@ Scheduler& Scheduler::instance() {
       checks_launches()
           ? 1
           : static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
-      Schedule::from_environment());
+      SchedulePolicy::from_environment());
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
-    : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[static_cast<std::size_t>(threads)]) {
-  if (schedule != nullptr) shaken_ = new Shaken(std::move(schedule));
+Scheduler::Scheduler(int threads, std::unique_ptr<SchedulePolicy> policy)
+    : threads_(threads),
+      arena_(new Arena(threads)),
+      seats_(new Seat[static_cast<std::size_t>(threads)]),
+      policy_(std::move(policy)) {
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
@@ -181,12 +154,8 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
     ready_[i].push(item);
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
   }
-  if (shaken_ != nullptr) [[unlikely]] {
-    start_schedule();
-    const std::lock_guard lock(shaken_->mutex);
-    shaken_->changed.notify_all();
-    return;
-  }
+  if (policy_ != nullptr) [[unlikely]]
+    return policy_->made_ready();
   try {
     // The task is empty: the worker that runs it takes the most urgent work of that moment.
     if (!helps) {
@@ -213,7 +182,7 @@ bool Scheduler::others_wait(Level level) const noexcept {
 bool Turn::is_over() noexcept {
   using namespace std::chrono_literals;
   const Scheduler& scheduler = Scheduler::instance();
-  if (scheduler.is_shaken()) return true;
+  if (scheduler.has_policy()) return true;
   if (!scheduler.others_wait(level_)) {
     others_since_ = {};
     return false;
@@ -288,196 +257,34 @@ bool Scheduler::help_again() noexcept {
   return true;
 }
 
-void Scheduler::start_schedule() {
-  shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
-}
-
-void Scheduler::run_by_schedule() noexcept {
-  for (;;) {
-    wait_for_work();
-    wait_for_host();
-    const std::lock_guard step(shaken_->step);
-    Runnable* item = nullptr;
-    {
-      const std::lock_guard lock(lock_);
-      for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
-        if (ready_[i].empty()) continue;
-        item = shaken_->schedule->take(ready_[i]);
-        ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
-      }
-    }
-    if (item != nullptr) arena_->arena.execute([item] { item->execute(Lane::worker); });
-    wait_for_function();
-    ValueWaits::instance().look();
-  }
-}
-
-/// Until the host waits, or seems to: it has submitted nothing for a while, and none of its threads is at work. One that is
-/// may only have been held up, on a machine that does much else; but if it has had much time of a processor, it waits by
-/// looking again and again.
-void Scheduler::wait_for_host() noexcept {
-  using namespace std::chrono_literals;
-  constexpr auto a_while = 2ms, much_time = 100ms;
-  const auto processor_time = [] {  // of other threads
-    const auto time_of = [](clockid_t clock) {
-      timespec now{};
-      ::clock_gettime(clock, &now);
-      return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-    };
-    return time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
-  };
-  std::unique_lock lock(shaken_->mutex);
-  // A thread whose wait is over goes on before any work does.
-  const auto waits = [&] {
-    for (const HostWait* wait = shaken_->host_waits; wait != nullptr; wait = wait->next_) {
-      if (wait->is_over()) return false;
-    }
-    return shaken_->host_waits != nullptr || (shaken_->order_waits != 0 && order().holds_host());
-  };
-  auto begin = processor_time();
-  for (int times_asleep = 0; times_asleep < 2 && !waits();) {
-    const std::uint64_t seen = shaken_->submissions;
-    const auto is_news = [&] { return waits() || seen != shaken_->submissions; };
-    if (!shaken_->changed.wait_for(lock, a_while, is_news)) {
-      if (processor_time() - begin >= much_time) shaken_->silent_at = seen;
-      if (seen == shaken_->silent_at || shaken_->asks.exchange(false, std::memory_order_relaxed)) return;
-      lock.unlock();  // for which a thread may wait, and look asleep
-      const bool is_asleep = !is_program_running();
-      lock.lock();
-      if (!is_news()) {
-        times_asleep = is_asleep ? times_asleep + 1 : 0;
-        continue;
-      }
-    }
-    begin = processor_time();
-    times_asleep = 0;
-  }
-}
-
-void Scheduler::note_ask() noexcept {
-  if (shaken_ != nullptr) shaken_->asks.store(true, std::memory_order_relaxed);
-}
-
-/// A host function is one operation of the schedule, too. One that waits for something goes on beside the others.
-void Scheduler::wait_for_function() noexcept {
-  using namespace std::chrono_literals;
-  constexpr auto longest = 50ms;
-  std::unique_lock lock(shaken_->mutex);
-  const auto are_done = [this] { return shaken_->functions == 0; };
-  if (!are_done() && shaken_->waiting_function != shaken_->function_changes &&
-      !shaken_->changed.wait_for(lock, longest, are_done))
-    shaken_->waiting_function = shaken_->function_changes;
-  shaken_->changed.notify_all();  // the host may wait for what has run
-}
-
-/// What the order holds back may run once nothing else can, a thread of the host waits for work, and all others sleep at
-/// three looks in a row. Or if nothing has happened for long: a thread may be at other work, or wait with a deadline.
-void Scheduler::wait_for_work() noexcept {
-  using namespace std::chrono_literals;
-  Order& order = this->order();
-  const char* why = nullptr;
-  auto held = 0ms;
-  int times_asleep = 0;
-  constexpr auto longest_hold = 500ms;
+void Scheduler::run_chosen() noexcept {
+  Runnable* item = nullptr;
   {
-    std::unique_lock lock(shaken_->mutex);
-    while (!others_wait(Level::low) && why == nullptr) {
-      if (!std::exchange(shaken_->is_idle, true)) shaken_->changed.notify_all();
-      if (!order.is_holding()) {
-        shaken_->changed.wait(lock);
-        continue;
-      }
-      const auto is_stuck = [&] { return shaken_->host_waits != nullptr && shaken_->functions == 0; };
-      if (shaken_->changed.wait_for(lock, is_stuck() && held < longest_hold ? 50ms : 500ms) != std::cv_status::timeout) {
-        held = 0ms;
-        times_asleep = 0;
-        continue;
-      }
-      held += 50ms;
-      if (is_stuck()) {
-        lock.unlock();
-        const bool is_asleep = !is_program_running();
-        lock.lock();
-        times_asleep = is_asleep && is_stuck() ? times_asleep + 1 : 0;
-        if (times_asleep >= 3) why = "stuck";
-      }
-      if (why == nullptr && (held >= longest_hold || !is_stuck())) why = "silent";
+    const std::lock_guard lock(lock_);
+    for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
+      if (ready_[i].empty()) continue;
+      item = policy_->take(ready_[i]);
+      ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
     }
-    shaken_->is_idle = false;
   }
-  if (why != nullptr) order.let_go(why);
+  if (item != nullptr) arena_->arena.execute([item] { item->execute(Lane::worker); });
 }
 
-void Scheduler::submit_from_outside(const std::function<void()>& function) {
-  if (shaken_ == nullptr) return function();
-  const std::lock_guard step(shaken_->step);
-  bool is_idle = false;
-  {
-    const std::lock_guard lock(shaken_->mutex);
-    is_idle = shaken_->is_idle;
-  }
-  if (is_idle) function();
+// --- Waits of the host ------------------------------------------------------------------------------------------------
+
+HostWait::HostWait(const Signal* signal, std::uint64_t number) : signal_(signal), number_(number) {
+  if (SchedulePolicy* const policy = Scheduler::instance().policy()) policy->begin_wait(*this);
 }
 
-Order& Scheduler::order() const noexcept { return shaken_->schedule->order(); }
-
-void Scheduler::note_submission() noexcept {
-  Order& order = this->order();
-  std::unique_lock lock(shaken_->mutex);
-  ++shaken_->submissions;
-  if (!order.holds_host()) return;
-  ++shaken_->order_waits;
-  order.note_host_wait(true);
-  shaken_->changed.notify_all();
-  shaken_->changed.wait(lock, [&] {
-    return !order.holds_host() || (shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low));
-  });
-  order.note_host_wait(--shaken_->order_waits != 0);
+HostWait::~HostWait() {
+  if (SchedulePolicy* const policy = Scheduler::instance().policy()) policy->end_wait(*this);
 }
 
-bool Scheduler::run_all() noexcept {
-  const HostWait waits(nullptr);
-  std::unique_lock lock(shaken_->mutex);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  const auto is_holding = [this] { return order().is_holding(); };
-  const auto is_done = [&] {
-    return shaken_->is_idle && shaken_->functions == 0 && !others_wait(Level::low) && !is_holding();
-  };
-  while (!is_done()) {
-    // What is held is let go once no thread can wake by itself, as one with a deadline does.
-    if (is_holding())
-      shaken_->changed.wait(lock, [&] { return !is_holding(); });
-    else if (shaken_->changed.wait_until(lock, deadline) == std::cv_status::timeout)
-      return is_done();
-  }
-  return true;
+void HostWait::give_up() noexcept {
+  if (SchedulePolicy* const policy = Scheduler::instance().policy()) policy->gave_up();
 }
 
-Scheduler::HostWait::HostWait(const Signal* signal, std::uint64_t number) noexcept : signal_(signal), number_(number) {
-  Shaken* const shaken = instance().shaken_;
-  if (shaken == nullptr) return;
-  instance().start_schedule();  // host functions alone may be what never ends
-  const std::lock_guard lock(shaken->mutex);
-  next_ = std::exchange(shaken->host_waits, this);
-  shaken->changed.notify_all();
-}
-
-void Scheduler::HostWait::give_up() noexcept {
-  Shaken* const shaken = instance().shaken_;
-  if (shaken != nullptr && instance().order().has_held()) instance().order().note("gave up");
-}
-
-Scheduler::HostWait::~HostWait() {
-  Shaken* const shaken = instance().shaken_;
-  if (shaken == nullptr) return;
-  const std::lock_guard lock(shaken->mutex);
-  HostWait** link = &shaken->host_waits;
-  while (*link != this) link = &(*link)->next_;
-  *link = next_;
-  shaken->changed.notify_all();
-}
-
-bool Scheduler::HostWait::is_over() const noexcept { return signal_ != nullptr && signal_->has_reached(number_); }
+bool HostWait::is_over() const noexcept { return signal_ != nullptr && signal_->has_reached(number_); }
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
@@ -502,7 +309,7 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
 }
 
 void HostThread::submit(Runnable* item) {
-  if (auto* const shaken = Scheduler::instance().shaken_) shaken->count_functions(1);
+  if (SchedulePolicy* const policy = Scheduler::instance().policy()) policy->count_functions(1);
   std::lock_guard lock(mutex_);
   ready_.push(item);
   waiting_.fetch_add(1, std::memory_order_relaxed);
@@ -533,7 +340,7 @@ void HostThread::loop() noexcept {
     item->execute(Lane::host_functions);
     running_queue_.store(nullptr, std::memory_order_relaxed);
     running_.store(nullptr, std::memory_order_relaxed);
-    if (auto* const shaken = Scheduler::instance().shaken_) shaken->count_functions(-1);
+    if (SchedulePolicy* const policy = Scheduler::instance().policy()) policy->count_functions(-1);
     looks = 0;
   }
 }

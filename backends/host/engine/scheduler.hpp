@@ -16,9 +16,8 @@
 /// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
 namespace weir::host {
 
-class Order;
 class Queue;
-class Schedule;
+class SchedulePolicy;
 class Signal;
 
 /// Where work may run. `none`: on a thread that runs no work, such as one that waited.
@@ -66,7 +65,7 @@ class Runnable {
 
  private:
   friend class RunList;
-  friend class Schedule;
+  friend class SchedulePolicy;
   Runnable* next_runnable_ = nullptr;
   std::uint64_t priority_ = 0;  // of schedules; 0: none was drawn
 };
@@ -117,63 +116,46 @@ class Scheduler {
   std::uint32_t worker() const noexcept;
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
-  /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
-  bool is_shaken() const noexcept { return shaken_ != nullptr; }
-  /// Calls `function`, which may make work ready; under WEIR_SCHEDULE only if nothing can run before it has returned: what
-  /// is ready must not depend on the speed of threads.
-  void submit_from_outside(const std::function<void()>& function);
-  /// The host has asked whether work is done, which it was not.
-  void note_ask() noexcept;
-  /// With WEIR_SCHEDULE: the order that it keeps.
-  Order& order() const noexcept;
-  /// With WEIR_SCHEDULE: the host has submitted something. Waits for what the schedule wants to run before the host goes on,
-  /// if it can run.
-  void note_submission() noexcept;
-  /// With WEIR_SCHEDULE: waits until nothing can run, for a second at most. Whether it has come to that.
-  bool run_all() noexcept;
-
-  /// Held by a thread of the host while it waits until a signal has reached a number; null: until nothing can run.
-  class HostWait {
-   public:
-    explicit HostWait(const Signal* signal, std::uint64_t number = 0) noexcept;
-    ~HostWait();
-    HostWait(const HostWait&) = delete;
-    HostWait& operator=(const HostWait&) = delete;
-    /// Its deadline has come.
-    void give_up() noexcept;
-
-   private:
-    friend class Scheduler;
-    bool is_over() const noexcept;
-
-    const Signal* signal_;
-    std::uint64_t number_;
-    HostWait* next_ = nullptr;
-  };
+  /// What WEIR_SCHEDULE asks for, or null.
+  SchedulePolicy* policy() const noexcept { return policy_.get(); }
+  bool has_policy() const noexcept { return policy_ != nullptr; }
+  /// Runs what the policy chooses, if anything is ready.
+  void run_chosen() noexcept;
 
  private:
-  Scheduler(int threads, std::unique_ptr<Schedule> schedule);
+  Scheduler(int threads, std::unique_ptr<SchedulePolicy> policy);
   void submit(Runnable* item, Level level, bool helps);
   bool run_most_urgent() noexcept;
   Runnable* take_most_urgent() noexcept;
   struct Seat;
   bool help_again() noexcept;
-  void start_schedule();
-  void run_by_schedule() noexcept;
-  void wait_for_work() noexcept;
-  void wait_for_host() noexcept;
-  void wait_for_function() noexcept;
-  friend class HostThread;
 
   struct Arena;
-  struct Shaken;
   const int threads_;
   Arena* arena_;
   Seat* seats_;
-  Shaken* shaken_ = nullptr;  // null: work runs as it comes
+  const std::unique_ptr<SchedulePolicy> policy_;
   SpinLock lock_;
   RunList ready_[level_count];
   std::atomic<std::uint32_t> ready_count_[level_count]{};
+};
+
+/// Held by a thread of the host while it waits until a signal has reached a number; null: until nothing can run.
+class HostWait {
+ public:
+  explicit HostWait(const Signal* signal, std::uint64_t number = 0);
+  ~HostWait();
+  HostWait(const HostWait&) = delete;
+  HostWait& operator=(const HostWait&) = delete;
+  /// Its deadline has come.
+  void give_up() noexcept;
+
+  bool is_over() const noexcept;
+  HostWait* next = nullptr;  ///< in the policy's list
+
+ private:
+  const Signal* signal_;
+  std::uint64_t number_;
 };
 
 /// How long a worker goes on with one stream or graph.

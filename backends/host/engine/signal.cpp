@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "backends/host/engine/scheduler.hpp"
+#include "backends/host/engine/schedule_policy.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
@@ -83,7 +83,7 @@ Waiter* Signal::take_first_waiter() noexcept {
 
 bool Signal::is_done(std::uint64_t number) const noexcept {
   if (has_reached(number)) return true;
-  Scheduler::instance().note_ask();
+  if (SchedulePolicy* const schedule = Scheduler::instance().policy()) schedule->asked();
   return false;
 }
 
@@ -110,9 +110,9 @@ void Signal::release_waiters(std::uint64_t now) noexcept {
 
 void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
   if (has_reached(number)) return;
-  const Scheduler::HostWait waits(this, number);
+  const HostWait waits(this, number);
   // A thread that spins would look as if it could still do something.
-  if (Scheduler::instance().is_shaken()) policy = SynchronizationPolicy::block;
+  if (Scheduler::instance().has_policy()) policy = SynchronizationPolicy::block;
   const bool sleeps = policy == SynchronizationPolicy::automatic || policy == SynchronizationPolicy::block;
   for (int spins = policy == SynchronizationPolicy::block ? spins_before_sleep : 0; !has_reached(number); ++spins) {
     if (policy == SynchronizationPolicy::yield) {
@@ -128,7 +128,7 @@ void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
 
 bool Signal::wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline) {
   if (has_reached(number)) return true;
-  Scheduler::HostWait waits(this, number);
+  HostWait waits(this, number);
   for (support::DeadlinePauses pauses(deadline); !has_reached(number);) {
     if (pauses.next()) continue;
     waits.give_up();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "backends/host/engine/schedule_policy.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/waits.hpp"
 
@@ -130,7 +131,11 @@ void ValueWaits::poll() noexcept {
         since = Clock::now();
       }
     }
-    Scheduler::instance().submit_from_outside([this] { look(); });
+    if (SchedulePolicy* const policy = Scheduler::instance().policy()) {
+      policy->submit_from_outside([this] { look(); });
+    } else {
+      look();
+    }
     if (++looks < eager_looks) std::this_thread::yield();
   }
 }

@@ -8,10 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "backends/host/engine/engine.hpp"
 #include "backends/host/engine/executable.hpp"
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/engine/value_waits.hpp"
-#include "backends/host/runtime/device.hpp"
+#include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
@@ -49,7 +50,7 @@ std::string words_of(const Signal& signal) {
 
 /// A host function. `item`: what the thread of host functions runs when it runs that function.
 State state_of_function(const Queue& queue, const Runnable& item) {
-  const HostThread& thread = queue.device().host_thread();
+  const HostThread& thread = queue.engine().host_thread();
   if (thread.runs(item)) return {{.kind = Kind::host_function, .subject = "which runs"}, {}, true};
   const Queue* const other = thread.runs_queue();
   // The thread goes on from one node of a graph to the next, so it may be at this one.
@@ -147,7 +148,7 @@ State state_of(const Queue& queue) {
   return state;
 }
 
-std::vector<Ptr<Queue>> queues_of(const HostDevice& device) {
+std::vector<Ptr<Queue>> queues_of(const Device& device) {
   return BusyQueues::instance().matching([&](const Queue& queue) { return &queue.device() == &device; });
 }
 
@@ -228,7 +229,7 @@ PendingWork pending_of(Queue& queue) {
   return state_of(queue).work;
 }
 
-std::vector<BusyStream> busy_streams(const HostDevice& device) {
+std::vector<BusyStream> busy_streams(const Device& device) {
   std::vector<BusyStream> streams;
   for (const Ptr<Queue>& queue : queues_of(device)) {
     State state = state_of(*queue);
@@ -240,7 +241,7 @@ std::vector<BusyStream> busy_streams(const HostDevice& device) {
   return streams;
 }
 
-std::vector<ValueWriter> writers_of(const HostDevice& device, const MemoryOperation& wait) {
+std::vector<ValueWriter> writers_of(const Device& device, const MemoryOperation& wait) {
   std::vector<ValueWriter> writers;
   std::vector<const void*> places;
   for (const Ptr<Queue>& queue : queues_of(device)) {

@@ -11,13 +11,9 @@
 
 #include "backends/host/engine/executable.hpp"
 #include "backends/host/engine/queue.hpp"
-#include "backends/host/engine/worker_memory.hpp"
-#include "backends/host/graph/capture.hpp"
-#include "backends/host/run/fibers.hpp"
 #include "backends/host/run/launch_check.hpp"
-#include "backends/host/runtime/device.hpp"
-#include "backends/host/runtime/memory.hpp"
-#include "backends/host/schedule/scheduled_memory.hpp"
+#include "backends/host/run/worker_memory.hpp"
+#include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
@@ -166,29 +162,6 @@ Lane lane_of(const Work& work) noexcept {
                     work);
 }
 
-Order::Kind kind_of(const Work& work) {
-  const auto rows_hash = [](std::size_t rows, std::size_t width, const auto& row) {
-    std::uint64_t hash = 0;
-    for (std::size_t i = 0; i < rows; ++i) hash = hash * 31 + hash_of(row(i), width);
-    return hash;
-  };
-  if (const auto* const launch = std::get_if<Launch>(&work)) return {"kernel '" + launch->kernel->name() + "'", nullptr};
-  if (const auto* const copy = std::get_if<Copy>(&work)) {
-    const auto hash = [copy = *copy, rows_hash] {
-      return rows_hash(copy.rows(), copy.width, [&](std::size_t row) { return copy.destination.row(row, copy.height); });
-    };
-    return {"copy", hash};
-  }
-  if (const auto* const fill = std::get_if<Fill>(&work)) {
-    const auto hash = [fill = *fill, rows_hash] {
-      return rows_hash(fill.height, fill.width * fill.element_size,
-                       [&](std::size_t row) { return static_cast<std::byte*>(fill.to) + row * fill.pitch; });
-    };
-    return {"fill", hash};
-  }
-  return {};
-}
-
 Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuation) {
   work_ = &work;
   queue_ = &queue;
@@ -222,10 +195,7 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
                                  return signal && signal->wait(*this, number) ? Progress::pending : Progress::done;
                                },
                                [this](const PoolFree& block) {
-                                 if (Scheduler::instance().is_shaken())
-                                   HostMemoryPool::mark_freed(block.memory,
-                                                              fmt::format("{}.{}", queue_->id(), queue_->begun()));
-                                 HostMemoryPool::give_back(block.memory);
+                                 block.free(block.memory, *queue_);
                                  return Progress::done;
                                },
                                [this](const SubGraph& graph) {
@@ -338,41 +308,22 @@ void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
 }
 
 /// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
-void WorkRun::fail(void* run, const KernelFault& fault) {
-  const auto& self = *static_cast<const WorkRun*>(run);
-  keep_fault(*self.queue_, fault_error(*std::get<Launch>(*self.work_).kernel, fault));
-}
+void WorkRun::fail(const KernelFault& fault) { keep_fault(*queue_, fault_error(*std::get<Launch>(*work_).kernel, fault)); }
 
 /// All blocks of the grid wait for each other.
-bool WorkRun::sync_grid(void* run, const char* place) {
-  const auto& self = *static_cast<const WorkRun*>(run);
+bool WorkRun::sync_grid(const char* place) {
   KernelFault fault{place, "sync of a grid_group", {}, whole_grid, 0, 0, 0};
-  if (self.barrier_ == nullptr) {
-    fail(run, fault);
+  if (barrier_ == nullptr) {
+    fail(fault);
     return false;
   }
-  const GridBarrier::Outcome outcome = self.barrier_->wait();
+  const GridBarrier::Outcome outcome = barrier_->wait();
   if (outcome.first_to_know) {
     fault.here = outcome.waiting;
     fault.expected = outcome.blocks;
-    fail(run, fault);
+    fail(fault);
   }
   return outcome.all_came;
-}
-
-const LaunchServices& launch_services() noexcept {
-  static constexpr LaunchServices services = {
-      [](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
-      [](void* memory) { WorkerMemory::mine().give_back(memory); },
-      &WorkRun::fail,
-      &WorkRun::sync_grid,
-      &run_fibers,
-      &wait_on_fiber,
-      [](const char* condition, const char* file, std::uint32_t line) {
-        KernelSection::current().leave(
-            {.cause = KernelCrash::Cause::assertion, .file = file, .line = line, .condition = condition});
-      }};
-  return services;
 }
 
 BlockRange WorkRun::block_range(const Launch& launch, std::uint64_t first, std::uint64_t last) {
@@ -382,7 +333,7 @@ BlockRange WorkRun::block_range(const Launch& launch, std::uint64_t first, std::
           last,
           launch.shared_bytes,
           &launch_services(),
-          this,
+          static_cast<RunningLaunch*>(this),
           launch.cooperative,
           &crashed_,
           first};

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "backends/host/engine/parallel.hpp"
+#include "backends/host/engine/recorded_event.hpp"
 #include "backends/host/engine/scheduler.hpp"
 #include "backends/host/engine/signal.hpp"
 #include "backends/host/engine/value_waits.hpp"
 #include "backends/host/run/grid_barrier.hpp"
 #include "backends/host/run/kernel.hpp"
-#include "backends/host/runtime/event.hpp"
-#include "backends/host/schedule/order.hpp"
+#include "backends/host/run/launch_services.hpp"
 #include "weir/graph.hpp"
 #include "weir/plugin/pitched_copy.hpp"
 #include "weir/stream.hpp"
@@ -105,10 +105,10 @@ struct HostCall {
   Ptr<SharedFunction> function;
 };
 struct TimedRecord {
-  Ptr<HostEvent> event;
+  Ptr<RecordedEvent> event;
 };
 struct ExternalRecord {
-  Ptr<HostEvent> event;
+  Ptr<RecordedEvent> event;
   /// For a prepared node: how often it has recorded. Each node counts separately, since launches of different executables
   /// reach their records in any order.
   Ptr<PlainSignal> records{};
@@ -119,11 +119,12 @@ struct SignalWait {
   std::uint64_t number;
 };
 struct ExternalWait {
-  Ptr<const HostEvent> event;
+  Ptr<const RecordedEvent> event;
   SignalWait point{};  // where the event was recorded when the graph was launched
 };
 struct PoolFree {
   void* memory;
+  void (*free)(void* memory, const Queue& queue) noexcept;  ///< called in the queue's order
 };
 struct SubGraph {
   Ptr<GraphData> graph;
@@ -152,20 +153,21 @@ using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCal
 
 /// The lane that work needs; `none` for any.
 Lane lane_of(const Work& work) noexcept;
-Order::Kind kind_of(const Work& work);
 
 /// Calls a host function; the queue keeps its exception.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;
 /// The same, and destroys the function on the same thread: its captured objects must not call Weir either.
 void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
 
-/// What modules call.
-const LaunchServices& launch_services() noexcept;
-
 enum class Progress : std::uint8_t { done, pending };
 
 /// Runs one piece of work at a time. Reusable.
-class WorkRun final : private Divisible, private Waiter, private ValueWaiter, private Runnable, private Continuation {
+class WorkRun final : private Divisible,
+                      private RunningLaunch,
+                      private Waiter,
+                      private ValueWaiter,
+                      private Runnable,
+                      private Continuation {
  public:
   /// Starts `work` for `queue` on a thread of a suitable lane. `work` must live until it is done. If it is not done at once,
   /// `continuation` is resumed when it is; nothing may use this object meanwhile.
@@ -180,9 +182,8 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   Progress run_conditional(const Conditional& conditional);
 
   void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
-  friend const LaunchServices& launch_services() noexcept;
-  static void fail(void* run, const KernelFault& fault);
-  static bool sync_grid(void* run, const char* place);
+  void fail(const KernelFault& fault) override;
+  bool sync_grid(const char* place) override;
   void do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last);
   BlockRange block_range(const Launch& launch, std::uint64_t first, std::uint64_t last);
   void run_together(std::uint64_t blocks);

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "backends/host/runtime/device.hpp"
 #include "core/base/no_destructor.hpp"
+#include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -46,19 +46,20 @@ Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_capture_id()), o
 
 std::uint64_t Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
   std::lock_guard lock(mutex());
-  if (origin.capture_) throw_capture_refusal(Errc::already_capturing, "Stream::begin_capture", origin);
-  origin.capture_nodes_ = graph->data()->topology().leaves();
-  origin.capture_ = Ptr<Capture>(new Capture(origin, std::move(graph)));
-  origin.capturing_.store(true, std::memory_order_release);
-  return origin.capture_->id_;
+  if (origin.capture().capture) throw_capture_refusal(Errc::already_capturing, "Stream::begin_capture", origin);
+  origin.capture().nodes = graph->data()->topology().leaves();
+  auto capture = Ptr<Capture>(new Capture(origin, std::move(graph)));
+  origin.capture().capture = capture;
+  origin.capture().is_open.store(true, std::memory_order_release);
+  return capture->id_;
 }
 
 std::vector<Ptr<Queue>> Capture::dissolve() noexcept {
   std::vector<Ptr<Queue>> queues = std::exchange(queues_, {});
   for (const Ptr<Queue>& queue : queues) {
-    queue->capturing_.store(false, std::memory_order_release);
-    queue->capture_nodes_.clear();
-    queue->capture_.reset();
+    queue->capture().is_open.store(false, std::memory_order_release);
+    queue->capture().nodes.clear();
+    queue->capture().capture.reset();
   }
   return queues;
 }
@@ -66,7 +67,7 @@ std::vector<Ptr<Queue>> Capture::dissolve() noexcept {
 bool Capture::all_joined() const {
   // The last nodes of all queues must come before the origin's position.
   std::vector<bool> before(data().nodes.size(), false);
-  std::vector<std::uint32_t> open = origin_.capture_nodes_;
+  std::vector<std::uint32_t> open = origin_.capture().nodes;
   while (!open.empty()) {
     const std::uint32_t node = open.back();
     open.pop_back();
@@ -75,7 +76,7 @@ bool Capture::all_joined() const {
     open.insert(open.end(), data().nodes[node].after.begin(), data().nodes[node].after.end());
   }
   return std::all_of(queues_.begin(), queues_.end(), [&](const Ptr<Queue>& queue) {
-    return std::all_of(queue->capture_nodes_.begin(), queue->capture_nodes_.end(),
+    return std::all_of(queue->capture().nodes.begin(), queue->capture().nodes.end(),
                        [&](std::uint32_t n) { return before[n]; });
   });
 }
@@ -86,7 +87,7 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   Ptr<HostGraph> graph;
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
-  capture = origin.capture_;
+  capture = Ptr<Capture>(of(origin));
   if (!capture) throw_capture_refusal(Errc::not_capturing, "Stream::end_capture", origin);
   if (&capture->origin_ != &origin) throw_capture_refusal(Errc::capture_unmatched, "Stream::end_capture", origin);
   // The capture has ended, even if something throws from here on.
@@ -109,7 +110,7 @@ void Capture::abandon(Queue& queue) noexcept {
   Ptr<HostGraph> graph;
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
-  capture = queue.capture_;
+  capture = Ptr<Capture>(of(queue));
   // The nodes of other queues stay in the graph. The end checks that they were joined.
   if (!capture || &capture->origin_ != &queue) return;
   queues = capture->dissolve();
@@ -119,13 +120,13 @@ void Capture::abandon(Queue& queue) noexcept {
 CaptureState Capture::state_of(const Queue& queue) {
   if (!queue.is_capturing()) return {};
   std::lock_guard lock(mutex());
-  const Capture* const capture = queue.capture_.get();
+  const Capture* const capture = of(queue);
   return capture != nullptr ? CaptureState{capture->id_, CaptureStatus::active} : CaptureState{};
 }
 
 Ptr<HostGraph> Capture::graph_of(const Queue& queue) {
   std::lock_guard lock(mutex());
-  const Capture* const capture = queue.capture_.get();
+  const Capture* const capture = of(queue);
   return capture != nullptr ? make_ptr<HostGraph>(queue.device(), capture->data().copy()) : nullptr;
 }
 
@@ -134,45 +135,45 @@ Ptr<HostGraph> Capture::graph_of(const Queue& queue) {
 bool Capture::add(Queue& queue, NodeKind kind, Work&& work) {
   if (!queue.is_capturing()) return false;
   std::lock_guard lock(mutex());
-  Capture* const capture = queue.capture_.get();
+  Capture* const capture = of(queue);
   if (capture == nullptr) return false;
-  queue.capture_nodes_.reserve(1);  // so that nothing fails after the node was added
-  const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture_nodes_);
-  queue.capture_nodes_.assign(1, node);
+  queue.capture().nodes.reserve(1);  // so that nothing fails after the node was added
+  const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture().nodes);
+  queue.capture().nodes.assign(1, node);
   return true;
 }
 
 bool Capture::add_memory(Queue& queue, std::shared_ptr<void> memory) {
   if (!queue.is_capturing()) return false;
   std::lock_guard lock(mutex());
-  Capture* const capture = queue.capture_.get();
+  Capture* const capture = of(queue);
   if (capture == nullptr) return false;
-  queue.capture_nodes_.reserve(1);
+  queue.capture().nodes.reserve(1);
   capture->data().memory.push_back(std::move(memory));
-  const std::uint32_t node = capture->data().add(NodeKind::allocate, Nothing{}, queue.capture_nodes_);
-  queue.capture_nodes_.assign(1, node);
+  const std::uint32_t node = capture->data().add(NodeKind::allocate, Nothing{}, queue.capture().nodes);
+  queue.capture().nodes.assign(1, node);
   return true;
 }
 
-bool Capture::record(Queue& queue, HostEvent& event) {
+bool Capture::record(Queue& queue, RecordedEvent& event) {
   if (!queue.is_capturing()) return false;
   std::lock_guard lock(mutex());
-  Capture* const capture = queue.capture_.get();
+  Capture* const capture = of(queue);
   if (capture == nullptr) return false;
-  event.record_in(Ptr<Capture>(capture), queue.capture_nodes_);
+  event.record_in(Ptr<RefCounted>(capture), queue.capture().nodes);
   return true;
 }
 
 void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation) {
-  Capture* const other = queue.capture_.get();
+  Capture* const other = of(queue);
   if (other == nullptr) {
     if (queues_.empty()) throw_capture_refusal(Errc::captured_event, operation, queue);
-    queue.capture_nodes_ = nodes;
+    queue.capture().nodes = nodes;
     queues_.push_back(Ptr<Queue>(&queue));
-    queue.capture_ = Ptr<Capture>(this);
-    queue.capturing_.store(true, std::memory_order_release);
+    queue.capture().capture = Ptr<Capture>(this);
+    queue.capture().is_open.store(true, std::memory_order_release);
   } else if (other == this) {
-    merge(queue.capture_nodes_, nodes);
+    merge(queue.capture().nodes, nodes);
   } else {
     throw_capture_refusal(Errc::capture_merge, operation, queue);
   }
@@ -180,24 +181,24 @@ void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const 
 
 void Capture::wait(Queue& queue, const RecordPoint& point) {
   std::lock_guard lock(mutex());
-  point.capture->join(queue, point.nodes, "Stream::wait");
+  static_cast<Capture&>(*point.capture).join(queue, point.nodes, "Stream::wait");
 }
 
 bool Capture::wait(Queue& queue, Queue& other) {
   if (!queue.is_capturing() && !other.is_capturing()) return false;
   std::lock_guard lock(mutex());
-  Capture* const theirs = other.capture_.get();
+  Capture* const theirs = of(other);
   if (theirs != nullptr) {
-    theirs->join(queue, other.capture_nodes_, "Stream::wait");
+    theirs->join(queue, other.capture().nodes, "Stream::wait");
     return true;
   }
-  if (queue.capture_.get() != nullptr) throw_capture_refusal(Errc::capture_isolation, "Stream::wait", queue);
+  if (of(queue) != nullptr) throw_capture_refusal(Errc::capture_isolation, "Stream::wait", queue);
   return false;
 }
 
 std::vector<std::uint32_t> Capture::position_of(const Queue& queue) {
   std::lock_guard lock(mutex());
-  return queue.capture_nodes_;
+  return queue.capture().nodes;
 }
 
 void Capture::set_position(Queue& queue, std::vector<std::uint32_t> nodes) {
@@ -205,12 +206,12 @@ void Capture::set_position(Queue& queue, std::vector<std::uint32_t> nodes) {
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   std::lock_guard lock(mutex());
   const char* const operation = "Stream::set_capture_dependencies";
-  const Capture* const capture = queue.capture_.get();
+  const Capture* const capture = of(queue);
   if (capture == nullptr) throw_capture_refusal(Errc::not_capturing, operation, queue);
   const std::size_t count = capture->data().nodes.size();
   if (!nodes.empty() && nodes.back() >= count)
     support::refuse_node(operation, queue.device().describe(), {nodes.back()}, count);
-  queue.capture_nodes_ = std::move(nodes);
+  queue.capture().nodes = std::move(nodes);
 }
 
 }  // namespace weir::host

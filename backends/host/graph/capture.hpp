@@ -30,7 +30,7 @@ class Capture final : public RefCounted {
   /// Adds memory that belongs to the graph, with its node. False if `queue` is in no capture.
   static bool add_memory(Queue& queue, std::shared_ptr<void> memory);
   /// Records `event` at the position of `queue`. False if it is in no capture.
-  static bool record(Queue& queue, HostEvent& event);
+  static bool record(Queue& queue, RecordedEvent& event);
   /// Makes the next work of `queue` depend on a point of a capture. If `queue` is in no capture, it joins that one.
   static void wait(Queue& queue, const RecordPoint& point);
   /// The same for the position of `other`. False if neither is in a capture.
@@ -43,6 +43,8 @@ class Capture final : public RefCounted {
  private:
   Capture(Queue& origin, Ptr<HostGraph> graph);
   static std::mutex& mutex();
+  /// The capture that the queue is in, or null. Under the lock.
+  static Capture* of(const Queue& queue) noexcept { return static_cast<Capture*>(queue.capture().capture.get()); }
   void join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation);
   [[nodiscard]] std::vector<Ptr<Queue>> dissolve() noexcept;
   GraphData& data() const noexcept { return *graph_->data(); }

@@ -3,63 +3,17 @@
 
 #include <algorithm>
 
+#include "backends/host/engine/engine.hpp"
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/graph/capture.hpp"
-#include "backends/host/runtime/device.hpp"
-#include "backends/host/runtime/stream.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::host {
 
-// --- Content ----------------------------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr std::uint32_t max_depth = 1000;
-
-std::span<const Ptr<GraphData>> nested_graphs(const Work& work) noexcept {
-  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return {&sub_graph->graph, 1};
-  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->bodies;
-  return {};
-}
-
-}  // namespace
-
-void check_nesting(const char* operation, const std::string& object, const GraphData& inner) {
-  if (inner.depth < max_depth) return;
-  throw Error(Errc::invalid_argument, operation, object,
-              "the graph has " + std::to_string(inner.depth) +
-                  " levels of graphs in it, and more cannot be run; capture the "
-                  "work of some in one graph");
-}
-
-std::uint32_t GraphData::add(NodeKind kind, Work work, std::vector<std::uint32_t> after) {
-  for (const Ptr<GraphData>& inner : nested_graphs(work)) depth = std::max(depth, inner->depth + 1);
-  nodes.push_back({kind, std::move(work), std::move(after)});
-  return static_cast<std::uint32_t>(nodes.size() - 1);
-}
-
-Topology GraphData::topology() const {
-  Topology result;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    result.nodes.push_back(nodes[i].kind);
-    for (const std::uint32_t before : nodes[i].after) result.edges.emplace_back(before, i);
-  }
-  return result;
-}
-
-Ptr<GraphData> GraphData::copy() const {
-  auto result = make_ptr<GraphData>();
-  result->nodes = nodes;
-  result->memory = memory;
-  result->depth = depth;
-  return result;
-}
-
 // --- Graph ------------------------------------------------------------------------------------------------------------
 
-HostGraph::HostGraph(HostDevice& device, Ptr<GraphData> data) : GraphImpl(device, data.get()), data_(std::move(data)) {}
+HostGraph::HostGraph(Device& device, Ptr<GraphData> data) : GraphImpl(device, data.get()), data_(std::move(data)) {}
 
 std::size_t HostGraph::do_node_count() const { return data_->nodes.size(); }
 Topology HostGraph::do_topology() const { return data_->topology(); }
@@ -84,10 +38,10 @@ std::string HostGraph::do_debug_dot() const {
   return text + "}\n";
 }
 
-GraphPtr HostGraph::do_clone() const { return make_ptr<HostGraph>(static_cast<HostDevice&>(device()), data_->copy()); }
+GraphPtr HostGraph::do_clone() const { return make_ptr<HostGraph>(device(), data_->copy()); }
 
 GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
-  auto& own_device = static_cast<HostDevice&>(device());
+  Device& own_device = device();
   if (data_->memory.empty()) return make_ptr<HostGraphExec>(own_device, data_->copy(), nullptr);
   const std::lock_guard lock(mutex_);
   if (!memory_claim_.expired()) support::refuse_second_owner_of_memory("Graph::instantiate", describe());
@@ -98,14 +52,14 @@ GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
 
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
-HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
+HostGraphExec::HostGraphExec(Device& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
     : GraphExecImpl(device, this),
       memory_claim_(std::move(memory_claim)),
       data_(std::move(data)),
       program_(make_ptr<Program>(*data_)) {}
 
 void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
-  Queue& queue = static_cast<HostStream&>(stream).queue();
+  Queue& queue = queue_of(stream);
   Ptr<Signal> former;  // destroyed outside the lock
   std::lock_guard lock(mutex_);
   if (capture && !data_->memory.empty()) {
@@ -116,7 +70,7 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
   // A launch waits for the records that exist when it is enqueued.
   std::vector<SignalWait> wait_points = program_->wait_points();
-  if (program_->calls_host_functions()) queue.device().host_thread().ensure_started();
+  if (program_->calls_host_functions()) queue.engine().host_thread().ensure_started();
   queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points), support::watched_launch()});
   program_->expect_records();
   last_number_ = queue.submitted();

@@ -5,16 +5,14 @@
 #include <mutex>
 
 #include "backends/host/engine/executable.hpp"
-#include "backends/host/graph/graph_data.hpp"
+#include "backends/host/engine/graph_data.hpp"
 #include "weir/plugin/graph.hpp"
 
 namespace weir::host {
 
-class HostDevice;
-
 class HostGraph final : public GraphImpl {
  public:
-  HostGraph(HostDevice& device, Ptr<GraphData> data);
+  HostGraph(Device& device, Ptr<GraphData> data);
   const Ptr<GraphData>& data() const noexcept { return data_; }
 
  protected:
@@ -34,7 +32,7 @@ class HostGraph final : public GraphImpl {
 
 class HostGraphExec final : public GraphExecImpl {
  public:
-  HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim);
+  HostGraphExec(Device& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim);
 
  protected:
   void do_launch(Stream& stream, const CaptureState& capture) override;

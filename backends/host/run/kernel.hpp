@@ -9,15 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/engine/parallel.hpp"
 #include "backends/host/run/kernel_crash.hpp"
+#include "backends/host/run/pace.hpp"
 #include "kernels/kernel_abi.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/module.hpp"
-
-namespace weir {
-struct ImageCompilation;
-}
 
 /// A kernel compiled for the CPU, as the stream engine runs it.
 namespace weir::host {
@@ -54,17 +50,6 @@ class HostKernel final : public KernelImpl {
   alignas(64) mutable Pace pace_;  // written by each launch, while other threads read the rest
 };
 
-/// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.
-ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
-/// The same ahead of time: for the processors that the compiler's option `-march=` calls so, and for warps of
-/// `image_warp_size` threads. No cache, no loading.
-void compile_image(ImageCompilation& request);
-inline constexpr int image_warp_size = 32;
-/// `Device::do_rank_image` on the host: 0 for code that this processor or this device cannot run, else the more of the
-/// processor's features are used the better.
-int rank_image(const Device& device, std::span<const std::byte> image);
-/// `Device::load_module` on the host: the bytes of a shared object made by `compile_module`.
-ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 /// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.
 int warp_size();
 /// The error of a launch with a block that could not go on.
@@ -73,8 +58,5 @@ Error fault_error(const HostKernel& kernel, const KernelFault& fault);
 Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block, const Dim3& last_block);
 /// That of a launch with blocks for which there was no memory.
 Error out_of_memory_error(const HostKernel& kernel);
-/// The compiler and its version, or why there is none: for BackendVersions::compiler.
-/// `found` tells whether there is one.
-std::string describe_compiler(bool& found);
 
 }  // namespace weir::host

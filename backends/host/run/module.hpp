@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/temporary_folder.hpp"
@@ -31,6 +35,11 @@ class HostModule final : public ModuleImpl {
   /// Where the source has an instruction: "kernel.cu:12", or or an offset in the module where that cannot be found out.
   std::string place_of(const void* instruction) const;
   std::span<const Variable> variables() const noexcept { return variables_; }
+  /// Keeps the object until the image is about to be unloaded.
+  void attach(std::shared_ptr<void> object) noexcept { attached_ = std::move(object); }
+  /// Called behind each load: a module may lie where another one was, and is used behind all uses of that one. The loader
+  /// has a lock for this, which ThreadSanitizer does not see.
+  static void see_unloaded() noexcept { (void)unloaded_.load(std::memory_order_acquire); }
   /// The same module on fibers, with whose kernels launches are compared.
   void set_reference(ModulePtr reference) noexcept { reference_ = std::move(reference); }
 
@@ -47,13 +56,8 @@ class HostModule final : public ModuleImpl {
   std::span<const std::byte> code_;
   ModulePtr reference_;
   std::optional<TemporaryFolder> file_;
+  std::shared_ptr<void> attached_;
+  static inline std::atomic<std::uint64_t> unloaded_{0};
 };
-
-/// Loads an image. Throws BadImage if it is no module for this processor; std::runtime_error with the loader's message.
-/// `folder`: where it is to be a file as long as the module lives, so that others find it.
-ModulePtr load_image(Device& device, std::span<const std::byte> image, std::optional<TemporaryFolder> folder);
-
-/// The processor's features in the words of /proc/cpuinfo, separated by spaces; empty if unknown.
-const std::string& cpu_features();
 
 }  // namespace weir::host

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
-#include "backends/host/compile/compiler.hpp"
 #include "core/base/child_process.hpp"
+#include "core/base/program_search.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "kernels/lexer.hpp"
 
@@ -26,7 +26,7 @@ std::string source_line(std::span<const std::byte> image, std::uint64_t offset) 
     std::ofstream(file, std::ios::binary)
         .write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
     const std::vector<std::string> arguments = {program, "-f", "-i", "-e", file, fmt::format("0x{:x}", offset)};
-    answer.str(run_child(arguments, "/", compiler_environment(program)).output);
+    answer.str(run_child(arguments, "/", program_environment(program)).output);
   } catch (const std::system_error&) {
     return {};
   }

@@ -3,6 +3,8 @@
 
 #include <tbb/version.h>
 
+#include "backends/host/compile/compile.hpp"
+#include "backends/host/compile/compiler.hpp"
 #include "backends/host/compile/elf_image.hpp"
 #include "backends/host/run/kernel.hpp"
 #include "backends/host/runtime/device.hpp"

@@ -6,11 +6,16 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "backends/host/compile/compile.hpp"
+#include "backends/host/compile/load.hpp"
 #include "backends/host/run/kernel.hpp"
+#include "backends/host/run/module.hpp"
 #include "backends/host/runtime/stream.hpp"
 #include "backends/host/schedule/scheduled_memory.hpp"
 #include "weir/backend.hpp"
@@ -22,7 +27,6 @@ HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const s
     : DeviceImpl(backend, ordinal, ordinal) {
   describe_properties(mutable_properties(), ordinal, Scheduler::instance().threads());
   describe_features(mutable_features(), has_compiler, compiler);
-  default_queue_ = make_ptr<Queue>(*this, Queue::Role::legacy, 0);
   memory_pool_ = make_ptr<HostMemoryPool>(*this, MemoryPoolOptions{.release_threshold = std::size_t{64} << 20U});
 }
 
@@ -30,7 +34,7 @@ HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const s
 
 StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
   const auto role = blocking ? Queue::Role::blocking : Queue::Role::non_blocking;
-  return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, role, priority), StreamKind::owned);
+  return make_ptr<HostStream>(*this, make_ptr<Queue>(engine_, role, priority), StreamKind::owned);
 }
 
 namespace {
@@ -38,18 +42,20 @@ namespace {
 /// A number of workers: which ones run a kernel is not fixed.
 class HostPartition final : public PartitionImpl {
  public:
-  HostPartition(HostDevice& device, std::uint32_t workers) : PartitionImpl(device, nullptr, workers), device_(device) {}
+  HostPartition(HostDevice& device, Engine& engine, std::uint32_t workers)
+      : PartitionImpl(device, nullptr, workers), device_(device), engine_(engine) {}
 
  protected:
   ~HostPartition() override { device_.give_workers_back(compute_units()); }
   StreamPtr do_create_stream(int priority) override {
-    return make_ptr<HostStream>(device_, make_ptr<Queue>(device_, Queue::Role::non_blocking, priority, compute_units()),
+    return make_ptr<HostStream>(device_, make_ptr<Queue>(engine_, Queue::Role::non_blocking, priority, compute_units()),
                                 StreamKind::owned, std::make_shared<PartitionPtr>(this));
   }
   Disposal disposal() const noexcept override { return Disposal::anywhere; }
 
  private:
   HostDevice& device_;
+  Engine& engine_;
 };
 
 }  // namespace
@@ -58,7 +64,7 @@ PartitionPtr HostDevice::do_partition(std::uint32_t workers) {
   const std::lock_guard lock(partition_mutex_);
   const std::uint32_t left = static_cast<std::uint32_t>(properties().multiprocessor_count) - partitioned_;
   if (workers > left) refuse_partition(workers, left);
-  PartitionPtr partition = make_ptr<HostPartition>(*this, workers);
+  PartitionPtr partition = make_ptr<HostPartition>(*this, engine_, workers);
   partitioned_ += workers;
   return partition;
 }
@@ -69,17 +75,18 @@ void HostDevice::give_workers_back(std::uint32_t count) noexcept {
 }
 
 StreamPtr HostDevice::do_create_default_stream() {
-  return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default);
+  return make_ptr<HostStream>(*this, Ptr<Queue>(&engine_.default_queue()), StreamKind::legacy_default);
 }
 
 StreamPtr HostDevice::do_create_per_thread_stream() {
-  return make_ptr<HostStream>(*this, make_ptr<Queue>(*this, Queue::Role::per_thread, 0), StreamKind::per_thread_default);
+  return make_ptr<HostStream>(*this, make_ptr<Queue>(engine_, Queue::Role::per_thread, 0), StreamKind::per_thread_default);
 }
 
 StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
-  Queue& queue = handle == nullptr ? *default_queue_ : Queue::from_handle(*this, handle);
-  if (&queue == default_queue_.get()) {
-    return make_ptr<HostStream>(*this, default_queue_, StreamKind::legacy_default, std::move(keep_alive));
+  Queue& queue = handle == nullptr ? engine_.default_queue() : Queue::from_handle(engine_, handle);
+  if (&queue == &engine_.default_queue()) {
+    return make_ptr<HostStream>(*this, Ptr<Queue>(&engine_.default_queue()), StreamKind::legacy_default,
+                                std::move(keep_alive));
   }
   if (queue.role() == Queue::Role::per_thread) {
     return make_ptr<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
@@ -150,12 +157,35 @@ void HostDevice::do_disable_peer_access(const Device&) {}
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// With WEIR_SCHEDULE: the module's variables are memory of the program's, which the witness compares.
+ModulePtr with_watched_variables(ModulePtr module) {
+  struct Watched {
+    std::vector<void*> variables;
+    ~Watched() {
+      for (void* const variable : variables) unwatch_memory(variable);
+    }
+  };
+  if (!Scheduler::instance().has_policy()) return module;
+  auto& host_module = static_cast<HostModule&>(*module);
+  auto watched = std::make_shared<Watched>();
+  for (const HostModule::Variable& variable : host_module.variables()) {
+    watched->variables.push_back(variable.memory.data());
+    watch_memory(variable.memory.data(), variable.memory.size_bytes(), Watch::registered);
+  }
+  host_module.attach(std::move(watched));
+  return module;
+}
+
+}  // namespace
+
 ModulePtr HostDevice::do_load_module(std::span<const std::byte> image) {
-  return host::load_module(*this, image.data(), image.size());
+  return with_watched_variables(host::load_module(*this, image.data(), image.size()));
 }
 
 ModulePtr HostDevice::do_compile(std::string_view source, const CompileOptions& options) {
-  return compile_module(*this, source, options);
+  return with_watched_variables(compile_module(*this, source, options));
 }
 
 int HostDevice::do_rank_image(std::string_view, std::span<const std::byte> code) const { return rank_image(*this, code); }

@@ -4,8 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "backends/host/engine/queue.hpp"
-#include "backends/host/engine/scheduler.hpp"
+#include "backends/host/engine/engine.hpp"
 #include "backends/host/engine/waits.hpp"
 #include "backends/host/runtime/event.hpp"
 #include "backends/host/runtime/memory.hpp"
@@ -22,11 +21,7 @@ class HostDevice final : public DeviceImpl {
   EventPool& events() noexcept { return events_; }
   /// The workers of a partition that ends.
   void give_workers_back(std::uint32_t count) noexcept;
-  HostThread& host_thread() noexcept { return host_thread_; }
   HostMemoryPool& memory_pool() const noexcept { return *memory_pool_; }
-  Queue& default_queue() const noexcept { return *default_queue_; }
-  /// Held while work is enqueued that is ordered against the legacy default stream.
-  std::mutex& default_stream_mutex() noexcept { return default_stream_mutex_; }
 
  protected:
   StreamPtr do_create_stream(bool blocking, int priority) override;
@@ -57,11 +52,9 @@ class HostDevice final : public DeviceImpl {
 
  private:
   EventPool events_;
-  HostThread host_thread_;
-  std::mutex default_stream_mutex_;
+  Engine engine_{*this};
   std::mutex partition_mutex_;  // guards what follows
   std::uint32_t partitioned_ = 0;
-  Ptr<Queue> default_queue_;
   Ptr<HostMemoryPool> memory_pool_;
 };
 

@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/runtime/event.hpp"
 
-#include <mutex>
-
-#include "backends/host/graph/capture.hpp"
 #include "backends/host/runtime/device.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
 
-HostEvent::HostEvent(HostDevice& device, const EventOptions& options) : EventImpl(device, options, this) {}
+HostEvent::HostEvent(HostDevice& device, const EventOptions& options) : RecordedEvent(device, options, this) {}
 HostEvent::~HostEvent() = default;
-
-void HostEvent::record_at(Signal& signal, std::uint64_t number) noexcept {
-  RecordPoint old;  // destroyed outside the lock
-  std::lock_guard lock(lock_);
-  if (point_.signal.get() != &signal || point_.capture) {
-    std::swap(old, point_);
-    point_.signal = Ptr<Signal>(&signal);
-  }
-  point_.number = number;
-}
-
-void HostEvent::record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes) {
-  RecordPoint point{nullptr, 0, std::move(capture), std::move(nodes)};
-  std::lock_guard lock(lock_);
-  std::swap(point_, point);
-}
-
-RecordPoint HostEvent::point() const {
-  std::lock_guard lock(lock_);
-  return point_;
-}
-
-void HostEvent::stamp() noexcept { time_.store(Clock::now().time_since_epoch().count(), std::memory_order_release); }
 
 bool HostEvent::do_is_complete() const {
   const RecordPoint at = point();
@@ -58,24 +32,18 @@ double HostEvent::do_elapsed_ms_since(const Event& start) const {
                 "the work before one of the events is not done; synchronize with the later one first");
   }
   for (const HostEvent* event : {static_cast<const HostEvent*>(&start), this}) {
-    if (event->time_.load(std::memory_order_acquire) == 0) {
+    if (event->time() == 0) {
       throw Error(Errc::not_recorded, "Event::elapsed_since", event->describe(),
                   "no launch of the graph that records the event has come to it yet");
     }
   }
-  const auto ticks = time_.load(std::memory_order_acquire) -
-                     static_cast<const HostEvent&>(start).time_.load(std::memory_order_acquire);
+  const auto ticks = time() - static_cast<const HostEvent&>(start).time();
   return std::chrono::duration<double, std::milli>(Clock::duration(ticks)).count();
 }
 
 void HostEvent::dispose() noexcept {
-  {
-    RecordPoint old;
-    std::lock_guard lock(lock_);
-    std::swap(old, point_);
-  }
+  forget();
   reset_state();
-  time_.store(0, std::memory_order_relaxed);
   static_cast<HostDevice&>(device()).events().give_back(*this);
 }
 

@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <vector>
 
-#include "backends/host/engine/signal.hpp"
+#include "backends/host/engine/recorded_event.hpp"
 #include "core/base/free_list.hpp"
-#include "core/base/spin_lock.hpp"
-#include "weir/plugin/event.hpp"
 
-/// Events: a number that a signal must reach.
+/// The events of a device.
 namespace weir::host {
 
-class Capture;
 class HostDevice;
 
-/// Where an event was recorded: at a point of a queue, of a graph's launches, or of a capture.
-struct RecordPoint {
-  Ptr<Signal> signal;                 ///< null: never recorded, so complete
-  std::uint64_t number = 0;
-  Ptr<Capture> capture;               ///< not null: recorded in a capture
-  std::vector<std::uint32_t> nodes;   ///< the nodes of the capture that come before the event
-};
-
-class HostEvent final : public EventImpl {
+class HostEvent final : public RecordedEvent {
  public:
   HostEvent(HostDevice& device, const EventOptions& options);
   ~HostEvent() override;
-
-  /// Sets the event to `number` of `signal`.
-  void record_at(Signal& signal, std::uint64_t number) noexcept;
-  void record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes);
-  RecordPoint point() const;
-
-  void stamp() noexcept;
 
  protected:
   bool do_is_complete() const override;
@@ -47,11 +26,6 @@ class HostEvent final : public EventImpl {
 
  private:
   friend class FreeList<HostEvent>;
-  using Clock = std::chrono::steady_clock;
-
-  mutable SpinLock lock_;
-  RecordPoint point_;
-  std::atomic<Clock::rep> time_{0};
   HostEvent* next_spent = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/runtime/memory.hpp"
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -13,9 +14,9 @@
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/run/address_sanitizer.hpp"
 #include "backends/host/run/launch_check.hpp"
-#include "backends/host/runtime/device.hpp"
 #include "backends/host/schedule/scheduled_memory.hpp"
 #include "core/base/no_destructor.hpp"
+#include "weir/device.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -61,7 +62,7 @@ class DroppedMemory final : private Waiter {
   void wait_for_room() {
     if (cost_.load(std::memory_order_relaxed) <= most_cost) [[likely]]
       return;
-    Scheduler::HostWait waits(nullptr);
+    HostWait waits(nullptr);
     std::unique_lock lock(mutex_);
     if (!room_.wait_for(lock, longest_wait, [this] { return has_room(); })) waits.give_up();
   }
@@ -112,7 +113,7 @@ class DroppedMemory final : private Waiter {
 
 }  // namespace
 
-void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes) {
+void* allocate_aligned(const Device& device, const char* operation, std::size_t bytes) {
   // The system would grant more memory than there is, and end the process when it is used.
   void* memory = nullptr;
   // Not rounded up, so that AddressSanitizer knows where it ends.
@@ -166,7 +167,7 @@ struct HostMemoryPool::Header {
   }
 };
 
-HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options)
+HostMemoryPool::HostMemoryPool(Device& device, const MemoryPoolOptions& options)
     : MemoryPoolImpl(device, this), max_size_(options.max_size), threshold_(options.release_threshold) {}
 
 HostMemoryPool::~HostMemoryPool() { trim_locked(0); }
@@ -207,8 +208,7 @@ void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
                     std::to_string(max_size_) + " are in use");
   }
   auto* const header =
-      new (allocate_aligned(static_cast<HostDevice&>(device()), "Stream::allocate_async", size + allocation_alignment))
-          Header{this, size};
+      new (allocate_aligned(device(), "Stream::allocate_async", size + allocation_alignment)) Header{this, size};
   reserved_ += size;
   return hand_out(header);
 }
@@ -231,10 +231,13 @@ void HostMemoryPool::forget_queued_free(Header& header) noexcept {
   header.freed_on = nullptr;
 }
 
-void HostMemoryPool::mark_freed(void* memory, const std::string& name) noexcept {
-  const Header& header = Header::of(memory);
-  unpoison(memory, header.size);
-  host::mark_freed(memory, header.size, name);
+void HostMemoryPool::free_behind(void* memory, const Queue& queue) noexcept {
+  if (Scheduler::instance().has_policy()) {
+    const Header& header = Header::of(memory);
+    unpoison(memory, header.size);
+    mark_freed(memory, header.size, fmt::format("{}.{}", queue.id(), queue.begun()));
+  }
+  give_back(memory);
 }
 
 void HostMemoryPool::give_back(void* memory) noexcept {

@@ -15,14 +15,13 @@
 
 namespace weir::host {
 
-class HostDevice;
 class Queue;
 
 /// The alignment of all allocations, as on GPUs.
 inline constexpr std::size_t allocation_alignment = 256;
 
 /// Aligned memory. Throws `out_of_memory`.
-void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes);
+void* allocate_aligned(const Device& device, const char* operation, std::size_t bytes);
 void free_aligned(void* memory) noexcept;
 
 /// Frees `memory` after all work that queues have at the time of the call. So memory that is dropped while work still uses
@@ -35,7 +34,7 @@ void wait_for_room();
 /// again at once, since what uses it next comes behind the free; others get it when the free has run.
 class HostMemoryPool final : public MemoryPoolImpl {
  public:
-  HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options);
+  HostMemoryPool(Device& device, const MemoryPoolOptions& options);
   ~HostMemoryPool() override;
 
   /// For work of `queue`.
@@ -44,8 +43,8 @@ class HostMemoryPool final : public MemoryPoolImpl {
   static void offer_to(const Queue& queue, void* memory) noexcept;
   /// A free: returns the block to its pool, unless the queue that it was offered to has it again.
   static void give_back(void* memory) noexcept;
-  /// Before that, with WEIR_SCHEDULE: what the block holds is lost, and noted under the name.
-  static void mark_freed(void* memory, const std::string& name) noexcept;
+  /// The same, called in the order of `queue`. With WEIR_SCHEDULE what the block holds is lost, and noted.
+  static void free_behind(void* memory, const Queue& queue) noexcept;
 
  protected:
   std::size_t do_used_bytes() const override;

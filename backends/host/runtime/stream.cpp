@@ -17,7 +17,6 @@
 namespace weir::host {
 namespace {
 
-Queue& queue_of(const Stream& stream) { return static_cast<const HostStream&>(stream).queue(); }
 HostEvent& host_event(Event& event) { return static_cast<HostEvent&>(event); }
 HostDevice& host_device(const Stream& stream) { return static_cast<HostDevice&>(stream.device()); }
 
@@ -65,20 +64,20 @@ bool HostStream::do_synchronize_until(std::chrono::steady_clock::time_point dead
 std::exception_ptr HostStream::do_take_host_error() noexcept { return queue_->take_error(); }
 
 void HostStream::do_record_external(Event& event, const CaptureState&) {
-  capture_only("Stream::record_external", NodeKind::event_record, ExternalRecord{Ptr<HostEvent>(&host_event(event))});
+  capture_only("Stream::record_external", NodeKind::event_record, ExternalRecord{Ptr<RecordedEvent>(&host_event(event))});
 }
 
 void HostStream::do_record(Event& event, const CaptureState&) {
   HostEvent& target = host_event(event);
   if (Capture::record(*queue_, target)) return;
   // A record is only a number. Events with timing need an operation.
-  if (event.options().timing) queue_->enqueue(TimedRecord{Ptr<HostEvent>(&target)});
+  if (event.options().timing) queue_->enqueue(TimedRecord{Ptr<RecordedEvent>(&target)});
   target.record_at(*queue_, queue_->point());
 }
 
 void HostStream::do_wait_external(const Event& event, const CaptureState&) {
   const auto& source = static_cast<const HostEvent&>(event);
-  capture_only("Stream::wait_external", NodeKind::event_wait, ExternalWait{Ptr<const HostEvent>(&source)});
+  capture_only("Stream::wait_external", NodeKind::event_wait, ExternalWait{Ptr<const RecordedEvent>(&source)});
 }
 
 void HostStream::do_wait(const Event& event, const CaptureState&) {
@@ -100,7 +99,7 @@ void HostStream::do_wait_stream(Stream& other, const CaptureState&, const Captur
 // --- Host work --------------------------------------------------------------------------------------------------------
 
 void HostStream::do_launch_host_function(HostFunction&& function, const CaptureState& capture) {
-  queue_->device().host_thread().ensure_started();
+  queue_->engine().host_thread().ensure_started();
   if (capture) {
     auto shared = make_ptr<SharedFunction>(std::move(function));
     if (Capture::add(*queue_, NodeKind::host_function, HostCall{shared})) return;
@@ -110,7 +109,7 @@ void HostStream::do_launch_host_function(HostFunction&& function, const CaptureS
 }
 
 void HostStream::do_add_callback(StreamCallback&& callback) {
-  queue_->device().host_thread().ensure_started();
+  queue_->engine().host_thread().ensure_started();
   queue_->enqueue(HostFunction([self = StreamPtr(this), queue = queue_.get(), callback = std::move(callback)]() mutable {
     callback(*self, queue->status());
   }));
@@ -177,7 +176,7 @@ void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_
 Ptr<GraphData> HostStream::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
                                         const CaptureState& outer) {
   // A stream that nobody else knows. It does not own the queue's capture, so that the function cannot end it.
-  const auto queue = make_ptr<Queue>(host_device(*this), Queue::Role::non_blocking, 0);
+  const auto queue = make_ptr<Queue>(queue_->engine(), Queue::Role::non_blocking, 0);
   const auto stream = make_ptr<HostStream>(host_device(*this), queue, StreamKind::borrowed);
   stream->mark_private();
   const auto data = make_ptr<GraphData>();
@@ -249,11 +248,11 @@ bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) 
   if (capture && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
   // A queue may be idle while work of the default stream, against which it is ordered, still uses the memory.
   // Under a schedule each free is an operation, so that the names of others do not depend on how far the queue is.
-  if (queue_->is_non_blocking() && queue_->is_idle() && !Scheduler::instance().is_shaken()) {
+  if (queue_->is_non_blocking() && queue_->is_idle() && !Scheduler::instance().has_policy()) {
     HostMemoryPool::give_back(memory);
   } else {
     HostMemoryPool::offer_to(*queue_, memory);
-    queue_->enqueue(PoolFree{memory});
+    queue_->enqueue(PoolFree{memory, &HostMemoryPool::free_behind});
   }
   return true;
 }

@@ -14,8 +14,6 @@ class HostStream final : public StreamImpl {
  public:
   HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
 
-  Queue& queue() const noexcept { return *queue_; }
-
  protected:
   Disposal disposal() const noexcept override { return Disposal::anywhere; }
 

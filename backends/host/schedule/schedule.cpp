@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "backends/host/engine/scheduler.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -71,7 +70,7 @@ void Schedule::draw_changes(std::size_t count) {
 Runnable* Schedule::take(RunList& ready) noexcept {
   if (Runnable* const preferred = order_.preferred()) {
     std::size_t before = 0;
-    for (Runnable* item = ready.first(); item != nullptr; item = item->next_runnable_, ++before) {
+    for (Runnable* item = ready.first(); item != nullptr; item = SchedulePolicy::next_of(*item), ++before) {
       if (item == preferred) return ready.take(before);
     }
   }
@@ -84,9 +83,9 @@ Runnable* Schedule::take_by_lot(RunList& ready) noexcept {
   const std::uint64_t draw = lot_();
   std::uint64_t highest = 0;
   std::size_t before = 0, i = 0;
-  for (Runnable* item = ready.first(); item != nullptr; item = item->next_runnable_, ++i) {
-    if (item->priority_ == 0) item->priority_ = ++items_seen_;
-    const std::uint64_t lot = mixed(draw ^ mixed(item->priority_));
+  for (Runnable* item = ready.first(); item != nullptr; item = SchedulePolicy::next_of(*item), ++i) {
+    if (SchedulePolicy::priority_of(*item) == 0) SchedulePolicy::priority_of(*item) = ++items_seen_;
+    const std::uint64_t lot = mixed(draw ^ mixed(SchedulePolicy::priority_of(*item)));
     if (i != 0 && lot <= highest) continue;
     highest = lot;
     before = i;
@@ -98,16 +97,17 @@ Runnable* Schedule::take_by_priority(RunList& ready) noexcept {
   for (;;) {
     Runnable* highest = nullptr;
     std::size_t before = 0, i = 0;
-    for (Runnable* item = ready.first(); item != nullptr; item = item->next_runnable_, ++i) {
-      if (item->priority_ == 0) item->priority_ = lot_() | std::uint64_t{1} << 63U;  // above what a change gives
-      if (highest != nullptr && item->priority_ <= highest->priority_) continue;
+    for (Runnable* item = ready.first(); item != nullptr; item = SchedulePolicy::next_of(*item), ++i) {
+      if (SchedulePolicy::priority_of(*item) == 0)
+        SchedulePolicy::priority_of(*item) = lot_() | std::uint64_t{1} << 63U;  // above what a change gives
+      if (highest != nullptr && SchedulePolicy::priority_of(*item) <= SchedulePolicy::priority_of(*highest)) continue;
       highest = item;
       before = i;
     }
     ++step_;
     const auto change = std::find(changes_.begin(), changes_.end(), step_);
     if (change == changes_.end()) return ready.take(before);
-    highest->priority_ = static_cast<std::uint64_t>(change - changes_.begin()) + 1;
+    SchedulePolicy::priority_of(*highest) = static_cast<std::uint64_t>(change - changes_.begin()) + 1;
   }
 }
 

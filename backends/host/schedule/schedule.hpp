@@ -7,13 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "backends/host/schedule/order.hpp"
+#include "backends/host/schedule/schedule_order.hpp"
 
 /// Schedules that are legal but unusual, by a seed: WEIR_SCHEDULE.
 namespace weir::host {
-
-class Runnable;
-class RunList;
 
 /// Which of the streams that may run is next, one operation at a time. What it draws depends on the seed alone.
 class Schedule {
@@ -23,7 +20,8 @@ class Schedule {
 
   /// Takes what runs next out of `ready`, which is not empty.
   Runnable* take(RunList& ready) noexcept;
-  Order& order() noexcept { return order_; }
+  ScheduleOrder& order() noexcept { return order_; }
+  const ScheduleOrder& order() const noexcept { return order_; }
 
  private:
   explicit Schedule(std::uint64_t seed) : lot_(seed) {}
@@ -31,7 +29,7 @@ class Schedule {
   Runnable* take_by_lot(RunList& ready) noexcept;
   Runnable* take_by_priority(RunList& ready) noexcept;
 
-  Order order_;
+  ScheduleOrder order_;
   std::mt19937_64 lot_;
   std::uint64_t items_seen_ = 0;
   bool by_priority_ = false;

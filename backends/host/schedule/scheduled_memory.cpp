@@ -9,8 +9,7 @@
 #include <map>
 #include <mutex>
 
-#include "backends/host/engine/scheduler.hpp"
-#include "backends/host/schedule/order.hpp"
+#include "backends/host/schedule/scheduled_run.hpp"
 #include "core/base/no_destructor.hpp"
 
 namespace weir::host {
@@ -35,13 +34,13 @@ struct Watched {
   }
 };
 
-bool is_shaken() noexcept { return Scheduler::instance().is_shaken(); }
-bool has_notes() noexcept { return is_shaken() && Scheduler::instance().order().has_notes(); }
+bool is_scheduled() noexcept { return ScheduledRun::instance() != nullptr; }
+bool has_notes() noexcept { return is_scheduled() && ScheduledRun::instance()->order().has_notes(); }
 
 /// What it holds in the end.
 void note(const void* memory, std::size_t bytes, const std::string& name) {
   if (!has_notes()) return;
-  Scheduler::instance().order().note(
+  ScheduledRun::instance()->order().note(
       fmt::format("memory {} {} {:016x}", name, bytes, hash_of(static_cast<const std::byte*>(memory), bytes)));
 }
 
@@ -49,12 +48,12 @@ void note(const void* memory, std::size_t bytes, const std::string& name) {
 void note_rest() {
   Watched& watched = Watched::instance();
   if (watched.process != ::getpid()) return;  // a forked child has none of the threads
-  const bool has_ended = Scheduler::instance().run_all();
+  const bool has_ended = ScheduledRun::instance()->run_all();
   const std::lock_guard lock(watched.mutex);
   for (const auto& [memory, entry] : watched.entries) {
     if (entry.number != 0) note(memory, entry.bytes, std::to_string(entry.number));
   }
-  if (has_ended) Scheduler::instance().order().note("end");
+  if (has_ended) ScheduledRun::instance()->order().note("end");
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ std::uint64_t hash_of_all() {
 }
 
 void watch_memory(void* memory, std::size_t bytes, Watch watch) {
-  if (!is_shaken()) return;
+  if (!is_scheduled()) return;
   Watched& watched = Watched::instance();
   const std::lock_guard lock(watched.mutex);
   const std::uint64_t number = watch == Watch::pool ? 0 : ++watched.last_number;
@@ -92,7 +91,7 @@ void watch_memory(void* memory, std::size_t bytes, Watch watch) {
 }
 
 void unwatch_memory(void* memory) noexcept {
-  if (!is_shaken()) return;
+  if (!is_scheduled()) return;
   Watched& watched = Watched::instance();
   const std::lock_guard lock(watched.mutex);
   const auto found = watched.entries.extract(memory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/schedule/order.hpp"
+#include "backends/host/schedule/schedule_order.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -51,9 +51,32 @@ bool is_part_of(const OperationName& name, const OperationName& whole) {
          std::equal(whole.nodes.begin(), whole.nodes.end(), name.nodes.begin());
 }
 
+ScheduleOrder::Kind kind_of(const Work& work) {
+  const auto rows_hash = [](std::size_t rows, std::size_t width, const auto& row) {
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < rows; ++i) hash = hash * 31 + hash_of(row(i), width);
+    return hash;
+  };
+  if (const auto* const launch = std::get_if<Launch>(&work)) return {"kernel '" + launch->kernel->name() + "'", nullptr};
+  if (const auto* const copy = std::get_if<Copy>(&work)) {
+    const auto hash = [copy = *copy, rows_hash] {
+      return rows_hash(copy.rows(), copy.width, [&](std::size_t row) { return copy.destination.row(row, copy.height); });
+    };
+    return {"copy", hash};
+  }
+  if (const auto* const fill = std::get_if<Fill>(&work)) {
+    const auto hash = [fill = *fill, rows_hash] {
+      return rows_hash(fill.height, fill.width * fill.element_size,
+                       [&](std::size_t row) { return static_cast<std::byte*>(fill.to) + row * fill.pitch; });
+    };
+    return {"fill", hash};
+  }
+  return {};
+}
+
 }  // namespace
 
-bool Order::read(std::string_view text) {
+bool ScheduleOrder::read(std::string_view text) {
   const auto take = [&](std::string_view key) -> std::optional<std::string_view> {
     if (!text.starts_with(key)) return std::nullopt;
     text.remove_prefix(key.size());
@@ -85,40 +108,39 @@ bool Order::read(std::string_view text) {
   return text.empty();
 }
 
-void Order::note(std::string_view line) noexcept {
+void ScheduleOrder::note(std::string_view line) noexcept {
   if (notes_ < 0) return;
   const std::string text = std::string(line) + "\n";
   (void)!::write(notes_, text.data(), text.size());
 }
 
-std::uint64_t Order::memory() const {
+std::uint64_t ScheduleOrder::memory() const {
   std::uint64_t hash = hash_of_all();
   for (const Side* const side : {&early_, &late_}) hash += side->kind.hash ? side->kind.hash() : 0;
   return hash;
 }
 
 /// Whether it is part of one of the two, or one of them part of it, as nodes are of launches.
-bool Order::belongs_to_pair(const OperationName& name) const {
+bool ScheduleOrder::belongs_to_pair(const OperationName& name) const {
   const auto belongs_to = [&](const Side& each) { return is_part_of(name, each.name) || is_part_of(each.name, name); };
   return belongs_to(early_) || belongs_to(late_);
 }
 
 /// The side may run, and is what comes next. The caller calls what this returns, outside of the lock.
-std::function<void()> Order::release(Side& side) {
+std::function<void()> ScheduleOrder::release(Side& side) {
   preferred_.store(side.item, std::memory_order_relaxed);
   auto go_on = std::exchange(side.go_on, nullptr);
   note_holding();
   return go_on;
 }
 
-void Order::note_holding() noexcept {
+void ScheduleOrder::note_holding() noexcept {
   const bool holds = early_.go_on || late_.go_on || !others_.empty();
   if (holds) has_held_.store(true, std::memory_order_relaxed);
   is_holding_.store(holds, std::memory_order_release);
 }
 
-bool Order::holds(const OperationName& name, Runnable& item, const std::function<Kind()>& kind,
-                  std::function<void()> go_on) {
+bool ScheduleOrder::holds(const OperationName& name, Runnable& item, const Work* work, std::function<void()> go_on) {
   std::function<void()> other_goes_on;
   bool must_wait = true;
   {
@@ -134,7 +156,7 @@ bool Order::holds(const OperationName& name, Runnable& item, const std::function
     if (preferred_.load(std::memory_order_relaxed) == &item) preferred_.store(nullptr, std::memory_order_relaxed);
     if (side.item == nullptr) {
       side.item = &item;
-      side.kind = kind();
+      if (work != nullptr) side.kind = kind_of(*work);
       if (&side == &early_) must_wait = !other.name.is_host() && !other.go_on && !is_over_;
       if (&side == &late_) must_wait = !is_over_;
       if (must_wait) {
@@ -154,7 +176,7 @@ bool Order::holds(const OperationName& name, Runnable& item, const std::function
   return must_wait;
 }
 
-void Order::has_run(const OperationName& name) {
+void ScheduleOrder::has_run(const OperationName& name) {
   std::vector<std::function<void()>> go_on;
   {
     const std::lock_guard lock(mutex_);
@@ -180,7 +202,7 @@ void Order::has_run(const OperationName& name) {
   for (const auto& each : go_on) each();
 }
 
-void Order::let_go(std::string_view why) {
+void ScheduleOrder::let_go(std::string_view why) {
   std::vector<std::function<void()>> go_on;
   {
     const std::lock_guard lock(mutex_);
@@ -200,7 +222,7 @@ void Order::let_go(std::string_view why) {
   for (const auto& each : go_on) each();
 }
 
-void Order::was_given(std::uint64_t stream, std::uint64_t number) noexcept {
+void ScheduleOrder::was_given(std::uint64_t stream, std::uint64_t number) noexcept {
   if (!is_wanted_ || !late_.name.is_host() || stream != early_.name.stream || number != early_.name.number) return;
   const std::lock_guard lock(mutex_);
   if (is_over_) return;

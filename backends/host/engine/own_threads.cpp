@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/schedule/own_threads.hpp"
+#include "backends/host/engine/own_threads.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

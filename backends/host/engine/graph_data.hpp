@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class GraphData final : public RefCounted {
   /// Copies the nodes; host functions and memory are shared.
   Ptr<GraphData> copy() const;
 };
+
+/// The graph of a node that is one, or the bodies of a conditional node; none for other work.
+std::span<const Ptr<GraphData>> nested_graphs(const Work& work) noexcept;
 
 /// Graphs are prepared, run and destroyed by recursion, which needs stack. Throws `invalid_argument` if `inner` is nested so
 /// deep that it can be part of no other graph.

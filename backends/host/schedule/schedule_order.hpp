@@ -11,26 +11,16 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/host/engine/schedule_policy.hpp"
+
 /// One order of two operations that a schedule keeps, for `weir race --witness`.
 namespace weir::host {
-
-class Runnable;
-
-/// Which operation of the program, the same in each run: the n-th that its stream was given.
-struct OperationName {
-  std::uint64_t stream = 0, number = 0;
-  /// Of a node that runs: its place in the graph that was launched, then in the graph that this node is, and so on.
-  std::vector<std::uint32_t> nodes;
-
-  bool is_host() const noexcept { return stream == 0; }
-  friend bool operator==(const OperationName&, const OperationName&) = default;
-};
 
 /// WEIR_SCHEDULE=SEED,hold=LATE,until=EARLY: LATE does not run before EARLY has run, unless nothing else can run while the
 /// host waits. If both could run at once, they do, one right behind the other: then all that ran before is the same in the
 /// opposite order, and so is all that memory holds, unless the order of the two matters. Either may be the host: what it
 /// does by itself to memory that streams use.
-class Order {
+class ScheduleOrder {
  public:
   /// What can be told of an operation that runs.
   struct Kind {
@@ -47,8 +37,9 @@ class Order {
   bool has_notes() const noexcept { return notes_ >= 0; }
   void note(std::string_view line) noexcept;
 
-  /// Called before that operation runs. True: it must not yet; `go_on` is called when it may, by the thread that lets it.
-  bool holds(const OperationName& name, Runnable& item, const std::function<Kind()>& kind, std::function<void()> go_on);
+  /// Called before that operation runs. `work`: null for a host function. True: it must not yet; `go_on` is called when it
+  /// may, by the thread that lets it.
+  bool holds(const OperationName& name, Runnable& item, const Work* work, std::function<void()> go_on);
   /// It has run.
   void has_run(const OperationName& name);
   /// What comes next if it may run, or null.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Which threads of the process are this backend's, so that a schedule can tell whether the program's own are at work.
+/// Which threads of the process are this backend's, so that a schedule sees whether the program's own are at work.
 namespace weir::host {
 
 /// Before a thread of the backend's starts. Throws std::bad_alloc, as the thread could not.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/engine/worker_memory.hpp"
+#include "backends/host/run/worker_memory.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "backends/host/engine/schedule_policy.hpp"
+#include "backends/host/schedule/schedule.hpp"
+
+namespace weir::host {
+
+/// One operation runs at a time, of a stream that the schedule chooses. None runs before the host waits, or has submitted
+/// nothing for a while: so the choice depends on the seed, and not on how fast the host is.
+class ScheduledRun final : public SchedulePolicy {
+ public:
+  explicit ScheduledRun(std::unique_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
+  /// That of the process; null without WEIR_SCHEDULE.
+  static ScheduledRun* instance() noexcept { return static_cast<ScheduledRun*>(Scheduler::instance().policy()); }
+
+  ScheduleOrder& order() noexcept { return schedule_->order(); }
+  /// Waits until nothing can run, for a second at most. Whether it has come to that.
+  bool run_all() noexcept;
+
+  Runnable* take(RunList& ready) noexcept override { return schedule_->take(ready); }
+  bool needs_names() const noexcept override { return schedule_->order().is_wanted(); }
+  bool may_start(const OperationName& name, Runnable& item, const Work* work, std::function<void()> go_on) override {
+    return !order().holds(name, item, work, std::move(go_on));
+  }
+  void ended(const OperationName& name) override { order().has_run(name); }
+
+  void made_ready() override;
+  void was_given(std::uint64_t stream, std::uint64_t number) noexcept override { order().was_given(stream, number); }
+  void submitted() noexcept override;
+  void asked() noexcept override { asks_.store(true, std::memory_order_relaxed); }
+  void begin_wait(HostWait& wait) override;
+  void end_wait(HostWait& wait) noexcept override;
+  void gave_up() noexcept override;
+  void count_functions(int more) noexcept override;
+  void submit_from_outside(const std::function<void()>& function) override;
+
+ private:
+  void ensure_started();
+  void run() noexcept;
+  void wait_for_work() noexcept;
+  void wait_for_host() noexcept;
+  void wait_for_function() noexcept;
+
+  const std::unique_ptr<Schedule> schedule_;  // of the thread that runs the work
+  std::mutex step_;                           // held while something runs
+  std::mutex mutex_;                          // guards what follows
+  std::condition_variable changed_;
+  std::uint64_t submissions_ = 0;  // by the host
+  std::uint64_t silent_at_ = 0;    // how many there were when the host had been at something else for long
+  std::atomic<bool> asks_{false};  // it has asked whether work is done
+  HostWait* host_waits_ = nullptr;
+  std::uint32_t order_waits_ = 0;  // of the host, for the schedule's order alone
+  std::uint32_t functions_ = 0;    // that were handed to threads for host functions, and have not returned
+  std::uint64_t function_changes_ = 0, waiting_function_ = 0;  // how often that has changed; when nobody waited any longer
+  bool is_idle_ = true;                                        // the thread below has nothing to run
+  OnDemandThread thread_;
+};
+
+}  // namespace weir::host
