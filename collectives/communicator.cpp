@@ -257,10 +257,10 @@ void Communicator::submit(std::span<const CollectiveCall> calls) {
       if (i == calls.size()) return first.do_enqueue(calls);
       const CollectiveCall& call = calls[i];
       const collectives::Extent bytes = collectives::extent(call);
-      detail::Watched watched(*call.stream, OperationKind::external, operation_name(call.kind), call.capture);
-      if (bytes.sent != 0) watched.reads(call.send, bytes.sent);
-      if (bytes.received != 0) watched.writes(call.receive, bytes.received);
-      watched.run([&] { self(self, i + 1); });
+      detail::ToolNotice notice(*call.stream, OperationKind::external, operation_name(call.kind), call.capture);
+      if (bytes.sent != 0) notice.reads(call.send, bytes.sent);
+      if (bytes.received != 0) notice.writes(call.receive, bytes.received);
+      notice.run([&] { self(self, i + 1); });
     };
     submit_from(submit_from, 0);
   });

@@ -123,7 +123,7 @@ void Allocation::dispose() noexcept {
           impl(*device_).do_deallocate(data_, kind_);
       };
       detail::perform_always(
-          *device_, OperationKind::free, "Allocation", [this](Watched& w) { w.allocation(*this); }, release);
+          *device_, OperationKind::free, "Allocation", [this](ToolNotice& notice) { notice.allocation(*this); }, release);
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "memory is leaked: ", e.what());
     } catch (...) {
@@ -141,7 +141,7 @@ bool StreamCore::free_now(Stream& stream, const Allocation& allocation, const Ca
   if (!is_watched(stream)) [[likely]]
     return release();
   return out_of_line([&] {
-    return Watched(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always(release);
+    return ToolNotice(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always(release);
   });
 }
 
@@ -247,7 +247,7 @@ struct Allocate {
   static constexpr Capturing capturing = Capturing::node;
   const Allocation& memory;
   MemoryPool* pool;
-  void describe(Watched& watched) const { watched.allocation(memory); }
+  void describe(ToolNotice& notice) const { notice.allocation(memory); }
   void* enqueue(StreamImpl& stream, const CaptureState& capture) const {
     return stream.do_allocate_async(memory.size_bytes(), pool, capture);
   }
@@ -287,7 +287,7 @@ AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
   call.check_unsafe();
   allocation->size_ = bytes;
   allocation->data_ = perform(
-      *this, OperationKind::allocate, call.operation(), [&](Watched& watched) { watched.allocation(*allocation); },
+      *this, OperationKind::allocate, call.operation(), [&](ToolNotice& notice) { notice.allocation(*allocation); },
       [&] { return impl(*this).do_allocate(bytes, kind); });
   return allocation;
 }
@@ -300,7 +300,7 @@ AllocationPtr Device::adopt_memory(void* data, std::size_t bytes, MemoryKind kin
   AllocationPtr allocation = AllocationPool::instance().take(*this, kind);
   allocation->size_ = bytes;
   perform(
-      *this, OperationKind::allocate, call.operation(), [&](Watched& watched) { watched.allocation(*allocation); },
+      *this, OperationKind::allocate, call.operation(), [&](ToolNotice& notice) { notice.allocation(*allocation); },
       [&] {
         allocation->deleter_ = deleter ? std::move(deleter) : MemoryDeleter([](void*) {});
         return allocation->data_ = data;
@@ -316,7 +316,7 @@ AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::siz
   allocation->deleter_ = [this](void* memory) { impl(*this).do_close_memory(memory); };
   allocation->size_ = bytes;
   allocation->data_ = perform(
-      *this, OperationKind::allocate, call.operation(), [&](Watched& watched) { watched.allocation(*allocation); },
+      *this, OperationKind::allocate, call.operation(), [&](ToolNotice& notice) { notice.allocation(*allocation); },
       [&] { return impl(*this).do_open_memory(handle); });
   return allocation;
 }
@@ -359,8 +359,8 @@ void throw_not_host_accessible(const Allocation* allocation) {
 HostRegistration::~HostRegistration() {
   try {
     perform(
-        device_, OperationKind::unregister_host, "HostRegistration", [this](Watched& w) { w.writes(data_, size_); },
-        [this] { impl(device_).do_unregister_host(data_); });
+        device_, OperationKind::unregister_host, "HostRegistration",
+        [this](ToolNotice& notice) { notice.writes(data_, size_); }, [this] { impl(device_).do_unregister_host(data_); });
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, "host memory stays pinned: ", e.what());
   }
@@ -374,7 +374,7 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   call.check_unsafe();
   void* device_pointer = nullptr;
   perform(
-      *this, OperationKind::register_host, call.operation(), [&](Watched& watched) { watched.writes(data, bytes); },
+      *this, OperationKind::register_host, call.operation(), [&](ToolNotice& notice) { notice.writes(data, bytes); },
       [&] { device_pointer = impl(*this).do_register_host(data, bytes); });
   try {
     return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));

@@ -59,9 +59,9 @@ struct Awaited {
   /// As of a question that was answered with yes. None may refuse it.
   void tell_tools() const {
     detail::perform_always(event->device(), OperationKind::query, "when_done",
-                           [this](Watched& watched) {
-                             watched->event = event.get();
-                             watched->is_complete = true;
+                           [this](ToolNotice& notice) {
+                             notice->event = event.get();
+                             notice->is_complete = true;
                            },
                            [] {});
   }

@@ -256,7 +256,7 @@ bool Captures::has_on(const Device& device, bool blocking_only) const noexcept {
 
 // --- Joins ------------------------------------------------------------------------------------------------------------
 
-Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stream), id_(id) {
+JoinCapture::JoinCapture(Stream& stream, std::uint64_t id, bool blocking) : stream_(stream), id_(id) {
   Captures& captures = Captures::instance();
   std::unique_lock lock(captures.mutex_);
   captures.device_wide_calls_over_.wait(
@@ -267,7 +267,7 @@ Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stre
   }
 }
 
-Joining::~Joining() {
+JoinCapture::~JoinCapture() {
   if (joined_) return;
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
@@ -275,7 +275,7 @@ Joining::~Joining() {
   if (record != nullptr) std::erase_if(record->members, [&](const auto& member) { return member.stream == &stream_; });
 }
 
-void Joining::done() noexcept {
+void JoinCapture::done() noexcept {
   joined_ = true;
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);

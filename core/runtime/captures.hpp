@@ -82,7 +82,7 @@ class Captures {
   bool any_on(const Device& device, bool blocking_only) const noexcept;
 
  private:
-  friend class Joining;
+  friend class JoinCapture;
   friend class CaptureHeld;
   friend class support::DeviceWideCall;
   /// A stream that is in a capture. The object may go before the capture ends; the native stream stays in it.
@@ -118,12 +118,12 @@ class Captures {
 
 /// Held while a stream waits for something of a capture that it is not in, and so joins it. The capture counts the stream's
 /// device from the start: a `Device::synchronize` that would break the capture is refused or has ended.
-class Joining {
+class JoinCapture {
  public:
-  Joining(Stream& stream, std::uint64_t id, bool blocking);
-  ~Joining();
-  Joining(const Joining&) = delete;
-  Joining& operator=(const Joining&) = delete;
+  JoinCapture(Stream& stream, std::uint64_t id, bool blocking);
+  ~JoinCapture();
+  JoinCapture(const JoinCapture&) = delete;
+  JoinCapture& operator=(const JoinCapture&) = delete;
   /// The driver has taken the wait: the stream is in the capture.
   void done() noexcept;
 

@@ -88,7 +88,7 @@ int checked_priority(const Call<Object>& call, Device& device, const StreamOptio
 StreamPtr Device::create_stream(const StreamOptions& options) {
   const Call call(*this, "Device::create_stream");
   const int priority = checked_priority(call, *this, options);
-  return perform(*this, OperationKind::create_stream, call.operation(), [](Watched&) {},
+  return perform(*this, OperationKind::create_stream, call.operation(), [](ToolNotice&) {},
                  [&] { return impl(*this).do_create_stream(options.blocking, priority); });
 }
 
@@ -112,7 +112,7 @@ StreamPtr Partition::create_stream(const StreamOptions& options) {
     call.refuse(Errc::invalid_argument, "a blocking stream: drivers have only non-blocking ones in a partition; let it wait "
                                         "for the default stream where it must");
   }
-  return perform(device_, OperationKind::create_stream, call.operation(), [](Watched&) {},
+  return perform(device_, OperationKind::create_stream, call.operation(), [](ToolNotice&) {},
                  [&] { return impl(*this).do_create_stream(priority); });
 }
 
@@ -191,7 +191,7 @@ void Device::copy_bytes(void* destination, const void* source, std::size_t bytes
   }
   call.check_unsafe();
   perform(*this, OperationKind::host_copy, call.operation(),
-          [&](Watched& watched) { watched.reads(source, bytes).writes(destination, bytes); },
+          [&](ToolNotice& notice) { notice.reads(source, bytes).writes(destination, bytes); },
           [&] { impl(*this).do_copy(destination, source, bytes); });
 }
 
@@ -229,7 +229,7 @@ void Device::enable_peer_access(const Device& peer) {
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
   }
   call.check_unsafe();
-  perform(*this, OperationKind::enable_peer_access, call.operation(), [&](Watched& watched) { watched->peer = &peer; },
+  perform(*this, OperationKind::enable_peer_access, call.operation(), [&](ToolNotice& notice) { notice->peer = &peer; },
           [&] { impl(*this).do_enable_peer_access(peer); });
 }
 
@@ -238,7 +238,7 @@ void Device::disable_peer_access(const Device& peer) {
   call.require(Feature::peer_access);
   if (!can_access_peer(peer)) return;
   call.check_unsafe();
-  perform(*this, OperationKind::disable_peer_access, call.operation(), [&](Watched& watched) { watched->peer = &peer; },
+  perform(*this, OperationKind::disable_peer_access, call.operation(), [&](ToolNotice& notice) { notice->peer = &peer; },
           [&] { impl(*this).do_disable_peer_access(peer); });
 }
 
@@ -319,7 +319,7 @@ void detail::check_device_wait(const Call<Device>& call) {
 void Device::synchronize() {
   const Call call(*this, "Device::synchronize");
   detail::check_device_wait(call);
-  perform(*this, OperationKind::synchronize, call.operation(), [](Watched&) {}, [this] { impl(*this).do_synchronize(); });
+  perform(*this, OperationKind::synchronize, call.operation(), [](ToolNotice&) {}, [this] { impl(*this).do_synchronize(); });
 }
 
 // --- Backend ----------------------------------------------------------------------------------------------------------

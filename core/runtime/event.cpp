@@ -35,7 +35,7 @@ bool Event::is_complete() const {
   const Call call(*this, "Event::is_complete");
   if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, call.operation());
   call.check_unsafe();
-  return perform(device_, OperationKind::query, call.operation(), [this](Watched& watched) { watched->event = this; },
+  return perform(device_, OperationKind::query, call.operation(), [this](ToolNotice& notice) { notice->event = this; },
                  [this] { return impl(*this).do_is_complete(); });
 }
 
@@ -43,7 +43,7 @@ void Event::synchronize() const {
   const Call call(*this, "Event::synchronize");
   if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, call.operation());
   call.check_unsafe();
-  perform(device_, OperationKind::synchronize, call.operation(), [this](Watched& watched) { watched->event = this; },
+  perform(device_, OperationKind::synchronize, call.operation(), [this](ToolNotice& notice) { notice->event = this; },
           [this] { impl(*this).do_synchronize(); });
 }
 

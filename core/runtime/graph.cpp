@@ -103,7 +103,7 @@ GraphPtr Graph::clone() const {
   call.require(Feature::graph_clone);
   call.check_not_continued(*this);
   if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
-  return perform(device_, OperationKind::clone_graph, call.operation(), [this](Watched& watched) { watched->graph = this; },
+  return perform(device_, OperationKind::clone_graph, call.operation(), [this](ToolNotice& notice) { notice->graph = this; },
                  [this] {
                    GraphPtr clone = impl(*this).do_clone();
                    clone->captured_work_ = captured_work_;
@@ -114,7 +114,7 @@ GraphPtr Graph::clone() const {
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const Call call(*this, "Graph::instantiate");
   call.check_not_continued(*this);
-  return perform(device_, OperationKind::instantiate, call.operation(), [this](Watched& watched) { watched->graph = this; },
+  return perform(device_, OperationKind::instantiate, call.operation(), [this](ToolNotice& notice) { notice->graph = this; },
                  [&] {
                    GraphExecPtr exec = impl(*this).do_instantiate(options);
                    exec->captured_work_ = captured_work_;
@@ -187,7 +187,7 @@ struct LaunchGraph {
                   "launch it outside captures, or capture the work anew");
     }
   }
-  void describe(Watched& watched) const { watched->exec = &exec; }
+  void describe(ToolNotice& notice) const { notice->exec = &exec; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { impl(exec).do_launch(stream, capture); }
 };
 
@@ -200,7 +200,7 @@ struct UploadGraph {
     call.require(Feature::graph_upload);
     return true;
   }
-  void describe(Watched& watched) const { watched->exec = &exec; }
+  void describe(ToolNotice& notice) const { notice->exec = &exec; }
   void enqueue(StreamImpl& stream, const CaptureState&) const { impl(exec).do_upload(stream); }
 };
 
@@ -220,9 +220,9 @@ void GraphExec::update(GraphRef with) {
   call.require(Feature::graph_update);
   call.check_device(graph.device(), "the graph");
   call.check_not_continued(graph);
-  const auto describe = [&](Watched& watched) {
-    watched->graph = &graph;
-    watched->exec = this;
+  const auto describe = [&](ToolNotice& notice) {
+    notice->graph = &graph;
+    notice->exec = this;
   };
   perform(device_, OperationKind::update_graph, call.operation(), describe, [&] { impl(*this).do_update(graph); });
   changed_.store(false, std::memory_order_relaxed);
@@ -251,9 +251,9 @@ void GraphExec::apply(const GraphChanges& changes) {
     }
   }
   if (changes.empty()) return;
-  const auto describe = [&](Watched& watched) {
-    watched->exec = this;
-    watched->changes = &changes;
+  const auto describe = [&](ToolNotice& notice) {
+    notice->exec = this;
+    notice->changes = &changes;
   };
   perform(device_, OperationKind::change_nodes, call.operation(), describe, [&] {
     try {

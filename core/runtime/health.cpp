@@ -154,7 +154,7 @@ struct TimedWait {
   static constexpr OperationKind kind = OperationKind::query;
   static constexpr Capturing capturing = Capturing::by_driver;
   Time deadline;
-  void describe(Watched&) const {}
+  void describe(ToolNotice&) const {}
   bool enqueue(StreamImpl& stream, const CaptureState&) const { return stream.do_synchronize_until(deadline); }
 };
 
@@ -205,7 +205,7 @@ bool Device::synchronize_for(Timeout timeout) {
   detail::check_device_wait(call);
   const Time deadline = deadline_of(timeout.nanoseconds());
   return perform(
-      *this, OperationKind::query, call.operation(), [](Watched&) {},
+      *this, OperationKind::query, call.operation(), [](ToolNotice&) {},
       [&] { return impl(*this).do_synchronize_until(deadline); });
 }
 
@@ -214,7 +214,7 @@ bool Event::synchronize_for(Timeout timeout) const {
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
   const Time deadline = deadline_of(timeout.nanoseconds());
-  return perform(device_, OperationKind::query, operation, [this](Watched& watched) { watched->event = this; },
+  return perform(device_, OperationKind::query, operation, [this](ToolNotice& notice) { notice->event = this; },
                  [&] { return impl(*this).do_synchronize_until(deadline); });
 }
 

@@ -96,10 +96,10 @@ Span<std::byte> Module::global(std::string_view name) {
   const Call call(device_, "Module::global");
   const Span<std::byte> memory = impl(*this).do_global(name);
   perform(device_, OperationKind::module_global, call.operation(),
-          [&](Watched& watched) {
-            watched->module = this;
-            watched->label = name;
-            watched.writes(memory.data(), memory.size());
+          [&](ToolNotice& notice) {
+            notice->module = this;
+            notice->label = name;
+            notice.writes(memory.data(), memory.size());
           },
           [] {});
   return memory;

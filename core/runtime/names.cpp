@@ -198,10 +198,10 @@ std::string support::label_of(const StreamKey& stream) {
 }
 
 void Stream::set_name(std::string_view name) {
-  const StreamCall call(*this, "Stream::set_name", StreamCall::Looking());
-  Watched watched(*this, OperationKind::set_name, call.operation(), {});
-  watched->label = name;
-  watched.run([&] {
+  const StreamCall call(*this, "Stream::set_name", StreamCall::ReadOnly());
+  ToolNotice notice(*this, OperationKind::set_name, call.operation(), {});
+  notice->label = name;
+  notice.run([&] {
     names::set(*this, name);
     flags_.fetch_or(StreamCore::flag_named, std::memory_order_relaxed);
   });
@@ -220,9 +220,9 @@ void Event::set_name(std::string_view name) {
   const Call call(*this, "Event::set_name");
   perform(
       device_, OperationKind::set_name, call.operation(),
-      [&](Watched& watched) {
-        watched->event = this;
-        watched->label = name;
+      [&](ToolNotice& notice) {
+        notice->event = this;
+        notice->label = name;
       },
       [&] {
         names::set(*this, name);
@@ -239,9 +239,9 @@ void Allocation::set_name(std::string_view name) {
   if (data_ == nullptr) return;
   perform(
       *device_, OperationKind::set_name, call.operation(),
-      [&](Watched& watched) {
-        watched->allocation = this;
-        watched->label = name;
+      [&](ToolNotice& notice) {
+        notice->allocation = this;
+        notice->label = name;
       },
       [&] {
         names::set(*this, name);

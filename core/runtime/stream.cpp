@@ -168,17 +168,17 @@ void* Stream::native_context() const {
 }
 
 std::uint64_t Stream::id() const {
-  const StreamCall call(*this, "Stream::id", StreamCall::Looking());
+  const StreamCall call(*this, "Stream::id", StreamCall::ReadOnly());
   return impl(*this).do_id();
 }
 
 bool Stream::is_non_blocking() const {
-  const StreamCall call(*this, "Stream::is_non_blocking", StreamCall::Looking());
+  const StreamCall call(*this, "Stream::is_non_blocking", StreamCall::ReadOnly());
   return impl(*this).do_is_non_blocking();
 }
 
 int Stream::priority() const {
-  const StreamCall call(*this, "Stream::priority", StreamCall::Looking());
+  const StreamCall call(*this, "Stream::priority", StreamCall::ReadOnly());
   return impl(*this).do_priority();
 }
 

@@ -19,8 +19,10 @@ class StreamCall : public Call<Stream> {
       enter_slowly(*this);
   }
   /// The same for functions that only inspect the stream: they neither make deferred frees nor care for captures.
-  struct Looking {};
-  StreamCall(const Stream& stream, const char* operation, Looking) : Call(stream, operation, Unchecked()) { check_usable(); }
+  struct ReadOnly {};
+  StreamCall(const Stream& stream, const char* operation, ReadOnly) : Call(stream, operation, Unchecked()) {
+    check_usable();
+  }
 
   /// The capture that the stream is in. Throws `capture_invalidated`.
   [[gnu::always_inline]] CaptureState usable_capture() const {

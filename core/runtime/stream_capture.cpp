@@ -79,7 +79,7 @@ struct BeginCapture {
   static constexpr Capturing capturing = Capturing::refused;
   const GraphPtr& resumed;
   const Begin& begin;
-  void describe(Watched& watched) const { watched->graph = resumed.get(); }
+  void describe(ToolNotice& notice) const { notice->graph = resumed.get(); }
   std::uint64_t enqueue(StreamImpl&, const CaptureState&) const { return begin(); }
 };
 
@@ -157,7 +157,7 @@ struct EndCapture {
   static constexpr Capturing capturing = Capturing::only;
   CaptureResources& kept;
   bool& asked;  // of the driver
-  void describe(Watched&) const {}
+  void describe(ToolNotice&) const {}
   GraphPtr enqueue(StreamImpl& stream, const CaptureState&) const {
     asked = true;
     return stream.do_end_capture(std::move(kept));
@@ -283,7 +283,7 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return false;
   try {
-    if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
+    if (is_watched(stream)) ToolNotice(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
     if (impl(stream).is_of_another_thread()) {
       // This thread cannot name that stream: the driver would take the handle for this thread's own.
       support::log(
@@ -338,7 +338,7 @@ StreamImpl::BodyCapture::~BodyCapture() { Captures::instance().close(body_.devic
 // --- Status -----------------------------------------------------------------------------------------------------------
 
 CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
-  const StreamCall call(stream, "Stream::capture_info", StreamCall::Looking());
+  const StreamCall call(stream, "Stream::capture_info", StreamCall::ReadOnly());
   CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
   state = impl(stream).do_capture_state();  // only the driver knows whether an error invalidated it
@@ -369,7 +369,7 @@ struct ChildGraph {
     if (graph.topology().count(NodeKind::allocate) != 0)
       support::refuse_second_owner_of_memory(call.operation(), graph.describe());
   }
-  void describe(Watched& watched) const { watched->graph = &graph; }
+  void describe(ToolNotice& notice) const { notice->graph = &graph; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_add_child_graph(graph, capture); }
 };
 
@@ -391,9 +391,9 @@ struct Conditional {
     }
     return true;
   }
-  void describe(Watched& watched) const {
-    watched->conditional = what;
-    watched.reads(condition, sizeof *condition).captures(bodies);
+  void describe(ToolNotice& notice) const {
+    notice->conditional = what;
+    notice.reads(condition, sizeof *condition).captures(bodies);
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     const detail::CaptureHeld held(stream, capture.id);
@@ -435,7 +435,7 @@ struct SetCaptureDependencies {
   static constexpr Capturing capturing = Capturing::only;
   std::span<const GraphNode> nodes;
   bool validate(const StreamCall&) const { return true; }
-  void describe(Watched& watched) const { watched->dependencies = nodes; }
+  void describe(ToolNotice& notice) const { notice->dependencies = nodes; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_set_capture_dependencies(nodes, capture); }
 };
 

@@ -41,10 +41,10 @@ struct Launch {
       refuse(call, kernel, config, types);
     return true;
   }
-  void describe(Watched& watched) const {
-    watched.kernel(kernel, config, accesses);
-    watched->arguments = arguments;
-    watched->argument_types = &types;
+  void describe(ToolNotice& notice) const {
+    notice.kernel(kernel, config, accesses);
+    notice->arguments = arguments;
+    notice->argument_types = &types;
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     if (capture) StreamCore::keep_module(stream, kernel.module(), capture);

@@ -41,7 +41,7 @@ struct Copy {
   std::size_t bytes;
 
   [[gnu::always_inline]] bool validate(const StreamCall& call) const { return check_copy(call, destination, source, bytes); }
-  void describe(Watched& watched) const { watched.reads(source, bytes).writes(destination, bytes); }
+  void describe(ToolNotice& notice) const { notice.reads(source, bytes).writes(destination, bytes); }
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_copy(destination, source, bytes); }
 };
 
@@ -69,9 +69,9 @@ PitchedCopy::Side side_of(const PitchedBytes& box) noexcept {
 }
 
 /// One access for each slice.
-void tell_slices(Watched& watched, const PitchedBytes& box, AccessKind kind) {
+void tell_slices(ToolNotice& notice, const PitchedBytes& box, AccessKind kind) {
   for (std::size_t z = 0; z < box.depth; ++z) {
-    watched.touches(
+    notice.touches(
         {static_cast<const std::byte*>(box.data) + z * box.slice_pitch, box.width, kind, box.row_pitch, box.height});
   }
 }
@@ -95,9 +95,9 @@ struct CopyPitched {
     check_box(call, from, "the source");
     return true;
   }
-  void describe(Watched& watched) const {
-    tell_slices(watched, from, AccessKind::read);
-    tell_slices(watched, to, AccessKind::write);
+  void describe(ToolNotice& notice) const {
+    tell_slices(notice, from, AccessKind::read);
+    tell_slices(notice, to, AccessKind::write);
   }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
     stream.do_copy_pitched({side_of(to), side_of(from), to.width, to.height, to.depth});
@@ -123,9 +123,9 @@ struct CopyBatch {
     }
     return std::ranges::any_of(copies, [](const BatchCopy& copy) { return copy.bytes != 0; });
   }
-  void describe(Watched& watched) const {
+  void describe(ToolNotice& notice) const {
     for (const BatchCopy& copy : copies) {
-      if (copy.bytes != 0) watched.reads(copy.source, copy.bytes).writes(copy.destination, copy.bytes);
+      if (copy.bytes != 0) notice.reads(copy.source, copy.bytes).writes(copy.destination, copy.bytes);
     }
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_copy_batch(copies, access, capture); }
@@ -148,7 +148,7 @@ struct PeerCopy {
     }
     return check_copy(call, destination, source, bytes);
   }
-  void describe(Watched& watched) const { watched.reads(source, bytes).writes(destination, bytes); }
+  void describe(ToolNotice& notice) const { notice.reads(source, bytes).writes(destination, bytes); }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
     stream.do_copy_peer(destination, destination_device, source, source_device, bytes);
   }
@@ -202,9 +202,9 @@ namespace {
   }
 }
 
-void tell_element(Watched& watched, const std::uint32_t& value, std::size_t element_size) {
-  watched->element = std::as_bytes(std::span(&value, 1)).first(element_size);
-  watched->word_size = static_cast<std::uint32_t>(element_size);
+void tell_element(ToolNotice& notice, const std::uint32_t& value, std::size_t element_size) {
+  notice->element = std::as_bytes(std::span(&value, 1)).first(element_size);
+  notice->word_size = static_cast<std::uint32_t>(element_size);
 }
 
 struct Fill {
@@ -222,9 +222,9 @@ struct Fill {
     call.check_bytes(count, element_size);
     return true;
   }
-  void describe(Watched& watched) const {
-    tell_element(watched, value, element_size);
-    watched.writes(destination, element_size * count);
+  void describe(ToolNotice& notice) const {
+    tell_element(notice, value, element_size);
+    notice.writes(destination, element_size * count);
   }
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_fill(destination, value, element_size, count); }
 };
@@ -246,9 +246,9 @@ struct FillPitched {
     }
     return true;
   }
-  void describe(Watched& watched) const {
-    tell_element(watched, value, element_size);
-    tell_slices(watched, to, AccessKind::write);
+  void describe(ToolNotice& notice) const {
+    tell_element(notice, value, element_size);
+    tell_slices(notice, to, AccessKind::write);
   }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
     const bool is_dense = to.depth == 1 || to.slice_pitch == to.row_pitch * to.height;
@@ -292,10 +292,10 @@ struct FillPattern {
     std::memcpy(&bits, element + offset, word_size);
     return bits;
   }
-  void describe(Watched& watched) const {
-    watched->element = {element, element_size};
-    watched->word_size = static_cast<std::uint32_t>(word_size);
-    watched.writes(destination, count * element_size);
+  void describe(ToolNotice& notice) const {
+    notice->element = {element, element_size};
+    notice->word_size = static_cast<std::uint32_t>(word_size);
+    notice.writes(destination, count * element_size);
   }
   void enqueue(StreamImpl& stream, const CaptureState&) const {
     bool uniform = true;
@@ -382,7 +382,7 @@ struct OneMemoryOperation {
     return true;
   }
   void check_capture(const StreamCall& call) const { call.require(Feature::memory_operations_in_capture); }
-  void describe(Watched& watched) const { watched->memory_operations = {&operation, 1}; }
+  void describe(ToolNotice& notice) const { notice->memory_operations = {&operation, 1}; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_memory_operation(operation, capture); }
 };
 
@@ -392,7 +392,7 @@ struct Batch {
   std::span<const MemoryOperation> operations;
 
   void check_capture(const StreamCall& call) const { call.require(Feature::memory_operations_in_capture); }
-  void describe(Watched& watched) const { watched->memory_operations = operations; }
+  void describe(ToolNotice& notice) const { notice->memory_operations = operations; }
   [[gnu::always_inline]] bool validate(const StreamCall& call) const {
     call.require(Feature::batch_memory_operations);
     for (const MemoryOperation& op : operations) check_operation(call, op);
@@ -433,7 +433,7 @@ struct Prefetch {
     return bytes != 0;
   }
   const std::byte* first() const noexcept { return static_cast<const std::byte*>(managed.data()) + offset; }
-  void describe(Watched& watched) const { watched.reads(first(), bytes); }
+  void describe(ToolNotice& notice) const { notice.reads(first(), bytes); }
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_prefetch(first(), bytes, target); }
 };
 

@@ -39,7 +39,7 @@ void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std:
 struct Query {
   static constexpr OperationKind kind = OperationKind::query;
   static constexpr Capturing capturing = Capturing::by_driver;
-  void describe(Watched&) const {}
+  void describe(ToolNotice&) const {}
   bool enqueue(StreamImpl& stream, const CaptureState&) const { return stream.do_is_complete(); }
 };
 
@@ -47,7 +47,7 @@ struct Record {
   static constexpr OperationKind kind = OperationKind::record;
   static constexpr Capturing capturing = Capturing::node;
   Event& event;
-  void describe(Watched& watched) const { watched->event = &event; }
+  void describe(ToolNotice& notice) const { notice->event = &event; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_record(event, capture); }
 };
 
@@ -60,9 +60,9 @@ struct RecordExternal {
     check_recordable(call, event);
     return true;
   }
-  void describe(Watched& watched) const {
-    watched->event = &event;
-    watched->in_graph = true;
+  void describe(ToolNotice& notice) const {
+    notice->event = &event;
+    notice->in_graph = true;
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_record_external(event, capture); }
 };
@@ -71,7 +71,7 @@ struct WaitEvent {
   static constexpr OperationKind kind = OperationKind::wait_event;
   static constexpr Capturing capturing = Capturing::node;
   const Event& event;
-  void describe(Watched& watched) const { watched->event = &event; }
+  void describe(ToolNotice& notice) const { notice->event = &event; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_wait(event, capture); }
 };
 
@@ -84,9 +84,9 @@ struct WaitExternal {
     call.check_same_backend(event.device());
     return true;
   }
-  void describe(Watched& watched) const {
-    watched->event = &event;
-    watched->in_graph = true;
+  void describe(ToolNotice& notice) const {
+    notice->event = &event;
+    notice->in_graph = true;
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_wait_external(event, capture); }
 };
@@ -96,7 +96,7 @@ struct WaitStream {
   static constexpr Capturing capturing = Capturing::node;
   Stream& other;
   const CaptureState& of_other;
-  void describe(Watched& watched) const { watched.awaits(other); }
+  void describe(ToolNotice& notice) const { notice.awaits(other); }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_wait_stream(other, capture, of_other); }
 };
 
@@ -110,7 +110,7 @@ struct HostCall {
     return true;
   }
   void check_capture(const StreamCall& call) const { call.require(Feature::host_functions_in_capture); }
-  void describe(Watched& watched) const { function = detail::watched_function(watched->id, std::move(function)); }
+  void describe(ToolNotice& notice) const { function = detail::watched_function(notice->id, std::move(function)); }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     stream.do_launch_host_function(std::move(function), capture);
   }
@@ -118,9 +118,9 @@ struct HostCall {
 
 struct NamedHostCall : HostCall {
   std::string_view name;
-  void describe(Watched& watched) const {
-    watched->label = name;
-    HostCall::describe(watched);
+  void describe(ToolNotice& notice) const {
+    notice->label = name;
+    HostCall::describe(notice);
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     // A captured one runs on the streams of its launches.
@@ -138,7 +138,7 @@ struct Callback {
     if (!callback) call.refuse(Errc::invalid_argument, "the callback is empty");
     return true;
   }
-  void describe(Watched& watched) const { callback = detail::watched_callback(watched->id, std::move(callback)); }
+  void describe(ToolNotice& notice) const { callback = detail::watched_callback(notice->id, std::move(callback)); }
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_add_callback(std::move(callback)); }
 };
 
@@ -209,7 +209,7 @@ void Stream::wait(EventRef awaited) {
   check_join(call, kind_, mine, capture, external || Captures::instance().is_open(device_->backend(), capture));
   if (&event.device() != device_) call.require(Feature::cross_device_capture);
   if (mine) return perform(*this, "Stream::wait", mine, operation);
-  detail::Joining joining(*this, capture, !impl(*this).do_is_non_blocking());
+  detail::JoinCapture joining(*this, capture, !impl(*this).do_is_non_blocking());
   perform(*this, "Stream::wait", mine, operation);
   joining.done();
   if (external) StreamCore::set_shared(*this);
@@ -236,7 +236,7 @@ void Stream::wait(StreamRef awaited) {
   check_join(call, kind_, mine, theirs.id, true);
   if (theirs && other.device_ != device_) call.require(Feature::cross_device_capture);
   if (mine) return perform(*this, "Stream::wait", mine, operation);
-  detail::Joining joining(*this, theirs.id, !impl(*this).do_is_non_blocking());
+  detail::JoinCapture joining(*this, theirs.id, !impl(*this).do_is_non_blocking());
   perform(*this, "Stream::wait", mine, operation);
   joining.done();
   if (!Captures::instance().is_open(device_->backend(), theirs.id)) StreamCore::set_shared(*this);

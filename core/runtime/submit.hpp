@@ -16,7 +16,7 @@
 ///   static constexpr OperationKind kind;
 ///   static constexpr Capturing capturing;      // what a capture does to it
 ///   bool validate(const StreamCall&) const;    // throws for what cannot be; false: there is nothing to do
-///   void describe(Watched&) const;             // what tools are told; called only if there are tools
+///   void describe(ToolNotice&) const;             // what tools are told; called only if there are tools
 ///   void check_capture(const StreamCall&);     // optional: what it needs on a stream that captures
 ///   R enqueue(StreamImpl&, const CaptureState&);
 ///
@@ -43,10 +43,10 @@ template <Capturing rule>
 /// `perform` with tools. Takes copies, so that without tools nothing needs to be in memory.
 template <class Op>
 [[gnu::cold, gnu::noinline]] auto perform_watched(Stream& stream, const char* name, CaptureState capture, Op operation) {
-  Watched watched(stream, Op::kind, name,
+  ToolNotice notice(stream, Op::kind, name,
                   Op::capturing == Capturing::by_driver ? StreamCore::known_capture(stream) : capture);
-  operation.describe(watched);
-  return watched.run([&] { return operation.enqueue(impl(stream), capture); });
+  operation.describe(notice);
+  return notice.run([&] { return operation.enqueue(impl(stream), capture); });
 }
 
 /// Tells tools of an operation that has been checked, and enqueues it. `name`: of the public function.
@@ -75,7 +75,7 @@ template <class Op>
 struct Synchronize {
   static constexpr OperationKind kind = OperationKind::synchronize;
   static constexpr Capturing capturing = Capturing::by_driver;
-  void describe(Watched&) const {}
+  void describe(ToolNotice&) const {}
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_synchronize(); }
 };
 
@@ -85,16 +85,16 @@ struct Synchronize {
   if (std::exception_ptr error = impl(stream).do_take_host_error()) std::rethrow_exception(std::move(error));
 }
 
-/// The same for an operation of a device: `describe` and `act` are functions of a `Watched` and of nothing.
+/// The same for an operation of a device: `describe` and `act` are functions of a `ToolNotice` and of nothing.
 template <class Describe, class Act>
 [[gnu::always_inline]] inline decltype(auto) perform(const Device& device, OperationKind kind, const char* name,
                                                      const Describe& describe, const Act& act) {
   if (!is_watched()) [[likely]]
     return act();
   return out_of_line([&]() -> decltype(auto) {
-    Watched watched(device, kind, name);
-    describe(watched);
-    return watched.run(act);
+    ToolNotice notice(device, kind, name);
+    describe(notice);
+    return notice.run(act);
   });
 }
 
@@ -105,9 +105,9 @@ template <class Describe, class Act>
   if (!is_watched()) [[likely]]
     return act();
   out_of_line([&] {
-    Watched watched(device, kind, name);
-    describe(watched);
-    watched.run_always(act);
+    ToolNotice notice(device, kind, name);
+    describe(notice);
+    notice.run_always(act);
   });
 }
 
@@ -124,6 +124,6 @@ using detail::perform;
 using detail::StreamCall;
 using detail::StreamCore;
 using detail::submit;
-using detail::Watched;
+using detail::ToolNotice;
 
 }  // namespace weir

@@ -195,34 +195,34 @@ std::string_view to_string(OperationKind kind) noexcept {
 
 namespace detail {
 
-Watched::Watched(const Device& device, OperationKind kind, const char* name) noexcept {
+ToolNotice::ToolNotice(const Device& device, OperationKind kind, const char* name) noexcept {
   operation_.id = last_operation.fetch_add(1, std::memory_order_relaxed) + 1;
   operation_.kind = kind;
   operation_.name = name;
   operation_.device = &device;
 }
 
-Watched::Watched(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept
-    : Watched(stream.device(), kind, name) {
+ToolNotice::ToolNotice(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept
+    : ToolNotice(stream.device(), kind, name) {
   operation_.stream = &stream;
   operation_.stream_key = key_of(stream);
   operation_.capture = capture.id;
 }
 
-Watched::Watched(const Stream& stream, OperationKind kind, const char* name)
-    : Watched(stream, kind, name, StreamCore::known_capture(stream)) {}
+ToolNotice::ToolNotice(const Stream& stream, OperationKind kind, const char* name)
+    : ToolNotice(stream, kind, name, StreamCore::known_capture(stream)) {}
 
-Watched& Watched::allocation(const Allocation& memory) {
+ToolNotice& ToolNotice::allocation(const Allocation& memory) {
   operation_.allocation = &memory;
   return writes(memory.data(), memory.size_bytes());
 }
 
-Watched& Watched::awaits(const Stream& other) noexcept {
+ToolNotice& ToolNotice::awaits(const Stream& other) noexcept {
   operation_.awaited = key_of(other);
   return *this;
 }
 
-Watched& Watched::kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses) {
+ToolNotice& ToolNotice::kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses) {
   operation_.kernel = &kernel;
   operation_.config = &config;
   Thread& thread = weir::this_thread();
@@ -245,7 +245,7 @@ MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAcc
   return access;
 }
 
-Watched& Watched::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
+ToolNotice& ToolNotice::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
   operation_.bodies = bodies.size();
   if (Captures::instance().work(operation_.device->backend(), operation_.capture) == nullptr) return *this;
   for (auto& body : bodies) {
@@ -261,7 +261,7 @@ Watched& Watched::captures(std::span<UniqueFunction<void(Stream&)>> bodies) {
   return *this;
 }
 
-void Watched::begin() {
+void ToolNotice::begin() {
   if (is_silent()) return;
   const Thread& thread = weir::this_thread();
   operation_.accesses = accesses_;
@@ -280,7 +280,7 @@ void Watched::begin() {
   if (captured_work_ != nullptr) after_ = impl(*operation_.stream).do_capture_dependencies({operation_.capture});
 }
 
-void Watched::begin_always() noexcept {
+void ToolNotice::begin_always() noexcept {
   try {
     begin();
   } catch (const std::exception& error) {
@@ -311,7 +311,7 @@ void record_in(CapturedWork& work, const Operation& operation, const std::vector
 
 }  // namespace
 
-void Watched::end(bool has_failed) noexcept {
+void ToolNotice::end(bool has_failed) noexcept {
   if (!std::exchange(begun_, false)) return;
   operation_.accesses = accesses_;
   operation_.has_failed = has_failed;
@@ -322,13 +322,13 @@ void Watched::end(bool has_failed) noexcept {
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }
 
-void Watched::note(const StreamPtr& stream) noexcept {
+void ToolNotice::note(const StreamPtr& stream) noexcept {
   if (!stream) return;
   operation_.stream = stream.get();
   operation_.stream_key = key_of(*stream);
 }
 
-void Watched::note(void* memory) noexcept {
+void ToolNotice::note(void* memory) noexcept {
   if (!accesses_.empty()) accesses_.front().address = memory;
 }
 
@@ -376,9 +376,9 @@ StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback) {
 
 void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes) {
   if (is_silent()) return;
-  Watched watched(allocation.device(), OperationKind::host_access, "Buffer::host");
-  watched->allocation = &allocation;
-  watched.touches({data, bytes}).run([] {});
+  ToolNotice notice(allocation.device(), OperationKind::host_access, "Buffer::host");
+  notice->allocation = &allocation;
+  notice.touches({data, bytes}).run([] {});
 }
 
 void begin_range(std::string_view name) {
@@ -407,9 +407,9 @@ void note_external_work(StreamRef on, const char* name, std::span<const MemoryAc
   if (!on) throw Error(Errc::invalid_argument, "external_work", name, "the stream is null");
   Stream& stream = *on;
   const StreamCall call(stream, "external_work");
-  Watched watched(stream, OperationKind::external, name, call.usable_capture());
-  for (const MemoryAccess& access : accesses) watched.touches(access);
-  watched.run([] {});
+  ToolNotice notice(stream, OperationKind::external, name, call.usable_capture());
+  for (const MemoryAccess& access : accesses) notice.touches(access);
+  notice.run([] {});
 }
 
 }  // namespace detail

@@ -24,33 +24,33 @@ void open_tools();
 inline bool is_watched() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 
 /// One operation as it is shown to tools:
-/// `Watched(*this, OperationKind::copy, "Stream::copy").reads(p, n).run([&] { … })`.
-class Watched {
+/// `ToolNotice(*this, OperationKind::copy, "Stream::copy").reads(p, n).run([&] { … })`.
+class ToolNotice {
  public:
-  Watched(const Device& device, OperationKind kind, const char* name) noexcept;
+  ToolNotice(const Device& device, OperationKind kind, const char* name) noexcept;
   /// Asks for the capture that the stream is in.
-  Watched(const Stream& stream, OperationKind kind, const char* name);
-  Watched(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept;
-  ~Watched() {
+  ToolNotice(const Stream& stream, OperationKind kind, const char* name);
+  ToolNotice(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept;
+  ~ToolNotice() {
     if (begun_) end(true);
   }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
+  ToolNotice(const ToolNotice&) = delete;
+  ToolNotice& operator=(const ToolNotice&) = delete;
 
   Operation& operator*() noexcept { return operation_; }
   Operation* operator->() noexcept { return &operation_; }
-  Watched& touches(MemoryAccess access) {
+  ToolNotice& touches(MemoryAccess access) {
     accesses_.push_back(access);
     return *this;
   }
-  Watched& reads(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::read}); }
-  Watched& writes(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::write}); }
-  Watched& allocation(const Allocation& memory);
-  Watched& awaits(const Stream& other) noexcept;
+  ToolNotice& reads(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::read}); }
+  ToolNotice& writes(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::write}); }
+  ToolNotice& allocation(const Allocation& memory);
+  ToolNotice& awaits(const Stream& other) noexcept;
   /// The bodies of a conditional node, which a portable capture writes down, too.
-  Watched& captures(std::span<UniqueFunction<void(Stream&)>> bodies);
+  ToolNotice& captures(std::span<UniqueFunction<void(Stream&)>> bodies);
   /// Those that `touches` declared on this thread, or else the ones given.
-  Watched& kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses);
+  ToolNotice& kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses);
 
   /// Calls `act()` between the tools' `before` and `after`, and returns what it returns.
   template <class F>

@@ -98,8 +98,9 @@ void ScheduledRun::wait_for_function() noexcept {
   changed_.notify_all();  // the host may wait for what has run
 }
 
-/// What the order holds back may run once nothing else can: when nothing has happened for half a second, a thread of the host
-/// waits for work, and all others sleep at three looks in a row; or when nothing has happened for longer. The notes say which.
+/// What the order holds back may run once nothing else can: when nothing has happened for half a second, a thread of the
+/// host waits for work, and all others sleep at three looks in a row; or when nothing has happened for longer. The notes say
+/// which.
 void ScheduledRun::wait_for_work() noexcept {
   using namespace std::chrono_literals;
   constexpr auto look = 50ms, least_hold = 500ms, longest_hold = 1500ms;
