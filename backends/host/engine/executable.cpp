@@ -153,7 +153,7 @@ void Program::note_end(const Node& node) noexcept {
 }
 
 void Program::run_from(Node* node, Lane lane) noexcept {
-  Turn turn(queue_->level());  // behind its last node the program may be gone
+  TimeSlice turn(queue_->level());  // behind its last node the program may be gone
   for (int done = 0; node != nullptr; ++done) {
     const Lane wanted = lane_of(node->work);
     const bool is_over =

@@ -13,7 +13,7 @@
 namespace weir::host {
 namespace {
 
-using Clock = Pace::Clock;
+using Clock = StepTime::Clock;
 
 /// One thread's share of a loop's pieces.
 struct alignas(64) Share {
@@ -57,12 +57,12 @@ class alignas(64) Loop final : public Runnable {
   }
 
   /// `helpers`: how many threads are woken at once. `all`: how many if the loop takes longer than expected.
-  bool start(Pace* pace, std::uint32_t helpers, std::uint32_t all) noexcept {
+  bool start(StepTime* step_time, std::uint32_t helpers, std::uint32_t all) noexcept {
     const bool needs_pool = wake_idle_workers(helpers) != helpers;
     if (needs_pool) call_from_pool(all);
     const Clock::time_point begin = Clock::now();
     // Four times as long as a loop takes that is worth just so many threads.
-    const Clock::time_point expected_end = begin + 4 * (helpers + 1) * Pace::call;
+    const Clock::time_point expected_end = begin + 4 * (helpers + 1) * StepTime::call;
     const auto call_all_if_late = [&](Clock::time_point now) {
       if (is_late() || now < expected_end || !has_pieces()) return;
       is_late_.store(true, std::memory_order_relaxed);
@@ -71,7 +71,7 @@ class alignas(64) Loop final : public Runnable {
     };
     Taker taker{begin, at_once_};
     std::uint64_t own = work_on(shares_[0], taker, call_all_if_late);
-    if (pace != nullptr && own != 0) pace->learn(taker.now - begin, own * piece_, is_late());
+    if (step_time != nullptr && own != 0) step_time->learn(taker.now - begin, own * piece_, is_late());
     // In order, so that blocks may wait for blocks with lower numbers, as a scan with look-back does.
     for (std::uint32_t i = 1; i < share_count_; ++i) own += work_on(shares_[i], taker, call_all_if_late);
     // The last pieces of others take about as long as one of this thread's, and continuing here is cheaper than there.
@@ -122,7 +122,7 @@ class alignas(64) Loop final : public Runnable {
     const auto read_clock = [&] {
       const Clock::time_point before = std::exchange(taker.now, Clock::now());
       const auto took = std::max<std::int64_t>((taker.now - before).count() / (takes - takes_timed), 1);
-      const auto wanted = static_cast<std::int64_t>(taker.at_once) * Pace::take.count() / took;
+      const auto wanted = static_cast<std::int64_t>(taker.at_once) * StepTime::take.count() / took;
       taker.at_once = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_at_once_));
       takes_timed = takes;
       after_each(taker.now);
@@ -221,18 +221,18 @@ class alignas(64) Loop final : public Runnable {
 }  // namespace
 
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
-                  Pace* pace, std::uint32_t most_workers) noexcept {
+                  StepTime* step_time, std::uint32_t most_workers) noexcept {
   const Scheduler& scheduler = Scheduler::instance();
   const std::uint32_t workers = std::min(static_cast<std::uint32_t>(scheduler.threads()), most_workers);
   // A schedule runs one operation at a time, and helpers of loops would be drawn like operations.
   if (count > piece && workers != 1 && !scheduler.has_policy()) {
-    const Pace::Plan plan = pace != nullptr ? pace->plan(count, workers) : Pace::Plan{workers, 1};
+    const StepTime::Plan plan = step_time != nullptr ? step_time->plan(count, workers) : StepTime::Plan{workers, 1};
     const std::uint64_t pieces = (count + piece - 1) / piece;
     const auto others = static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, workers) - 1);
     const std::uint32_t helpers = std::min(others, plan.threads - 1);
     Loop* const loop =
         Loop::make_loop(work, count, piece, helpers + 1, plan.steps_at_once / piece, level, continuation);
-    if (loop != nullptr) return loop->start(pace, helpers, others);
+    if (loop != nullptr) return loop->start(step_time, helpers, others);
   }
   work.do_range(0, count);
   return true;

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "backends/host/engine/scheduler.hpp"
-#include "backends/host/run/pace.hpp"
+#include "backends/host/run/step_time.hpp"
 #include "weir/ptr.hpp"
 
 /// Loops that workers share without waiting for each other: the thread that finishes the last piece continues.
@@ -20,9 +20,9 @@ class Divisible {
 };
 
 /// Runs `[0, count)` in pieces of about `piece`, on this thread, which must be a worker, and on others that are free. True
-/// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`. `pace`: of
+/// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`. `step_time`: of
 /// loops like this one, or null. `most_workers`: how many may take part.
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
-                  Pace* pace = nullptr, std::uint32_t most_workers = all_workers) noexcept;
+                  StepTime* step_time = nullptr, std::uint32_t most_workers = all_workers) noexcept;
 
 }  // namespace weir::host

@@ -238,7 +238,7 @@ void Queue::finish_first() noexcept {
 }
 
 void Queue::execute(Lane lane) noexcept {
-  Turn turn(level());
+  TimeSlice turn(level());
   for (unsigned done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
       BusyQueues::instance().remove(*this);

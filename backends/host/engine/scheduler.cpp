@@ -108,7 +108,7 @@ struct Scheduler::Arena {
 /// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
 /// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
 /// that goes from one processor to another.
-struct alignas(64) Scheduler::Seat {
+struct alignas(64) Scheduler::IdleWorker {
   /// Null; `&spinning` while the worker spins; or the address of the item that it is to help with, plus its number there.
   std::atomic<std::byte*> state{nullptr};
   static inline std::byte spinning{};
@@ -132,7 +132,7 @@ Scheduler& Scheduler::instance() {
 Scheduler::Scheduler(int threads, std::unique_ptr<SchedulePolicy> policy)
     : threads_(threads),
       arena_(new Arena(threads)),
-      seats_(new Seat[static_cast<std::size_t>(threads)]),
+      idle_workers_(new IdleWorker[static_cast<std::size_t>(threads)]),
       policy_(std::move(policy)) {
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
@@ -179,7 +179,7 @@ bool Scheduler::others_wait(Level level) const noexcept {
   return false;
 }
 
-bool Turn::is_over() noexcept {
+bool TimeSlice::is_over() noexcept {
   using namespace std::chrono_literals;
   const Scheduler& scheduler = Scheduler::instance();
   if (scheduler.has_policy()) return true;
@@ -222,7 +222,7 @@ std::uint32_t Scheduler::wake_idle_workers(Runnable* item, std::uint32_t most) n
   auto* const address = reinterpret_cast<std::byte*>(item);
   const std::uint32_t first = worker();
   const auto call = [&](std::uint32_t i, std::uint32_t number) {
-    return seats_[(first + i) % threads].change(&Seat::spinning, address + number);
+    return idle_workers_[(first + i) % threads].change(&IdleWorker::spinning, address + number);
   };
   most = std::min({most, most_woken, threads - 1});
   std::uint32_t missing = 0;  // a bit for each number
@@ -238,21 +238,21 @@ bool Scheduler::help_again() noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr auto spin_time = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
   constexpr int spins_between_clock_reads = 16;
-  Seat& seat = seats_[worker()];
-  seat.state.store(&Seat::spinning, std::memory_order_relaxed);
-  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != &Seat::spinning; };
+  IdleWorker& seat = idle_workers_[worker()];
+  seat.state.store(&IdleWorker::spinning, std::memory_order_relaxed);
+  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != &IdleWorker::spinning; };
   const Clock::time_point end = Clock::now() + spin_time;
   for (int i = 0; !is_called() && (i % spins_between_clock_reads != 0 || Clock::now() < end); ++i) {
     if (others_wait(Level::low)) {
-      if (!seat.change(&Seat::spinning, nullptr)) break;
+      if (!seat.change(&IdleWorker::spinning, nullptr)) break;
       if (run_most_urgent()) return true;
-      seat.state.store(&Seat::spinning, std::memory_order_relaxed);
+      seat.state.store(&IdleWorker::spinning, std::memory_order_relaxed);
     }
     spin_pause();
   }
-  if (seat.change(&Seat::spinning, nullptr)) return false;
+  if (seat.change(&IdleWorker::spinning, nullptr)) return false;
   std::byte* const call = seat.state.exchange(nullptr, std::memory_order_acquire);
-  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(call) % Seat::numbers;
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(call) % IdleWorker::numbers;
   reinterpret_cast<Runnable*>(call - number)->help(static_cast<std::uint32_t>(number));
   return true;
 }

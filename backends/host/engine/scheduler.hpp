@@ -127,13 +127,13 @@ class Scheduler {
   void submit(Runnable* item, Level level, bool helps);
   bool run_most_urgent() noexcept;
   Runnable* take_most_urgent() noexcept;
-  struct Seat;
+  struct IdleWorker;
   bool help_again() noexcept;
 
   struct Arena;
   const int threads_;
   Arena* arena_;
-  Seat* seats_;
+  IdleWorker* idle_workers_;
   const std::unique_ptr<SchedulePolicy> policy_;
   SpinLock lock_;
   RunList ready_[level_count];
@@ -159,9 +159,9 @@ class HostWait {
 };
 
 /// How long a worker goes on with one stream or graph.
-class Turn {
+class TimeSlice {
  public:
-  explicit Turn(Level level) noexcept : level_(level) {}
+  explicit TimeSlice(Level level) noexcept : level_(level) {}
   /// Asked between two operations: whether more urgent work waits for a worker, or other work has waited for a millisecond,
   /// or a schedule decides behind each operation what is next.
   bool is_over() noexcept;

@@ -272,7 +272,7 @@ Progress WorkRun::run_launch(const Launch& launch) {
   const bool done =
       run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1),
                    launch.priority ? level_of(*launch.priority) : queue_->level(), *continuation_,
-                   &launch.kernel->pace(), launch.most_workers);
+                   &launch.kernel->step_time(), launch.most_workers);
   return done ? Progress::done : Progress::pending;
 }
 

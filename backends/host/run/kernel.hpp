@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/host/run/kernel_crash.hpp"
-#include "backends/host/run/pace.hpp"
+#include "backends/host/run/step_time.hpp"
 #include "kernels/kernel_abi.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/module.hpp"
@@ -31,7 +31,7 @@ class HostKernel final : public KernelImpl {
   /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
   /// Of its launches, whose steps are blocks.
-  Pace& pace() const noexcept { return pace_; }
+  StepTime& step_time() const noexcept { return step_time_; }
   /// The same kernel on fibers, with which launches are compared; or null.
   const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
   void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
@@ -47,7 +47,7 @@ class HostKernel final : public KernelImpl {
   std::uint32_t max_threads_per_block_;
   KernelTier tier_;
   Ptr<const HostKernel> reference_;
-  alignas(64) mutable Pace pace_;  // written by each launch, while other threads read the rest
+  alignas(64) mutable StepTime step_time_;  // written by each launch, while other threads read the rest
 };
 
 /// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.

@@ -12,7 +12,7 @@
 namespace weir::host {
 
 /// How long the steps of a loop take, as its last runs have shown.
-class Pace {
+class StepTime {
  public:
   using Clock = std::chrono::steady_clock;
   /// What each further thread costs a loop. So a loop of time t is over first with sqrt(t / call) threads.
