@@ -197,39 +197,41 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   if (call.stream == nullptr) throw_null_stream(*this, operation_name(call.kind));
   Stream& stream = *call.stream;
   const StreamCall entered(stream, operation_name(call.kind));
-  const auto refuse = [&](Errc code, std::string_view cause) { throw Error(code, entered.operation(), describe(), cause); };
+  const auto throw_error = [&](Errc code, std::string_view cause) {
+    throw Error(code, entered.operation(), describe(), cause);
+  };
   if (impl().has_failed()) [[unlikely]]
     impl().throw_failure(entered.operation());
   if (&stream.device() != device_) [[unlikely]] {
-    refuse(Errc::wrong_device, "the stream is of " + stream.device().describe());
+    throw_error(Errc::wrong_device, "the stream is of " + stream.device().describe());
   }
   const std::size_t element = size_of(call.type);
   if (element == 0) [[unlikely]]
-    refuse(Errc::invalid_argument, "there is no such element type; use the enumerators");
+    throw_error(Errc::invalid_argument, "there is no such element type; use the enumerators");
   entered.check_bytes(call.count, element * static_cast<std::size_t>(size_));
   if (has_peer(call.kind) && (call.peer < 0 || call.peer >= size_)) [[unlikely]] {
-    refuse(Errc::invalid_argument, fmt::format("there is no rank {}; the ranks are 0 to {}", call.peer, size_ - 1));
+    throw_error(Errc::invalid_argument, fmt::format("there is no rank {}; the ranks are 0 to {}", call.peer, size_ - 1));
   }
   if (reduces(call.kind)) {
     if (call.reduction > Reduction::avg) [[unlikely]] {
-      refuse(Errc::invalid_argument, "there is no such reduction; use the enumerators");
+      throw_error(Errc::invalid_argument, "there is no such reduction; use the enumerators");
     }
     if (call.reduction == Reduction::avg && !supports(CommunicatorFeature::avg)) [[unlikely]] {
-      refuse(Errc::unsupported, "avg is absent: " + feature(CommunicatorFeature::avg).reason);
+      throw_error(Errc::unsupported, "avg is absent: " + feature(CommunicatorFeature::avg).reason);
     }
     if (call.type == ElementType::bfloat16 && !supports(CommunicatorFeature::bfloat16)) [[unlikely]] {
-      refuse(Errc::unsupported, "bfloat16 is absent: " + feature(CommunicatorFeature::bfloat16).reason);
+      throw_error(Errc::unsupported, "bfloat16 is absent: " + feature(CommunicatorFeature::bfloat16).reason);
     }
   }
   call.capture = capture_of(*this, entered);
   if (call.kind != Kind::barrier) {
     if (call.count == 0) return;
     if ((call.send == nullptr && uses_send(call)) || (call.receive == nullptr && uses_receive(call))) [[unlikely]] {
-      refuse(Errc::invalid_argument, fmt::format("the address of what is {} is null",
+      throw_error(Errc::invalid_argument, fmt::format("the address of what is {} is null",
                                                  call.send == nullptr && uses_send(call) ? "sent" : "received"));
     }
     if (call.kind == Kind::all_to_all && call.send == call.receive) [[unlikely]] {
-      refuse(Errc::invalid_argument, "all_to_all cannot be in place; receive into other memory");
+      throw_error(Errc::invalid_argument, "all_to_all cannot be in place; receive into other memory");
     }
   }
   call.communicator = this;
@@ -359,7 +361,7 @@ void Communicator::watch(StreamRef watched) {
   if (&stream.device() != device_) {
     throw Error(Errc::wrong_device, entered.operation(), describe(), "the stream is of " + stream.device().describe());
   }
-  entered.refuse_in_capture();
+  entered.throw_if_capturing();
   impl().do_watch(stream, StreamCore::origin(stream).handle);
 }
 

@@ -46,16 +46,16 @@ std::string library_for(const char* operation, Device& device, const Communicato
 }
 
 void check_devices(const char* operation, std::span<Device* const> devices) {
-  const auto refuse = [&](std::string_view cause) { throw Error(Errc::invalid_argument, operation, "", cause); };
-  if (devices.empty()) refuse("there are no devices; give at least one");
+  const auto throw_error = [&](std::string_view cause) { throw Error(Errc::invalid_argument, operation, "", cause); };
+  if (devices.empty()) throw_error("there are no devices; give at least one");
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i] == nullptr) refuse(fmt::format("device {} is null", i));
+    if (devices[i] == nullptr) throw_error(fmt::format("device {} is null", i));
     if (&devices[i]->backend() != &devices[0]->backend()) {
-      refuse(fmt::format("{} and {} are of two backends", devices[0]->describe(), devices[i]->describe()));
+      throw_error(fmt::format("{} and {} are of two backends", devices[0]->describe(), devices[i]->describe()));
     }
     if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) !=
         devices.begin() + static_cast<std::ptrdiff_t>(i)) {
-      refuse(fmt::format("{} is there twice; each rank has a device of its own", devices[i]->describe()));
+      throw_error(fmt::format("{} is there twice; each rank has a device of its own", devices[i]->describe()));
     }
   }
 }
@@ -73,19 +73,20 @@ std::string system_text(int error) { return std::generic_category().message(erro
 // Writes the file so that whoever sees it sees all of it.
 void write_id(const char* operation, const std::string& path, const CommunicatorId& id) {
   const std::string partial = fmt::format("{}.{}", path, ::getpid());
-  const auto refuse = [&](const char* what) {
+  const auto throw_error = [&](const char* what) {
     const int error = errno;
     ::unlink(partial.c_str());
     throw Error(Errc::invalid_argument, operation, path, fmt::format("{}: {}", what, system_text(error)));
   };
   const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) refuse("the file cannot be written");
+  if (file < 0) throw_error("the file cannot be written");
   const bool written = ::write(file, id.bytes.data(), id.bytes.size()) == static_cast<ssize_t>(id.bytes.size());
-  if (::close(file) != 0 || !written) refuse("the file cannot be written");
+  if (::close(file) != 0 || !written) throw_error("the file cannot be written");
   // A link, since it fails where there is a file already: that of another run, whose id is dead.
   if (::link(partial.c_str(), path.c_str()) != 0) {
-    refuse(errno == EEXIST ? "the file exists, perhaps from an earlier run; remove it, or give each run a path of its own"
-                           : "the file cannot be written");
+    throw_error(errno == EEXIST
+                    ? "the file exists, perhaps from an earlier run; remove it, or give each run a path of its own"
+                    : "the file cannot be written");
   }
   ::unlink(partial.c_str());
 }

@@ -332,9 +332,9 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
     const auto change_all = [&](auto) {
       for (const NodeChange& change : changes.changes()) {
         const std::uint32_t index = change.node.index;
-        if (index >= count) [[unlikely]] support::refuse_change(describe(), change, std::nullopt, count);
+        if (index >= count) [[unlikely]] support::throw_impossible_change(describe(), change, std::nullopt, count);
         if (!support::fits(change.kind, exec.kinds[index])) [[unlikely]]
-          support::refuse_change(describe(), change, exec.kinds[index], count);
+          support::throw_impossible_change(describe(), change, exec.kinds[index], count);
         if (change.kind == NodeChange::Kind::kernel)
           static_cast<const GpuKernel<Api>&>(*change.kernel).allow_shared_memory(change.config.shared_memory_bytes);
       }

@@ -49,7 +49,7 @@ PartitionPtr GpuDevice<Api>::do_partition(std::uint32_t compute_units) {
   const auto current = make_current();
   std::uint32_t left = 0;
   auto units = compute_units_.take(compute_units, left);
-  if (units.empty()) refuse_partition(compute_units, left);
+  if (units.empty()) throw_too_few_units(compute_units, left);
   return make_owner(
       [&]() -> PartitionPtr {
         typename Api::PartitionHandle handle = nullptr;

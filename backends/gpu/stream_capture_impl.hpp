@@ -195,7 +195,7 @@ void GpuStream<Api>::do_set_capture_dependencies(std::span<const GraphNode> depe
   const auto nodes = nodes_of(api_, capture().graph, operation, *this);
   std::vector<typename Api::NodeHandle> behind;
   for (const GraphNode node : dependencies) {
-    if (node.index >= nodes.size()) support::refuse_node(operation, describe(), node, nodes.size());
+    if (node.index >= nodes.size()) support::throw_no_such_node(operation, describe(), node, nodes.size());
     if (std::find(behind.begin(), behind.end(), nodes[node.index]) == behind.end()) behind.push_back(nodes[node.index]);
   }
   go_on_behind(behind, operation);

@@ -67,7 +67,7 @@ struct Handles {
 }  // namespace
 
 Library::Library(const Vendor& vendor) : vendor_(vendor) {
-  const auto refuse = [&](Errc code, const std::string& cause) { throw Error(code, "", "", cause); };
+  const auto throw_error = [&](Errc code, const std::string& cause) { throw Error(code, "", "", cause); };
   const std::optional<std::string> wanted = support::environment_path(vendor.variable);
   // Two copies in one process would each think that the GPUs are theirs, so one that is there is used.
   const std::string loaded = gpu::loaded_library(vendor.names.back());
@@ -75,7 +75,7 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   if (!loaded.empty()) {
     std::error_code error;
     if (wanted && !std::filesystem::equivalent(*wanted, loaded, error)) {
-      refuse(Errc::driver_failed,
+      throw_error(Errc::driver_failed,
              fmt::format("{} names {}, and the process has loaded {} already; two copies cannot be in one "
                          "process, so unset the variable, or have the other code load the same file",
                          vendor.variable, *wanted, loaded));
@@ -89,7 +89,7 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   std::vector<LoadAttempt> attempts;
   const std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
   if (!library) {
-    refuse(Errc::driver_not_found,
+    throw_error(Errc::driver_not_found,
            fmt::format("the library could not be opened: {}; {}, and give its path in {} or its folder in LD_LIBRARY_PATH",
                        list_attempts(attempts), vendor.remedy, vendor.variable));
   }
@@ -104,7 +104,7 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   find(api_.GetErrorString, "ncclGetErrorString");
   find(api_.GetLastError, "ncclGetLastError");
   if (!missing.empty()) {
-    refuse(Errc::driver_too_old,
+    throw_error(Errc::driver_too_old,
            fmt::format("{} lacks {}; Weir needs release 2.14 or later: {}", library->path(), missing, vendor.remedy));
   }
   int version = 0;
@@ -144,7 +144,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   const bool blocking = request.timeout.count() == 0;
   Handles handles(api_, request.devices.size());
   std::vector<CommHandle>& comms = handles.all;
-  const auto refuse = [&](int result) {
+  const auto throw_error = [&](int result) {
     const bool misuse = result == invalid_argument || result == invalid_usage;
     if (result == in_progress) {
       throw Error(Errc::communicator_failed, "Communicator::from_id", label_,
@@ -164,11 +164,11 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   }
   const int end = api_.GroupEnd();
   if (result == success || result == in_progress) result = end;
-  if (result != success && result != in_progress) refuse(result);
+  if (result != success && result != in_progress) throw_error(result);
   if (!blocking) {
     const auto limit = std::chrono::steady_clock::now() + request.timeout;
     for (const CommHandle comm : comms) {
-      if (const int state = settle(api_, comm, limit); state != success) refuse(state);
+      if (const int state = settle(api_, comm, limit); state != success) throw_error(state);
     }
   }
   std::vector<CommunicatorPtr> all;

@@ -22,7 +22,7 @@ using detail::StreamCall;
 
 PendingWork Stream::pending() const {
   const StreamCall call(*this, "Stream::pending");
-  call.refuse_in_capture();
+  call.throw_if_capturing();
   PendingWork work = impl(*this).do_pending();
   if (work.kind == PendingWork::Kind::unknown) {
     if (Journal* const journal = Journal::instance()) {

@@ -38,21 +38,22 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
     selection.names.assign(known.begin(), known.end());
     return selection;
   }
-  const auto refuse = [&](std::string_view cause, std::string_view remedy) {
+  const auto throw_error = [&](std::string_view cause, std::string_view remedy) {
     throw_invalid_environment(backend_variable, *value, fmt::format("{}; {}", cause, remedy));
   };
   const std::string remedy = spelling(known);
   for (const std::string_view name : split_list(backend_variable, *value, ',', remedy)) {
     if (name == "auto") {
-      refuse("'auto' stands alone, not in a list", fmt::format("write the order out, such as {}", fmt::join(known, ",")));
+      throw_error("'auto' stands alone, not in a list",
+                  fmt::format("write the order out, such as {}", fmt::join(known, ",")));
     }
     if (!is_backend_name(name)) {
       const std::string meant = meant_backend(name, known);
-      refuse(fmt::format("'{}' is not a backend's name, which has the form [a-z][a-z0-9_]*", escaped(name)),
+      throw_error(fmt::format("'{}' is not a backend's name, which has the form [a-z][a-z0-9_]*", escaped(name)),
              meant.empty() ? remedy : fmt::format("did you mean {}?", meant));
     }
     if (std::find(selection.names.begin(), selection.names.end(), name) != selection.names.end()) {
-      refuse(fmt::format("'{}' is listed twice", name), remedy);
+      throw_error(fmt::format("'{}' is listed twice", name), remedy);
     }
     selection.names.emplace_back(name);
   }

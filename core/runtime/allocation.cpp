@@ -296,7 +296,7 @@ AllocationPtr Device::adopt_memory(void* data, std::size_t bytes, MemoryKind kin
   const Call call(*this, "Device::adopt_memory");
   call.check_enumerator("MemoryKind", kind, MemoryKind::managed);
   call.check_bytes(bytes);
-  if (data == nullptr && bytes != 0) call.refuse(Errc::invalid_argument, "the address is null");
+  if (data == nullptr && bytes != 0) call.throw_error(Errc::invalid_argument, "the address is null");
   AllocationPtr allocation = AllocationPool::instance().take(*this, kind);
   allocation->size_ = bytes;
   perform(
@@ -326,7 +326,8 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
   call.require(Feature::interprocess_memory);
   call.check_device(allocation.device(), "the memory");
   if (allocation.kind() != MemoryKind::device || allocation.stream() != nullptr || allocation.data() == nullptr) {
-    call.refuse(Errc::invalid_argument, "only device memory that was allocated at once can be shared; use Device::allocate");
+    call.throw_error(Errc::invalid_argument,
+                     "only device memory that was allocated at once can be shared; use Device::allocate");
   }
   return impl(*this).do_interprocess_handle(allocation);
 }
@@ -370,7 +371,7 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   const Call call(*this, "Device::register_host");
   call.require(Feature::host_registration);
   call.check_bytes(bytes);
-  if (data == nullptr || bytes == 0) call.refuse(Errc::invalid_argument, "there is nothing to pin");
+  if (data == nullptr || bytes == 0) call.throw_error(Errc::invalid_argument, "there is nothing to pin");
   call.check_unsafe();
   void* device_pointer = nullptr;
   perform(

@@ -33,7 +33,7 @@ constexpr Clock::duration eager = 200us;
 Clock::duration pause_after(Clock::duration waited) { return std::clamp<Clock::duration>(waited / 256, 2us, 500us); }
 
 /// An event of a capture never completes by itself.
-void refuse_captured(const Event& event) {
+void throw_captured_event(const Event& event) {
   if (detail::impl(event).is_captured()) (void)event.is_complete();  // throws, and says so
 }
 
@@ -45,7 +45,7 @@ struct Awaited {
   /// Whether it is over. `error`: what went wrong.
   bool is_over(std::exception_ptr& error) const {
     try {
-      refuse_captured(*event);
+      throw_captured_event(*event);
       if (!detail::impl(std::as_const(*event)).do_look()) return false;  // which harms no capture
       tell_tools();
       if (stream) error = detail::impl(*stream).do_take_host_error();
@@ -181,7 +181,7 @@ void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> functi
   if (!event) throw Error(Errc::invalid_argument, "when_done", "", "the event is null");
   check_function(function);
   const Call call(*event, "when_done");
-  refuse_captured(*event);
+  throw_captured_event(*event);
   Completions::instance().add({Ptr<Event>(event.get()), nullptr, std::move(function)});
 }
 

@@ -40,22 +40,24 @@ class Call {
     }
   }
 
-  [[noreturn, gnu::cold]] void refuse(Errc code, std::string_view cause) const { refuse(object_, operation_, code, cause); }
+  [[noreturn, gnu::cold]] void throw_error(Errc code, std::string_view cause) const {
+    throw_error(object_, operation_, code, cause);
+  }
   /// Throws `unsupported`, with the reason, for a feature that the device lacks.
   void require(Feature feature) const {
     if (!device().supports(feature)) [[unlikely]]
-      refuse_feature(*this, feature);
+      throw_missing_feature(*this, feature);
   }
   /// What `ref` refers to. Throws `invalid_argument` for null. `what`: "the event".
   template <class R>
   auto& not_null(const R& ref, const char* what) const {
     if (!ref) [[unlikely]]
-      refuse_null(*this, what);
+      throw_null(*this, what);
     return *ref;
   }
   /// Throws `wrong_device` for an object of another device. `what`: "the event".
   void check_device(const Device& other, const char* what) const {
-    if (&other != &device()) [[unlikely]] refuse(Errc::wrong_device, std::string(what) + " is of " + other.describe());
+    if (&other != &device()) [[unlikely]] throw_error(Errc::wrong_device, std::string(what) + " is of " + other.describe());
   }
   /// Throws `invalid_argument` for more bytes than any memory has.
   void check_bytes(std::size_t bytes, std::size_t times = 1) const { (void)byte_count(operation_, bytes, times); }
@@ -64,7 +66,7 @@ class Call {
   template <class E>
   void check_enumerator(const char* type, E value, E last) const {
     if (value > last) [[unlikely]] {
-      refuse(Errc::invalid_argument, "there is no " + std::string(type) + " of value " +
+      throw_error(Errc::invalid_argument, "there is no " + std::string(type) + " of value " +
                                          std::to_string(static_cast<std::underlying_type_t<E>>(value)) +
                                          "; use the enumerators");
     }
@@ -93,15 +95,15 @@ class Call {
 
  private:
   // What is rare gets a copy, so that a call lies in registers.
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const Object& object, const char* operation, Errc code,
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_error(const Object& object, const char* operation, Errc code,
                                                             std::string_view cause) {
     throw Error(code, operation, object.describe(), cause);
   }
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null(Call call, const char* what) {
-    call.refuse(Errc::invalid_argument, std::string(what) + " is null");
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_null(Call call, const char* what) {
+    call.throw_error(Errc::invalid_argument, std::string(what) + " is null");
   }
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_feature(Call call, Feature feature) {
-    call.refuse(Errc::unsupported, absence(call.device(), feature));
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_missing_feature(Call call, Feature feature) {
+    call.throw_error(Errc::unsupported, absence(call.device(), feature));
   }
 };
 

@@ -76,7 +76,7 @@ int checked_priority(const Call<Object>& call, Device& device, const StreamOptio
   const int priority = std::get<int>(options.priority);
   const auto [least, greatest] = impl(device).do_priority_range();
   if (priority > least || priority < greatest) {
-    call.refuse(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
+    call.throw_error(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
                                             std::to_string(least) + " (least) to " + std::to_string(greatest) +
                                             " (greatest)");
   }
@@ -95,11 +95,11 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
 PartitionPtr Device::partition(const PartitionOptions& options) {
   const Call call(*this, "Device::partition");
   call.require(Feature::partitions);
-  if (options.compute_units == 0) call.refuse(Errc::invalid_argument, "a partition of 0 compute units; give 1 or more");
+  if (options.compute_units == 0) call.throw_error(Errc::invalid_argument, "a partition of 0 compute units; give 1 or more");
   return impl(*this).do_partition(options.compute_units);
 }
 
-void DeviceImpl::refuse_partition(std::uint32_t compute_units, std::uint32_t left) const {
+void DeviceImpl::throw_too_few_units(std::uint32_t compute_units, std::uint32_t left) const {
   throw Error(Errc::invalid_argument, "Device::partition", describe(),
               std::to_string(compute_units) + " compute units, and " + std::to_string(left) + " of " +
                   std::to_string(properties().multiprocessor_count) + " can be split off; drop another partition first");
@@ -109,8 +109,9 @@ StreamPtr Partition::create_stream(const StreamOptions& options) {
   const Call call(*this, "Partition::create_stream");
   const int priority = checked_priority(call, device_, options);
   if (options.blocking) {
-    call.refuse(Errc::invalid_argument, "a blocking stream: drivers have only non-blocking ones in a partition; let it wait "
-                                        "for the default stream where it must");
+    call.throw_error(Errc::invalid_argument,
+                     "a blocking stream: drivers have only non-blocking ones in a partition; let it wait "
+                     "for the default stream where it must");
   }
   return perform(device_, OperationKind::create_stream, call.operation(), [](ToolNotice&) {},
                  [&] { return impl(*this).do_create_stream(priority); });
@@ -150,7 +151,7 @@ StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr
   StreamPtr stream = impl(*this).do_wrap_stream(handle, ownership, std::move(keep_alive));
   const bool is_default = stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
   if (ownership == Ownership::adopt && is_default) {
-    call.refuse(Errc::invalid_argument, "the handle is a default stream, which nobody owns; borrow it");
+    call.throw_error(Errc::invalid_argument, "the handle is a default stream, which nobody owns; borrow it");
   }
   return stream;
 }
@@ -162,7 +163,7 @@ EventPtr Device::create_event(const EventOptions& options) {
   if (options.interprocess) {
     call.require(Feature::interprocess_events);
     if (options.timing)
-      call.refuse(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
+      call.throw_error(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
   }
   if (options.timing) call.require(Feature::event_timing);
   if (options.blocking_sync) call.require(Feature::blocking_sync_events);
@@ -187,7 +188,7 @@ void Device::copy_bytes(void* destination, const void* source, std::size_t bytes
   if (bytes == 0) return;
   call.check_bytes(bytes);
   if (destination == nullptr || source == nullptr) {
-    call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
+    call.throw_error(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
   }
   call.check_unsafe();
   perform(*this, OperationKind::host_copy, call.operation(),
@@ -221,11 +222,11 @@ void Device::enable_peer_access(const Device& peer) {
   const Call call(*this, "Device::enable_peer_access");
   call.require(Feature::peer_access);
   if (&peer == this) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 "a device is no peer of itself, and addresses its own memory without being enabled to");
   }
   if (!can_access_peer(peer)) {
-    call.refuse(Errc::unsupported,
+    call.throw_error(Errc::unsupported,
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
   }
   call.check_unsafe();
@@ -247,7 +248,7 @@ void Device::disable_peer_access(const Device& peer) {
 ModulePtr Device::load_module(std::span<const std::byte> image) {
   const Call call(*this, "Device::load_module");
   call.require(Feature::modules);
-  if (image.empty()) call.refuse(Errc::invalid_image, "the image is empty");
+  if (image.empty()) call.throw_error(Errc::invalid_image, "the image is empty");
   return impl(*this).do_load_module(image);
 }
 
@@ -301,7 +302,7 @@ ModulePtr Device::load(const KernelBundle& bundle) {
     keep_bundle(*module);
     return module;
   }
-  call.refuse(
+  call.throw_error(
       Errc::invalid_image,
       fmt::format("no image of the kernels '{}' fits: there are {}, and this device is {} {}{}; {}; add an image for it in "
                   "weir_add_kernels",

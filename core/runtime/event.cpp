@@ -17,9 +17,9 @@ std::string Event::describe() const {
 
 namespace {
 
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_captured(const Event& event, const char* operation) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_captured_event(const Event& event, const char* operation) {
   Call(event, operation)
-      .refuse(Errc::captured_event,
+      .throw_error(Errc::captured_event,
               "the event was last recorded in a capture, so it stands for a node of a graph and never completes by itself; "
               "use Stream::record_external for an event that launches of the graph record");
 }
@@ -28,12 +28,12 @@ namespace {
 
 void Event::check_host_access(const char* operation) const {
   const Call call(*this, operation);
-  if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, operation);
+  if (impl(*this).is_captured()) [[unlikely]] throw_captured_event(*this, operation);
 }
 
 bool Event::is_complete() const {
   const Call call(*this, "Event::is_complete");
-  if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, call.operation());
+  if (impl(*this).is_captured()) [[unlikely]] throw_captured_event(*this, call.operation());
   call.check_unsafe();
   return perform(device_, OperationKind::query, call.operation(), [this](ToolNotice& notice) { notice->event = this; },
                  [this] { return impl(*this).do_is_complete(); });
@@ -41,7 +41,7 @@ bool Event::is_complete() const {
 
 void Event::synchronize() const {
   const Call call(*this, "Event::synchronize");
-  if (impl(*this).is_captured()) [[unlikely]] refuse_captured(*this, call.operation());
+  if (impl(*this).is_captured()) [[unlikely]] throw_captured_event(*this, call.operation());
   call.check_unsafe();
   perform(device_, OperationKind::synchronize, call.operation(), [this](ToolNotice& notice) { notice->event = this; },
           [this] { impl(*this).do_synchronize(); });
@@ -51,16 +51,16 @@ std::chrono::duration<double, std::milli> Event::elapsed_since(EventRef begin) c
   const Call call(*this, "Event::elapsed_since");
   const Event& start = call.not_null(begin, "the start event");
   if (&start.device_ != &device_) {
-    call.refuse(Errc::wrong_device,
+    call.throw_error(Errc::wrong_device,
                 "the start event is of " + start.device_.describe() + ", and two devices share no clock");
   }
   const auto side = [&](bool mine) { return mine ? "the end event" : "the start event"; };
   if (!start.options_.timing || !options_.timing) {
-    call.refuse(Errc::timing_disabled,
+    call.throw_error(Errc::timing_disabled,
                 std::string(side(!options_.timing)) + " keeps no time; make it with EventOptions{.timing = true}");
   }
   if (!start.is_recorded() || !is_recorded()) {
-    call.refuse(Errc::not_recorded, std::string(side(!is_recorded())) + " was never recorded");
+    call.throw_error(Errc::not_recorded, std::string(side(!is_recorded())) + " was never recorded");
   }
   check_host_access(call.operation());
   start.check_host_access(call.operation());
@@ -70,7 +70,7 @@ std::chrono::duration<double, std::milli> Event::elapsed_since(EventRef begin) c
 InterprocessHandle Event::interprocess_handle() const {
   const Call call(*this, "Event::interprocess_handle");
   if (!options_.interprocess) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 "the event was not made to be shared; make it with EventOptions{.interprocess = true}");
   }
   return impl(*this).do_interprocess_handle();

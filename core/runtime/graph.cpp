@@ -18,7 +18,7 @@
 namespace weir {
 
 using detail::is_possible_launch;
-using detail::refuse_launch;
+using detail::throw_impossible_launch;
 
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
@@ -102,7 +102,7 @@ GraphPtr Graph::clone() const {
   const Call call(*this, "Graph::clone");
   call.require(Feature::graph_clone);
   call.check_not_continued(*this);
-  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
+  if (topology().count(NodeKind::allocate) != 0) support::throw_second_owner_of_memory(call.operation(), describe());
   return perform(device_, OperationKind::clone_graph, call.operation(), [this](ToolNotice& notice) { notice->graph = this; },
                  [this] {
                    GraphPtr clone = impl(*this).do_clone();
@@ -122,7 +122,7 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
                  });
 }
 
-void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
+void support::throw_second_owner_of_memory(const char* operation, const std::string& object) {
   throw Error(
       Errc::unsupported, operation, object,
       "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
@@ -235,16 +235,16 @@ void GraphExec::apply(const GraphChanges& changes) {
   for (const NodeChange& change : changes.changes()) {
     if (change.kind == NodeChange::Kind::kernel) {
       if (change.config.has_attributes()) {
-        call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
+        call.throw_error(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
                                                 ": a kernel keeps the attributes that it was captured with (cooperative, "
                                                 "cluster, …); leave them out");
       }
       if (!is_possible_launch(device_, *change.kernel, change.config, *change.types)) [[unlikely]]
-        refuse_launch(device_, call.operation(), describe(), *change.kernel, change.config, *change.types);
+        throw_impossible_launch(device_, call.operation(), describe(), *change.kernel, change.config, *change.types);
     } else if (change.kind == NodeChange::Kind::copy || change.kind == NodeChange::Kind::fill) {
       if (change.count == 0 || change.destination == nullptr ||
           (change.kind == NodeChange::Kind::copy && change.source == nullptr)) {
-        call.refuse(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
+        call.throw_error(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
                                                 ": a node cannot copy or fill no elements, or at a null address; "
                                                 "disable it");
       }

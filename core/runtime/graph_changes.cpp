@@ -12,13 +12,13 @@
 
 namespace weir {
 
-void support::refuse_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,
+void support::throw_impossible_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,
                             std::size_t count) {
-  const auto refuse = [&](const std::string& cause) {
+  const auto throw_error = [&](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::apply", object, cause + "; nothing was changed");
   };
   const std::string node = "node " + std::to_string(change.node.index);
-  if (!kind) refuse("there is no " + node + ": the graph has " + std::to_string(count) + " nodes");
+  if (!kind) throw_error("there is no " + node + ": the graph has " + std::to_string(count) + " nodes");
   std::string_view wanted;
   switch (change.kind) {
     case NodeChange::Kind::kernel: wanted = "kernel"; break;
@@ -26,13 +26,13 @@ void support::refuse_change(const std::string& object, const NodeChange& change,
     case NodeChange::Kind::fill: wanted = "fill"; break;
     case NodeChange::Kind::enable:
     case NodeChange::Kind::disable:
-      refuse(node + " is a " + std::string(to_string(*kind)) + "; only kernels, copies and fills can be disabled");
+      throw_error(node + " is a " + std::string(to_string(*kind)) + "; only kernels, copies and fills can be disabled");
   }
-  refuse(node + " is a " + std::string(to_string(*kind)) + ", and the change is of a " + std::string(wanted));
+  throw_error(node + " is a " + std::string(to_string(*kind)) + ", and the change is of a " + std::string(wanted));
   __builtin_unreachable();
 }
 
-void support::refuse_node(const char* operation, const std::string& object, GraphNode node, std::size_t count) {
+void support::throw_no_such_node(const char* operation, const std::string& object, GraphNode node, std::size_t count) {
   throw Error(Errc::invalid_argument, operation, object,
               "there is no node " + std::to_string(node.index) + ": the graph being captured has " + std::to_string(count));
 }

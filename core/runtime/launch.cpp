@@ -34,11 +34,11 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 KernelPtr Module::untyped_kernel(std::string_view name) {
   const Call call(device_, "Module::kernel");
   if (name.find('\0') != name.npos)
-    call.refuse(Errc::invalid_argument, "the kernel's name has a zero byte in it, behind which drivers do not read");
+    call.throw_error(Errc::invalid_argument, "the kernel's name has a zero byte in it, behind which drivers do not read");
   constexpr std::string_view spaces = " \t\n\v\f\r";
   const std::size_t begin = name.find_first_not_of(spaces);
   if (begin == name.npos)
-    call.refuse(Errc::kernel_not_found, "the kernel's name is empty; give the name that it has in the source");
+    call.throw_error(Errc::kernel_not_found, "the kernel's name is empty; give the name that it has in the source");
   return impl(*this).do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
 }
 
@@ -85,7 +85,7 @@ std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) cons
   const Call call(device(), "Kernel::suggested_block_size");
   const std::size_t most = device().properties().shared_memory_per_block_optin;
   if (shared_memory_bytes > most) {
-    call.refuse(Errc::invalid_argument, "kernel '" + name_ + "': " + std::to_string(shared_memory_bytes) +
+    call.throw_error(Errc::invalid_argument, "kernel '" + name_ + "': " + std::to_string(shared_memory_bytes) +
                                             " bytes of dynamic shared memory, and a block of this device has at most " +
                                             std::to_string(most));
   }

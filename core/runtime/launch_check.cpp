@@ -25,9 +25,9 @@ bool are_possible_attributes(const Device& device, const LaunchConfig& config) n
           (device.supports(Feature::cluster_launch) && divides(config.cluster, config.grid)));
 }
 
-void refuse_launch(const Device& device, const char* operation, const std::string& object, const Kernel& kernel,
+void throw_impossible_launch(const Device& device, const char* operation, const std::string& object, const Kernel& kernel,
                    const LaunchConfig& config, const ArgumentTypes& types) {
-  const auto refuse = [&](Errc code, const std::string& cause) {
+  const auto throw_error = [&](Errc code, const std::string& cause) {
     throw Error(code, operation, object, "kernel '" + kernel.name() + "': " + cause);
   };
   const auto require = [&](Feature feature) {
@@ -35,21 +35,21 @@ void refuse_launch(const Device& device, const char* operation, const std::strin
   };
   const DeviceProperties& limits = device.properties();
   if (&kernel.device() != &device) {
-    refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
+    throw_error(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
   }
   if (!block_fits(config.block, limits)) {
-    refuse(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
+    throw_error(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
                                        to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) +
                                        " in all");
   }
   if (!within(config.grid, limits.max_grid)) {
-    refuse(Errc::invalid_argument,
+    throw_error(Errc::invalid_argument,
            "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
   }
   if (config.shared_memory_bytes != 0) {
     require(Feature::block_cooperation);
     if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
-      refuse(Errc::invalid_argument, std::to_string(config.shared_memory_bytes) +
+      throw_error(Errc::invalid_argument, std::to_string(config.shared_memory_bytes) +
                                          " bytes of shared memory; a block has at most " +
                                          std::to_string(limits.shared_memory_per_block_optin));
     }
@@ -60,7 +60,7 @@ void refuse_launch(const Device& device, const char* operation, const std::strin
   if (config.cluster != Dim3()) {
     require(Feature::cluster_launch);
     if (!divides(config.cluster, config.grid)) {
-      refuse(Errc::invalid_argument, "clusters of " + to_string(config.cluster) + " blocks in a grid of " +
+      throw_error(Errc::invalid_argument, "clusters of " + to_string(config.cluster) + " blocks in a grid of " +
                                          to_string(config.grid) + " blocks; give extents that divide the grid's");
     }
   }
@@ -69,12 +69,12 @@ void refuse_launch(const Device& device, const char* operation, const std::strin
     return "argument " + std::to_string(i + 1) + " of " + std::to_string(sizes.size());
   };
   if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
-    refuse(Errc::invalid_argument, "it takes " + std::to_string(expected->size()) + " arguments, and " +
+    throw_error(Errc::invalid_argument, "it takes " + std::to_string(expected->size()) + " arguments, and " +
                                        std::to_string(sizes.size()) + " were given");
   } else if (expected) {
     const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
     if (given != sizes.end()) {
-      refuse(Errc::invalid_argument, argument(given - sizes.begin()) + " takes " + std::to_string(*taken) +
+      throw_error(Errc::invalid_argument, argument(given - sizes.begin()) + " takes " + std::to_string(*taken) +
                                          " bytes, and one of " + std::to_string(*given) +
                                          " was given; pass the parameter's own type");
     }

@@ -30,8 +30,8 @@ inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b)
   return true;
 }
 
-/// Whether a launch is possible but for its attributes. Separate from `refuse_launch`, whose texts need much code, so that
-/// launches are fast.
+/// Whether a launch is possible but for its attributes. Separate from `throw_impossible_launch`, whose texts need much code,
+/// so that launches are fast.
 inline bool is_possible_plain_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
                                const ArgumentTypes& types) noexcept {
   const DeviceProperties& limits = device.properties();
@@ -53,7 +53,7 @@ inline bool is_possible_launch(const Device& device, const Kernel& kernel, const
 }
 
 /// Throws why a launch is not possible. `object`: what the error names.
-[[noreturn]] void refuse_launch(const Device& device, const char* operation, const std::string& object, const Kernel& kernel,
-                                const LaunchConfig& config, const ArgumentTypes& types);
+[[noreturn]] void throw_impossible_launch(const Device& device, const char* operation, const std::string& object,
+                                          const Kernel& kernel, const LaunchConfig& config, const ArgumentTypes& types);
 
 }  // namespace weir::detail

@@ -83,7 +83,7 @@ void StreamCall::enter_slowly(StreamCall call) {
   if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(call.object_), false);
   if ((flags & StreamCore::flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
       Captures::instance().any_on(call.device(), true)) {
-    call.refuse(
+    call.throw_error(
         Errc::capture_implicit,
         "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against it; "
         "use a stream made by create_stream");
@@ -93,9 +93,10 @@ void StreamCall::enter_slowly(StreamCall call) {
 void StreamCall::check_usable() const {
   if (detail::is_refused(device())) detail::throw_refused(device(), object_, operation_);
   const std::uint32_t flags = StreamCore::flags(object_);
-  if ((flags & StreamCore::flag_closed) != 0) refuse(Errc::stream_closed, "the stream was closed; create or wrap another");
+  if ((flags & StreamCore::flag_closed) != 0)
+    throw_error(Errc::stream_closed, "the stream was closed; create or wrap another");
   if ((flags & StreamCore::flag_per_thread) != 0 && StreamCore::origin(object_).thread_stream != detail::this_thread()) {
-    refuse(Errc::wrong_thread,
+    throw_error(Errc::wrong_thread,
            "this is another thread's per-thread default stream, which only that thread can name to the driver; call "
            "Device::per_thread_stream on this thread, or share a stream made by create_stream");
   }
@@ -113,29 +114,29 @@ void StreamCall::refuse_held(const Stream& stream, const char* operation) {
       "function gets; the capture goes on");
 }
 
-void StreamCall::refuse_invalidated(StreamCall call) {
-  call.refuse(Errc::capture_invalidated,
+void StreamCall::throw_invalidated(StreamCall call) {
+  call.throw_error(Errc::capture_invalidated,
               "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
 }
 
 CaptureState StreamCall::active_capture() const {
   const CaptureState capture = usable_capture();
-  if (!capture) refuse(Errc::not_capturing, "this adds a node to a capture, and the stream is not capturing");
+  if (!capture) throw_error(Errc::not_capturing, "this adds a node to a capture, and the stream is not capturing");
   return capture;
 }
 
-void StreamCall::refuse_host_wait(StreamCall call) {
-  call.refuse(Errc::capture_unsupported,
+void StreamCall::throw_host_wait(StreamCall call) {
+  call.throw_error(Errc::capture_unsupported,
               "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
 }
 
-void StreamCall::refuse_in_capture() const {
-  if (usable_capture()) refuse(Errc::capture_unsupported, "this cannot be captured; the capture goes on");
+void StreamCall::throw_if_capturing() const {
+  if (usable_capture()) throw_error(Errc::capture_unsupported, "this cannot be captured; the capture goes on");
 }
 
 void StreamCall::check_same_backend(const Device& other) const {
   if (&other.backend() != &device().backend()) [[unlikely]] {
-    refuse(Errc::unsupported,
+    throw_error(Errc::unsupported,
            "it would wait for work on " + other.describe() +
                ", and no driver can wait for another vendor's device; synchronize on the host in between");
   }
@@ -277,17 +278,17 @@ void Stream::close() {
 void* Stream::release_handle() {
   const StreamCall call(*this, "Stream::release_handle");
   check_closable(*this, call.operation());
-  if (!StreamCore::destroys_handle(*this)) call.refuse(Errc::invalid_argument, "the stream does not own its handle");
+  if (!StreamCore::destroys_handle(*this)) call.throw_error(Errc::invalid_argument, "the stream does not own its handle");
   if (StreamCore::is_of_partition(*this)) {
-    call.refuse(
+    call.throw_error(
         Errc::invalid_argument,
         "the stream is of a partition, which would end under the handle; keep the stream, and use its native_handle");
   }
   if (dependents() != 0) {
-    call.refuse(Errc::invalid_argument, "memory allocated on the stream is to be freed on it; drop the memory first");
+    call.throw_error(Errc::invalid_argument, "memory allocated on the stream is to be freed on it; drop the memory first");
   }
   if ((StreamCore::flags(*this) & StreamCore::flag_deferred) != 0) {
-    call.refuse(
+    call.throw_error(
         Errc::invalid_argument,
         "memory allocated on the stream is yet to be freed on it, which a capture forbids; end that capture, and try "
         "again");
@@ -323,7 +324,7 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
   const StreamCall call(*this, "Stream::set_access_policy_window");
   call.require(Feature::access_policy_window);
   if (!(window.hit_ratio >= 0.0F && window.hit_ratio <= 1.0F)) {
-    call.refuse(Errc::invalid_argument, "hit_ratio must be between 0 and 1");
+    call.throw_error(Errc::invalid_argument, "hit_ratio must be between 0 and 1");
   }
   for (const AccessProperty property : {window.hit, window.miss}) {
     call.check_enumerator("AccessProperty", property, AccessProperty::persisting);
@@ -337,7 +338,7 @@ void Stream::copy_attributes(StreamRef from) {
   const Stream& other = call.not_null(from, "the other stream");
   (void)StreamCall(other, call.operation());
   if (other.device_ != device_) {
-    call.refuse(Errc::wrong_device, "the other stream is of " + other.device_->describe());
+    call.throw_error(Errc::wrong_device, "the other stream is of " + other.device_->describe());
   }
   call.require(Feature::synchronization_policy);
   if (*this != other) impl(*this).do_copy_attributes(other);

@@ -28,19 +28,19 @@ class StreamCall : public Call<Stream> {
   [[gnu::always_inline]] CaptureState usable_capture() const {
     const CaptureState capture = StreamCore::known_capture(object_);
     if (capture.status == CaptureStatus::invalidated) [[unlikely]]
-      refuse_invalidated(*this);
+      throw_invalidated(*this);
     return capture;
   }
   /// Throws `not_capturing` as well.
   CaptureState active_capture() const;
   /// Throws that error in the words that all of Weir uses for it.
-  [[noreturn]] void refuse_capture(Errc code) const { refuse(code, support::capture_refusal(code)); }
+  [[noreturn]] void throw_capture_error(Errc code) const { throw_error(code, support::capture_refusal(code)); }
   /// For calls that cannot be captured.
-  void refuse_in_capture() const;
+  void throw_if_capturing() const;
   /// For calls that wait for the stream on the host, or query it.
   [[gnu::always_inline]] void check_host_wait() const {
     if (usable_capture()) [[unlikely]]
-      refuse_host_wait(*this);
+      throw_host_wait(*this);
     check_unsafe();
   }
   /// While the body of a conditional node is captured, the streams of the node's own capture take no calls.
@@ -52,8 +52,8 @@ class StreamCall : public Call<Stream> {
  private:
   [[gnu::cold, gnu::noinline]] static void enter_slowly(StreamCall call);
   void check_usable() const;
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_invalidated(StreamCall call);
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_host_wait(StreamCall call);
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_invalidated(StreamCall call);
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_host_wait(StreamCall call);
 };
 
 }  // namespace weir::detail

@@ -60,12 +60,12 @@ namespace {
 
 void check_can_begin(StreamCall call, StreamKind kind) {
   if (kind == StreamKind::legacy_default) {
-    call.refuse(Errc::capture_unsupported,
+    call.throw_error(Errc::capture_unsupported,
                 "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
                 "create_stream");
   }
   if (call.usable_capture()) {
-    call.refuse_capture(Errc::already_capturing);
+    call.throw_capture_error(Errc::already_capturing);
   }
 }
 
@@ -105,7 +105,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
   if (options.external) {
     const CaptureState capture = call.usable_capture();
     if (!capture) {
-      call.refuse(Errc::not_capturing,
+      call.throw_error(Errc::not_capturing,
                   "with 'external' a capture is joined that other code began, and the stream is not capturing");
     }
     return StreamCore::join(*this, capture.id);
@@ -187,31 +187,31 @@ GraphPtr Stream::end_capture() {
   if (!capture) {
     const CaptureState state = StreamCore::known_capture(*this);
     if (state.status == CaptureStatus::none) {
-      call.refuse_capture(Errc::not_capturing);
+      call.throw_capture_error(Errc::not_capturing);
     }
     capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
     if (!capture) {
       const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
       if (external && !captures.is_open(backend, state.id)) return end_drivers_capture(*this, call.operation(), state, {});
-      call.refuse_capture(Errc::capture_unmatched);
+      call.throw_capture_error(Errc::capture_unmatched);
     }
   }
   if (capture->bodies != 0) StreamCall::refuse_held(*this, call.operation());
   if (capture->outer != 0) {
-    call.refuse(
+    call.throw_error(
         Errc::capture_unmatched,
         "this stream captures the body of a conditional node, which ends when the function that captures it returns");
   }
   const bool is_there = StreamCore::is_in(*this, capture->id);
   const bool mine = capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread();
   if (is_there && !mine && !capture->ending) {
-    call.refuse(Errc::capture_wrong_thread, "another thread began the capture, in mode '" +
+    call.throw_error(Errc::capture_wrong_thread, "another thread began the capture, in mode '" +
                                                 std::string(to_string(capture->mode)) +
                                                 "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
   }
   auto kept = captures.claim(backend, capture->id);
   if (!kept) {
-    call.refuse(Errc::not_capturing, "another thread ended the capture, or is about to");
+    call.throw_error(Errc::not_capturing, "another thread ended the capture, or is about to");
   }
   GraphPtr graph;
   {
@@ -220,7 +220,7 @@ GraphPtr Stream::end_capture() {
       std::uint64_t id;
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
-    if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
+    if (!is_there) call.throw_error(Errc::not_capturing, "the capture was ended by other code");
     std::shared_ptr<detail::CapturedWork> work = std::move(kept->work);
     graph = end_drivers_capture(*this, call.operation(), {capture->id}, std::move(*kept));
     if (work != nullptr) [[unlikely]] {
@@ -247,13 +247,13 @@ void Stream::discard_capture() {
   const auto capture = Captures::instance().find(StreamCore::origin(*this));
   if (!capture || capture->outer != 0) {
     if (StreamCore::known_capture(*this).status == CaptureStatus::none)
-      call.refuse_capture(Errc::not_capturing);
-    call.refuse(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture goes on");
+      call.throw_capture_error(Errc::not_capturing);
+    call.throw_error(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture goes on");
   }
   if (!StreamCore::drop_capture(*this, capture->id))
-    call.refuse(Errc::not_capturing, "another thread ended the capture, or is about to");
+    call.throw_error(Errc::not_capturing, "another thread ended the capture, or is about to");
   if (StreamCore::known_capture(*this).id == capture->id) {
-    call.refuse(Errc::capture_wrong_thread,
+    call.throw_error(Errc::capture_wrong_thread,
                 "the driver lets only the thread that began the capture end it; close the stream, or begin captures in mode "
                 "'relaxed'");
   }
@@ -261,7 +261,7 @@ void Stream::discard_capture() {
 }
 
 GraphPtr Stream::capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function) {
-  if (!function) StreamCall(*this, "Stream::capture").refuse(Errc::invalid_argument, "the function is empty");
+  if (!function) StreamCall(*this, "Stream::capture").throw_error(Errc::invalid_argument, "the function is empty");
   begin_capture(options);
   const StreamPtr self(this);  // the function may drop the last other owner
   struct End {
@@ -367,7 +367,7 @@ struct ChildGraph {
   void check_capture(const StreamCall& call) const {
     call.check_not_continued(graph);
     if (graph.topology().count(NodeKind::allocate) != 0)
-      support::refuse_second_owner_of_memory(call.operation(), graph.describe());
+      support::throw_second_owner_of_memory(call.operation(), graph.describe());
   }
   void describe(ToolNotice& notice) const { notice->graph = &graph; }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_add_child_graph(graph, capture); }
@@ -382,12 +382,12 @@ struct Conditional {
   bool validate(const StreamCall& call) const {
     const bool chooses = what == ConditionalKind::switch_case || bodies.size() > 1;
     call.require(chooses ? Feature::graph_switch_nodes : Feature::graph_conditional_nodes);
-    if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
+    if (condition == nullptr) call.throw_error(Errc::invalid_argument, "the condition's address is null");
     if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
-      call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");
-    if (bodies.empty()) call.refuse(Errc::invalid_argument, "there is no body");
+      call.throw_error(Errc::invalid_argument, "the condition's address is no multiple of 4");
+    if (bodies.empty()) call.throw_error(Errc::invalid_argument, "there is no body");
     for (const auto& body : bodies) {
-      if (!body) call.refuse(Errc::invalid_argument, "a body is empty");
+      if (!body) call.throw_error(Errc::invalid_argument, "a body is empty");
     }
     return true;
   }
@@ -445,7 +445,7 @@ GraphNode Stream::last_captured_node() const {
   const StreamCall call(*this, "Stream::last_captured_node");
   const std::vector<GraphNode> nodes = impl(*this).do_capture_dependencies(call.active_capture());
   if (nodes.size() != 1) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 nodes.empty() ? "the stream has captured no operation yet"
                               : "the stream is behind " + std::to_string(nodes.size()) +
                                     " nodes, since it has waited for others; ask before it waits");

@@ -38,7 +38,7 @@ struct Launch {
 
   [[gnu::always_inline]] bool validate(const StreamCall& call) const {
     if (!is_possible_launch(call.device(), kernel, config, types)) [[unlikely]]
-      refuse(call, kernel, config, types);
+      throw_error(call, kernel, config, types);
     return true;
   }
   void describe(ToolNotice& notice) const {
@@ -53,9 +53,9 @@ struct Launch {
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(StreamCall call, const Kernel& kernel,
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_error(StreamCall call, const Kernel& kernel,
                                                             const LaunchConfig& config, const ArgumentTypes& types) {
-    detail::refuse_launch(call.device(), call.operation(), call.describe(), kernel, config, types);
+    detail::throw_impossible_launch(call.device(), call.operation(), call.describe(), kernel, config, types);
   }
 };
 
@@ -71,12 +71,12 @@ void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::spa
   const StreamCall call(*this, "Stream::launch");
   const Kernel& kernel = call.not_null(launched, "the kernel");
   if (arguments.size() != sizes.size()) {
-    call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
+    call.throw_error(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
                                             " addresses of arguments were given, and " + std::to_string(sizes.size()) +
                                             " sizes");
   }
   if (const auto null = std::find(arguments.begin(), arguments.end(), nullptr); null != arguments.end()) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin() + 1) +
                     " of " + std::to_string(arguments.size()) +
                     " is null; give the address of where the argument lies, also for an argument that is a null pointer");

@@ -29,7 +29,7 @@ bool check_copy(StreamCall call, const void* destination, const void* source, st
   if (bytes == 0) return false;
   call.check_bytes(bytes);
   if (destination == nullptr || source == nullptr) [[unlikely]]
-    call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
+    call.throw_error(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
   return true;
 }
 
@@ -49,15 +49,15 @@ using detail::PitchedBytes;
 
 /// Throws unless the rows of a box lie apart, and its slices a number of rows apart. `side`: "the destination".
 void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
-  const auto refuse = [&](const std::string& cause) { call.refuse(Errc::invalid_argument, side + cause); };
-  if (box.data == nullptr) refuse(" is null");
+  const auto throw_error = [&](const std::string& cause) { call.throw_error(Errc::invalid_argument, side + cause); };
+  if (box.data == nullptr) throw_error(" is null");
   call.check_bytes(box.height, box.row_pitch);
   call.check_bytes(box.depth, box.slice_pitch);
   if ((box.height > 1 || box.depth > 1) && box.row_pitch < box.width) {
-    refuse(": rows of " + std::to_string(box.width) + " bytes overlap at a pitch of " + std::to_string(box.row_pitch));
+    throw_error(": rows of " + std::to_string(box.width) + " bytes overlap at a pitch of " + std::to_string(box.row_pitch));
   }
   if (box.depth > 1 && (box.slice_pitch < box.row_pitch * box.height || box.slice_pitch % box.row_pitch != 0)) {
-    refuse(": slices of " + std::to_string(box.height) + " rows at a pitch of " + std::to_string(box.row_pitch) +
+    throw_error(": slices of " + std::to_string(box.height) + " rows at a pitch of " + std::to_string(box.row_pitch) +
            " bytes cannot be " + std::to_string(box.slice_pitch) +
            " bytes apart; give a multiple of the pitch that holds all rows");
   }
@@ -88,7 +88,7 @@ struct CopyPitched {
         return std::to_string(box.depth) + " slices of " + std::to_string(box.height) + " rows of " +
                std::to_string(box.width) + " bytes";
       };
-      call.refuse(Errc::length_mismatch, "the destination has " + text(to) + ", and the source " + text(from));
+      call.throw_error(Errc::length_mismatch, "the destination has " + text(to) + ", and the source " + text(from));
     }
     if (to.empty()) return false;
     check_box(call, to, "the destination");
@@ -117,8 +117,9 @@ struct CopyBatch {
       const BatchCopy& copy = copies[i];
       call.check_bytes(copy.bytes);
       if (copy.bytes != 0 && (copy.destination == nullptr || copy.source == nullptr)) {
-        call.refuse(Errc::invalid_argument, std::string(copy.destination == nullptr ? "the destination" : "the source") +
-                                                " of copy " + std::to_string(i) + " of the batch is null");
+        call.throw_error(Errc::invalid_argument,
+                         std::string(copy.destination == nullptr ? "the destination" : "the source") + " of copy " +
+                             std::to_string(i) + " of the batch is null");
       }
     }
     return std::ranges::any_of(copies, [](const BatchCopy& copy) { return copy.bytes != 0; });
@@ -143,7 +144,7 @@ struct PeerCopy {
   bool validate(const StreamCall& call) const {
     for (const Device* device : {&destination_device, &source_device}) {
       if (&device->backend() != &call.device().backend()) {
-        call.refuse(Errc::wrong_device, device->describe() + " is of another backend; copy through host memory");
+        call.throw_error(Errc::wrong_device, device->describe() + " is of another backend; copy through host memory");
       }
     }
     return check_copy(call, destination, source, bytes);
@@ -193,11 +194,11 @@ namespace {
 [[gnu::always_inline]] inline void check_elements(const StreamCall& call, const void* destination,
                                                   std::size_t element_size) {
   if (element_size != 1 && element_size != 2 && element_size != 4) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 "elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
   }
   if (!aligned(destination, element_size)) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 "the destination must be aligned to the element, " + std::to_string(element_size) + " bytes");
   }
 }
@@ -218,7 +219,7 @@ struct Fill {
   [[gnu::always_inline]] bool validate(const StreamCall& call) const {
     check_elements(call, destination, element_size);
     if (count == 0) return false;
-    if (destination == nullptr) call.refuse(Errc::invalid_argument, "the destination is null");
+    if (destination == nullptr) call.throw_error(Errc::invalid_argument, "the destination is null");
     call.check_bytes(count, element_size);
     return true;
   }
@@ -241,7 +242,7 @@ struct FillPitched {
     check_elements(call, to.data, element_size);
     check_box(call, to, "the destination");
     if ((to.height > 1 || to.depth > 1) && to.row_pitch % element_size != 0) {
-      call.refuse(Errc::invalid_argument,
+      call.throw_error(Errc::invalid_argument,
                   "the pitch must be a multiple of the element, " + std::to_string(element_size) + " bytes");
     }
     return true;
@@ -281,9 +282,9 @@ struct FillPattern {
 
   bool validate(const StreamCall& call) const {
     if (count == 0 || element_size == 0) return false;
-    if (destination == nullptr || element == nullptr) call.refuse(Errc::invalid_argument, "an address is null");
+    if (destination == nullptr || element == nullptr) call.throw_error(Errc::invalid_argument, "an address is null");
     if (!aligned(destination, word_size))
-      call.refuse(Errc::invalid_argument, "the destination must be aligned to " + std::to_string(word_size) + " bytes");
+      call.throw_error(Errc::invalid_argument, "the destination must be aligned to " + std::to_string(word_size) + " bytes");
     call.check_bytes(count, element_size);
     return true;
   }
@@ -354,7 +355,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
 }
 
 /// Throws why an operation is not usable.
-[[noreturn, gnu::cold]] void refuse_operation(StreamCall call, const MemoryOperation& op) {
+[[noreturn, gnu::cold]] void throw_unknown_operation(StreamCall call, const MemoryOperation& op) {
   call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
   call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);
   call.check_enumerator("RemoteWrites", op.remote_writes, RemoteWrites::flush);
@@ -364,12 +365,12 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
   });
   const char* const misplaced =
       op.is_64() ? "the address is not aligned to the value, 8 bytes" : "the address is not aligned to the value, 4 bytes";
-  call.refuse(Errc::invalid_argument, op.address == nullptr ? "the address is null" : misplaced);
+  call.throw_error(Errc::invalid_argument, op.address == nullptr ? "the address is null" : misplaced);
 }
 
 void check_operation(StreamCall call, const MemoryOperation& op) {
   if (!is_usable(call.device(), op)) [[unlikely]]
-    refuse_operation(call, op);
+    throw_unknown_operation(call, op);
 }
 
 struct OneMemoryOperation {
@@ -405,7 +406,7 @@ struct Batch {
 
 void check_managed(const StreamCall& call, const Allocation& memory) {
   if (memory.kind() != MemoryKind::managed) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 "this is for managed memory, and what was given is " + std::string(to_string(memory.kind())) + " memory");
   }
 }
@@ -423,13 +424,13 @@ struct Prefetch {
     call.check_enumerator("PrefetchTarget", target, PrefetchTarget::host);
     check_managed(call, managed);
     if (&managed.device().backend() != &call.device().backend()) {
-      call.refuse(Errc::wrong_device, "the memory is of " + managed.device().describe());
+      call.throw_error(Errc::wrong_device, "the memory is of " + managed.device().describe());
     }
     if (offset > managed.size_bytes() || bytes > managed.size_bytes() - offset) {
-      call.refuse(Errc::invalid_argument, std::to_string(bytes) + " bytes from byte " + std::to_string(offset) +
+      call.throw_error(Errc::invalid_argument, std::to_string(bytes) + " bytes from byte " + std::to_string(offset) +
                                               " are not within an allocation of " + std::to_string(managed.size_bytes()));
     }
-    if (bytes == 0) call.refuse_in_capture();
+    if (bytes == 0) call.throw_if_capturing();
     return bytes != 0;
   }
   const std::byte* first() const noexcept { return static_cast<const std::byte*>(managed.data()) + offset; }
@@ -454,7 +455,7 @@ void Stream::attach_memory(AllocationRef attached, AttachMode mode) {
   call.check_enumerator("AttachMode", mode, AttachMode::single);
   check_managed(call, managed);
   call.check_device(managed.device(), "the memory");
-  call.refuse_in_capture();
+  call.throw_if_capturing();
   if (managed.size_bytes() != 0) impl(*this).do_attach_memory(managed, mode);
 }
 

@@ -13,25 +13,25 @@ namespace weir {
 
 namespace {
 
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_record(StreamCall call, const Event& event) {
-  call.refuse(Errc::wrong_device,
+[[noreturn, gnu::cold, gnu::noinline]] void throw_wrong_device(StreamCall call, const Event& event) {
+  call.throw_error(Errc::wrong_device,
               "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
 }
 
 void check_recordable(StreamCall call, const Event& event) {
   if (&event.device() != &call.device()) [[unlikely]]
-    refuse_record(call, event);
+    throw_wrong_device(call, event);
 }
 
 /// Throws if a wait would break a capture. `theirs`: the id of the capture that the awaited work is in, or 0.
 void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
   if (mine.status == CaptureStatus::active) {
-    if (theirs == 0) call.refuse_capture(Errc::capture_isolation);
-    if (theirs != mine.id && theirs_open) call.refuse_capture(Errc::capture_merge);
+    if (theirs == 0) call.throw_capture_error(Errc::capture_isolation);
+    if (theirs != mine.id && theirs_open) call.throw_capture_error(Errc::capture_merge);
   }
-  if (theirs != 0 && !theirs_open) call.refuse_capture(Errc::captured_event);
+  if (theirs != 0 && !theirs_open) call.throw_capture_error(Errc::captured_event);
   if (theirs != 0 && mine.status == CaptureStatus::none && kind == StreamKind::legacy_default) {
-    call.refuse(Errc::capture_unsupported,
+    call.throw_error(Errc::capture_unsupported,
                 "the legacy default stream cannot join a capture; use a stream made by create_stream");
   }
 }
@@ -106,7 +106,7 @@ struct HostCall {
   HostFunction& function;
   bool validate(const StreamCall& call) const {
     call.require(Feature::host_functions);
-    if (!function) call.refuse(Errc::invalid_argument, "the function is empty");
+    if (!function) call.throw_error(Errc::invalid_argument, "the function is empty");
     return true;
   }
   void check_capture(const StreamCall& call) const { call.require(Feature::host_functions_in_capture); }
@@ -135,7 +135,7 @@ struct Callback {
   StreamCallback& callback;
   bool validate(const StreamCall& call) const {
     call.require(Feature::stream_callbacks);
-    if (!callback) call.refuse(Errc::invalid_argument, "the callback is empty");
+    if (!callback) call.throw_error(Errc::invalid_argument, "the callback is empty");
     return true;
   }
   void describe(ToolNotice& notice) const { callback = detail::watched_callback(notice->id, std::move(callback)); }

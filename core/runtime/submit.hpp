@@ -36,7 +36,7 @@ template <Capturing rule>
 [[gnu::always_inline]] inline CaptureState capture_for(const StreamCall& call) {
   if constexpr (rule == Capturing::node) return call.usable_capture();
   if constexpr (rule == Capturing::only) return call.active_capture();
-  if constexpr (rule == Capturing::refused) call.refuse_in_capture();
+  if constexpr (rule == Capturing::refused) call.throw_if_capturing();
   return {};
 }
 

@@ -222,7 +222,7 @@ PortableGraphPtr Device::load_graph(std::span<const std::byte> bytes) {
 
 PortableGraphPtr Device::load_graph(const std::string& file) {
   const detail::Call call(*this, "Device::load_graph");
-  const auto fail = [&](Errc code, const std::string& cause) { call.refuse(code, cause); };
+  const auto fail = [&](Errc code, const std::string& cause) { call.throw_error(code, cause); };
   const std::vector<std::byte> bytes = detail::read_private_file(file, detail::most_graph_bytes, "a graph", fail);
   return load_graph(bytes);
 }

@@ -52,9 +52,10 @@ class Saver {
     add_operations(work, true);
     const std::size_t bytes = writer_.records().size() + sizeof(detail::BundleHeader);
     if (bytes > detail::most_graph_bytes) {
-      call_.refuse(Errc::unsupported, fmt::format("the file would have {} bytes, and the most is {}; save large contents "
-                                                  "otherwise, and bind them",
-                                                  bytes, detail::most_graph_bytes));
+      call_.throw_error(Errc::unsupported,
+                        fmt::format("the file would have {} bytes, and the most is {}; save large contents "
+                                    "otherwise, and bind them",
+                                    bytes, detail::most_graph_bytes));
     }
     return writer_.with_header(detail::graph_magic, detail::graph_version, detail::check_number(writer_.records()));
   }
@@ -69,7 +70,7 @@ class Saver {
 
   void add_memory(const NamedMemory& named) {
     const auto refuse = [&](const std::string& cause) {
-      call_.refuse(Errc::invalid_argument, fmt::format("memory '{}' {}", named.name(), cause));
+      call_.throw_error(Errc::invalid_argument, fmt::format("memory '{}' {}", named.name(), cause));
     };
     call_.check_enumerator("MemoryRole", named.role(), MemoryRole::contents);
     call_.check_enumerator("MemoryKind", named.kind(), MemoryKind::managed);
@@ -131,9 +132,10 @@ class Saver {
   // --- Kernels --------------------------------------------------------------------------------------------------------
 
   void add_kernels(const CapturedOperations& work, std::size_t nesting) {
-    if (!work.flaw.empty()) call_.refuse(Errc::unsupported, work.flaw);
+    if (!work.flaw.empty()) call_.throw_error(Errc::unsupported, work.flaw);
     if (nesting > detail::most_graph_nesting)
-      call_.refuse(Errc::unsupported, fmt::format("graphs are nested more than {} levels deep", detail::most_graph_nesting));
+      call_.throw_error(Errc::unsupported,
+                        fmt::format("graphs are nested more than {} levels deep", detail::most_graph_nesting));
     for (const CapturedOperation& operation : work.operations) {
       for (const auto& inner : operation.inner) add_kernels(CapturedOperations::of(*inner), nesting + 1);
       if (operation.kernel) add_kernel(operation);
@@ -163,7 +165,7 @@ class Saver {
 
   [[noreturn]] void refuse(Errc code, const std::string& cause) const {
     const std::string kernel = at_->kernel ? fmt::format("kernel '{}'", at_->kernel->name()) : std::string(at_->name);
-    call_.refuse(code, fmt::format("node {} ({}): {}", at_->node, kernel, cause));
+    call_.throw_error(code, fmt::format("node {} ({}): {}", at_->node, kernel, cause));
   }
 
   void add_operations(const CapturedOperations& work, bool is_outermost) {
@@ -310,13 +312,13 @@ std::vector<std::byte> Graph::saved(std::span<const NamedMemory> memory) const {
   const detail::Call call(*this, "Graph::save");
   call.check_not_continued(*this);
   if (captured_work_ == nullptr) {
-    call.refuse(Errc::unsupported,
+    call.throw_error(Errc::unsupported,
                 "it was not captured to be saved; begin its capture with CaptureOptions{.portable = true}, or make its "
                 "GraphBuilder with that");
   }
   const CapturedOperations& work = CapturedOperations::of(*captured_work_);
   if (work.flaw.empty() && detail::impl(*this).do_node_count() != work.owners.size())
-    call.refuse(Errc::unsupported, "other code has changed it since it was captured");
+    call.throw_error(Errc::unsupported, "other code has changed it since it was captured");
   return Saver(*this, call, memory).file(work);
 }
 

@@ -144,14 +144,14 @@ void PortableGraph::bind_memory(std::string_view name, void* data, std::size_t b
   if (found == content_->memory.end()) {
     std::string names;
     for (const auto& memory : content_->memory) names += (names.empty() ? "'" : ", '") + memory.name + "'";
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 fmt::format("there is no memory '{}'; there is {}", name, names.empty() ? "none" : names));
   }
   if (bytes < found->bytes || data == nullptr)
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 fmt::format("memory '{}' needs {} bytes, and {} were given", name, found->bytes, bytes));
   if (reinterpret_cast<std::uintptr_t>(data) % found->alignment != 0) {
-    call.refuse(Errc::invalid_argument,
+    call.throw_error(Errc::invalid_argument,
                 fmt::format("memory '{}' was aligned to {} bytes, and what was given, at {}, is not; memory of "
                             "Device::allocate is",
                             name, found->alignment, data));
@@ -163,8 +163,8 @@ void PortableGraph::bind_function(std::string_view name, HostFunction&& function
   const detail::Call call(*this, "PortableGraph::bind");
   const auto found = content_->functions.find(name);
   if (found == content_->functions.end())
-    call.refuse(Errc::invalid_argument, fmt::format("there is no host function '{}'", name));
-  if (!function) call.refuse(Errc::invalid_argument, "the function is empty");
+    call.throw_error(Errc::invalid_argument, fmt::format("there is no host function '{}'", name));
+  if (!function) call.throw_error(Errc::invalid_argument, "the function is empty");
   found->second = std::make_shared<HostFunction>(std::move(function));
 }
 
@@ -178,7 +178,7 @@ GraphPtr PortableGraph::build() {
   for (const auto& [name, function] : content_->functions) {
     if (function == nullptr) missing += fmt::format("{}host function '{}'", missing.empty() ? "" : ", ", name);
   }
-  if (!missing.empty()) call.refuse(Errc::invalid_argument, "these are not bound: " + missing);
+  if (!missing.empty()) call.throw_error(Errc::invalid_argument, "these are not bound: " + missing);
   auto work = std::make_shared<detail::CapturedOperations>();
   work->flaw = "it was loaded from a file; copy that file";
   for (detail::GraphContent::Memory& memory : content_->memory) {

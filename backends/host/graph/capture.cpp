@@ -210,7 +210,7 @@ void Capture::set_position(Queue& queue, std::vector<std::uint32_t> nodes) {
   if (capture == nullptr) throw_capture_refusal(Errc::not_capturing, operation, queue);
   const std::size_t count = capture->data().nodes.size();
   if (!nodes.empty() && nodes.back() >= count)
-    support::refuse_node(operation, queue.device().describe(), {nodes.back()}, count);
+    support::throw_no_such_node(operation, queue.device().describe(), {nodes.back()}, count);
   queue.capture().nodes = std::move(nodes);
 }
 

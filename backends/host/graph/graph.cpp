@@ -44,7 +44,7 @@ GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
   Device& own_device = device();
   if (data_->memory.empty()) return make_ptr<HostGraphExec>(own_device, data_->copy(), nullptr);
   const std::lock_guard lock(mutex_);
-  if (!memory_claim_.expired()) support::refuse_second_owner_of_memory("Graph::instantiate", describe());
+  if (!memory_claim_.expired()) support::throw_second_owner_of_memory("Graph::instantiate", describe());
   auto claim = std::make_shared<char>();
   memory_claim_ = claim;
   return make_ptr<HostGraphExec>(own_device, data_->copy(), std::move(claim));
@@ -63,7 +63,7 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   Ptr<Signal> former;  // destroyed outside the lock
   std::lock_guard lock(mutex_);
   if (capture && !data_->memory.empty()) {
-    support::refuse_second_owner_of_memory("GraphExec::launch", describe());
+    support::throw_second_owner_of_memory("GraphExec::launch", describe());
   }
   if (capture) check_nesting("GraphExec::launch", describe(), *data_);
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
@@ -172,9 +172,9 @@ void HostGraphExec::do_apply(const GraphChanges& changes) {
   fresh = data_->copy();
   for (const NodeChange& change : changes.changes()) {
     const std::size_t count = fresh->nodes.size();
-    if (change.node.index >= count) support::refuse_change(describe(), change, std::nullopt, count);
+    if (change.node.index >= count) support::throw_impossible_change(describe(), change, std::nullopt, count);
     const NodeKind kind = fresh->nodes[change.node.index].kind;
-    if (!support::fits(change.kind, kind)) support::refuse_change(describe(), change, kind, count);
+    if (!support::fits(change.kind, kind)) support::throw_impossible_change(describe(), change, kind, count);
     change_node(fresh->nodes[change.node.index], change, changes, *this);
   }
   program = make_ptr<Program>(*fresh);

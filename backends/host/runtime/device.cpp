@@ -63,7 +63,7 @@ class HostPartition final : public PartitionImpl {
 PartitionPtr HostDevice::do_partition(std::uint32_t workers) {
   const std::lock_guard lock(partition_mutex_);
   const std::uint32_t left = static_cast<std::uint32_t>(properties().multiprocessor_count) - partitioned_;
-  if (workers > left) refuse_partition(workers, left);
+  if (workers > left) throw_too_few_units(workers, left);
   PartitionPtr partition = make_ptr<HostPartition>(*this, engine_, workers);
   partitioned_ += workers;
   return partition;

@@ -30,7 +30,7 @@ class WEIR_API DeviceImpl : public Device {
   /// Null, or the handle of a default stream, gives that default stream, even for `adopt`: the core refuses that then. Any
   /// other handle is a live stream of this device. The wrapper reports the handle's priority and flags.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
-  /// Throws `invalid_argument` for more units than are left: `refuse_partition`.
+  /// Throws `invalid_argument` for more units than are left: `throw_too_few_units`.
   virtual PartitionPtr do_partition(std::uint32_t compute_units);
   virtual PriorityRange do_priority_range() const = 0;
   virtual EventPtr do_create_event(const EventOptions& options) = 0;
@@ -69,7 +69,7 @@ class WEIR_API DeviceImpl : public Device {
  protected:
   DeviceImpl(Backend& backend, int ordinal, std::int64_t native_handle) : Device(backend, ordinal, native_handle) {}
   virtual ~DeviceImpl() = default;
-  [[noreturn]] void refuse_partition(std::uint32_t compute_units, std::uint32_t left) const;
+  [[noreturn]] void throw_too_few_units(std::uint32_t compute_units, std::uint32_t left) const;
 
   /// The backend's constructor fills these in. They do not change afterwards.
   DeviceProperties& mutable_properties() noexcept { return properties_; }

@@ -165,13 +165,14 @@ inline bool fits(NodeChange::Kind change, NodeKind node) noexcept {
 }
 /// Throws `graph_update_failed`: a graph of `count` nodes has no such node, or that is of `kind`, which the change does not
 /// fit.
-[[noreturn]] WEIR_API void refuse_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,
-                                         std::size_t count);
+[[noreturn]] WEIR_API void throw_impossible_change(const std::string& object, const NodeChange& change,
+                                                   std::optional<NodeKind> kind, std::size_t count);
 
 /// Throws `invalid_argument`: a graph of `count` nodes has no such node.
-[[noreturn]] WEIR_API void refuse_node(const char* operation, const std::string& object, GraphNode node, std::size_t count);
+[[noreturn]] WEIR_API void throw_no_such_node(const char* operation, const std::string& object, GraphNode node,
+                                              std::size_t count);
 
 /// Throws `unsupported`: the graph allocates memory, so it cannot be copied.
-[[noreturn]] WEIR_API void refuse_second_owner_of_memory(const char* operation, const std::string& object);
+[[noreturn]] WEIR_API void throw_second_owner_of_memory(const char* operation, const std::string& object);
 
 }  // namespace weir::support
