@@ -69,14 +69,15 @@ __attribute__((noinline, unused)) static void meet(wait& w) {
   bottom = from;
 }
 
-// Called where a thread may wait for another one by looking again and again at memory.
+// Called where a thread may wait for another one by looking again and again at memory. Often enough that a thousand threads
+// that spin do not take long, and seldom enough that a loop of atomics does not see the cost.
 WEIR_THREAD_VARIABLE uint32_t spins;
 __attribute__((noinline, cold, unused)) static void give_turn() {
   wait w = {"", "", 0, wait::for_turn, 0, nullptr, nullptr, 0};
   meet(w);
 }
 WEIR_ALWAYS_INLINE void spin() {
-  if (__builtin_expect(++spins % 4096 == 0, 0)) give_turn();
+  if (__builtin_expect(++spins % 256 == 0, 0)) give_turn();
 }
 
 WEIR_ALWAYS_INLINE wait wait_here(uint32_t kind, uint64_t named, void (*combine)(wait* const*, uint32_t)) {

@@ -42,29 +42,85 @@ WEIR_FUNCTION constexpr unsigned long long ullmin(unsigned long long a, unsigned
 WEIR_FUNCTION constexpr unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
 // --- Functions that the C library does not have. From 2.41 on glibc has those of C23; here they are as it declares them.
-// The argument of those with pi is reduced to [-1, 1] before the multiplication, so that large ones keep their precision.
 extern "C" {
 WEIR_C_FUNCTION float rsqrtf(float x) noexcept { return 1.0f / sqrtf(x); }
 WEIR_C_FUNCTION double rsqrt(double x) noexcept { return 1.0 / sqrt(x); }
-WEIR_C_FUNCTION double sinpi(double x) noexcept { return sin((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
-WEIR_C_FUNCTION double cospi(double x) noexcept { return cos((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
-WEIR_C_FUNCTION float sinpif(float x) noexcept { return sinf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
-WEIR_C_FUNCTION float cospif(float x) noexcept { return cosf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
 }
 WEIR_FUNCTION float rsqrt(float x) { return 1.0f / sqrtf(x); }
-WEIR_FUNCTION float rcbrtf(float x) { return 1.0f / cbrtf(x); }
-WEIR_FUNCTION double rcbrt(double x) { return 1.0 / cbrt(x); }
+WEIR_FUNCTION float rcbrtf(float x) { return (float)(1.0 / cbrt((double)x)); }
+// The C library's cbrt is up to 4 ulp off; one step of Newton's method mends the reciprocal. The products x y and y y are
+// taken with what their rounding loses.
+WEIR_FUNCTION double rcbrt(double x) {
+  const double y = 1.0 / cbrt(x), p = x * y, q = y * y;
+  const double rest = __builtin_fma(-p, q, 1.0) - (__builtin_fma(x, y, -p) * q + p * __builtin_fma(y, y, -q));
+  return rest > -0.5 && rest < 0.5 ? y + y * rest * (1.0 / 3.0) : y;  // not of zeros, infinities and NaN
+}
+// With pi, exactly at multiples of a half: the argument is reduced about the nearest zero, before it is multiplied. `parity`:
+// whether the number of half turns is odd. From 2^53 on all numbers are even.
+namespace weir_host {
+template <class T>
+WEIR_BOTH inline bool is_odd_number(T n) {
+  return n - (T)2 * __builtin_trunc(n * (T)0.5) != (T)0;
+}
+WEIR_BOTH inline float nearest(float x) { return rintf(x); }
+WEIR_BOTH inline double nearest(double x) { return rint(x); }
+// Each for |r| <= 1/2.
+WEIR_BOTH inline float sine_of_part(float r) { return (float)sin((double)r * 3.14159265358979324); }
+WEIR_BOTH inline double sine_of_part(double r) {
+  const double high = r * 3.14159265358979324, low = __builtin_fma(r, 3.14159265358979324, -high) + r * 1.2246467991473532e-16;
+  return sin(high) + low * cos(high);
+}
+template <class T>
+WEIR_BOTH inline T sine_of_pi(T x) {
+  const T n = nearest(x), r = x - n;
+  if (r == (T)0) return __builtin_copysign((T)0, x);
+  const T s = sine_of_part(r);
+  return is_odd_number(n) ? -s : s;
+}
+template <class T>
+WEIR_BOTH inline T cosine_of_pi(T x) {
+  const T a = __builtin_fabs(x), n = nearest(a - (T)0.5);
+  // cos(pi a) = (-1)^(n + 1) sin(pi (a - n - 1/2)); small arguments have no exact distance from a half.
+  if (a < (T)0.25) {
+    const T s = sine_of_part((T)(a * (T)0.5));
+    return (T)1 - (T)2 * s * s;
+  }
+  const T r = a - n - (T)0.5;
+  if (r == (T)0) return (T)0;
+  const T s = sine_of_part(r);
+  return is_odd_number(n) ? s : -s;
+}
+}  // namespace weir_host
+extern "C" {
+WEIR_C_FUNCTION double sinpi(double x) noexcept { return weir_host::sine_of_pi(x); }
+WEIR_C_FUNCTION double cospi(double x) noexcept { return weir_host::cosine_of_pi(x); }
+WEIR_C_FUNCTION float sinpif(float x) noexcept { return weir_host::sine_of_pi(x); }
+WEIR_C_FUNCTION float cospif(float x) noexcept { return weir_host::cosine_of_pi(x); }
+}
 WEIR_FUNCTION float fdividef(float a, float b) { return a / b; }
-WEIR_FUNCTION float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
-WEIR_FUNCTION double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
-WEIR_FUNCTION float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
-WEIR_FUNCTION double norm4d(double a, double b, double c, double d) { return sqrt(a * a + b * b + c * c + d * d); }
-WEIR_FUNCTION float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
-WEIR_FUNCTION double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
-WEIR_FUNCTION float rnorm4df(float a, float b, float c, float d) { return 1.0f / norm4df(a, b, c, d); }
-WEIR_FUNCTION double rnorm4d(double a, double b, double c, double d) { return 1.0 / norm4d(a, b, c, d); }
-WEIR_FUNCTION float rhypotf(float a, float b) { return 1.0f / hypotf(a, b); }
-WEIR_FUNCTION double rhypot(double a, double b) { return 1.0 / hypot(a, b); }
+// Without overflow or underflow on the way: very large and very small numbers are multiplied by a power of two first.
+namespace weir_host {
+WEIR_BOTH inline double norm_of(bool reciprocal, double a, double b, double c = 0.0, double d = 0.0) {
+  a = __builtin_fabs(a), b = __builtin_fabs(b), c = __builtin_fabs(c), d = __builtin_fabs(d);
+  const double infinity = __builtin_huge_val();
+  if (a == infinity || b == infinity || c == infinity || d == infinity) return reciprocal ? 0.0 : infinity;
+  const double ab = a < b ? b : a, cd = c < d ? d : c, most = ab < cd ? cd : ab;
+  const double scale = most < 0x1p-400 ? 0x1p600 : most > 0x1p400 ? 0x1p-600 : 1.0;
+  a *= scale, b *= scale, c *= scale, d *= scale;
+  const double root = sqrt(a * a + b * b + c * c + d * d);
+  return reciprocal ? scale / root : root / scale;
+}
+}  // namespace weir_host
+WEIR_FUNCTION float norm3df(float a, float b, float c) { return (float)weir_host::norm_of(false, a, b, c); }
+WEIR_FUNCTION double norm3d(double a, double b, double c) { return weir_host::norm_of(false, a, b, c); }
+WEIR_FUNCTION float norm4df(float a, float b, float c, float d) { return (float)weir_host::norm_of(false, a, b, c, d); }
+WEIR_FUNCTION double norm4d(double a, double b, double c, double d) { return weir_host::norm_of(false, a, b, c, d); }
+WEIR_FUNCTION float rnorm3df(float a, float b, float c) { return (float)weir_host::norm_of(true, a, b, c); }
+WEIR_FUNCTION double rnorm3d(double a, double b, double c) { return weir_host::norm_of(true, a, b, c); }
+WEIR_FUNCTION float rnorm4df(float a, float b, float c, float d) { return (float)weir_host::norm_of(true, a, b, c, d); }
+WEIR_FUNCTION double rnorm4d(double a, double b, double c, double d) { return weir_host::norm_of(true, a, b, c, d); }
+WEIR_FUNCTION float rhypotf(float a, float b) { return (float)weir_host::norm_of(true, a, b); }
+WEIR_FUNCTION double rhypot(double a, double b) { return weir_host::norm_of(true, a, b); }
 WEIR_FUNCTION double norm(int n, const double* x) {
   double sum = 0;
   for (int i = 0; i < n; ++i) sum += x[i] * x[i];
@@ -120,8 +176,14 @@ WEIR_FUNCTION double erfcx(double x) {
   return 0.56418958354775629 / x * (1.0 - r * (0.5 - r * (0.75 - r * 1.875)));
 }
 WEIR_FUNCTION float erfcxf(float x) { return (float)erfcx(x); }
-WEIR_FUNCTION float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678f); }
-WEIR_FUNCTION double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
+WEIR_FUNCTION float normcdff(float x) { return (float)(0.5 * erfc((double)x * -0.70710678118654752)); }
+// What the rounding of the argument loses is put back: the slope of erfc is -2 / sqrt(pi) exp(-t^2).
+WEIR_FUNCTION double normcdf(double x) {
+  if (!(x > -40.0 && x < 40.0)) return x != x ? x : x < 0.0 ? 0.0 : 1.0;
+  const double root = 0.70710678118654752, t = x * -root;
+  const double lost = __builtin_fma(x, -root, -t) + x * 4.8336466567264567e-17;
+  return 0.5 * erfc(t) - 0.56418958354775629 * exp(-t * t) * lost;
+}
 WEIR_FUNCTION void sincospi(double x, double* s, double* c) { *s = sinpi(x); *c = cospi(x); }
 WEIR_FUNCTION void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
 
@@ -307,10 +369,19 @@ WEIR_FUNCTION weir_T __ldg(const weir_T* address) {
 }
 #define WEIR_LOAD(name) template <class weir_T> WEIR_FUNCTION weir_T name(const weir_T* address) { return *address; }
 #define WEIR_STORE(name) template <class weir_T> WEIR_FUNCTION void name(weir_T* address, weir_T value) { *address = value; }
-WEIR_LOAD(__ldca) WEIR_LOAD(__ldcg) WEIR_LOAD(__ldcs) WEIR_LOAD(__ldlu) WEIR_LOAD(__ldcv)
+WEIR_LOAD(__ldca) WEIR_LOAD(__ldcg) WEIR_LOAD(__ldcs) WEIR_LOAD(__ldlu)
 WEIR_STORE(__stwb) WEIR_STORE(__stcg) WEIR_STORE(__stcs) WEIR_STORE(__stwt)
 #undef WEIR_LOAD
 #undef WEIR_STORE
+// Reads anew each time, so that a loop may wait with it.
+template <class weir_T>
+WEIR_FUNCTION weir_T __ldcv(const weir_T* address) {
+#ifndef WEIR_GPU
+  WEIR_SPIN();
+#endif
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return *address;
+}
 WEIR_FUNCTION size_t __cvta_generic_to_shared(const void* address) { return (size_t)address; }
 #ifndef WEIR_GPU
 WEIR_FUNCTION void __threadfence_block() {

@@ -19,11 +19,15 @@ namespace {
 
 constexpr std::uint32_t most_threads = 1024;
 constexpr std::uint32_t widest_warp = 64;
-// So many switches are made for those that are ready before others get a turn, so that a loop which waits for them ends.
-constexpr std::uint32_t patience = 1024;
+// A thread that can run will run. `pick` prefers threads that just met in a warp, because their memory is in the cache, and
+// those may be looping until another thread does something. So every few switches the longest waiting ready thread runs, and
+// every `patience` switches threads that spin run, too, and warps are settled although others are ready.
+constexpr std::uint32_t few = 64, patience = 1024;
+// Lanes that wait for their warp, while others of it are ready each time that it is looked at, go on after so many times.
+constexpr std::uint32_t most_delays = 16;
 // Lanes that loop at a volatile access are waited for by those further on, for about half a second: they may wait for
-// another block, and the ones further on rely on them, as in a warp that runs in lockstep. Where they did not, a warp waits
-// half as long the next time, so that a chain of lanes that wait for each other takes a second and not a minute.
+// another block, and the ones further on rely on them, as in a warp that runs in lockstep. Where they did not, the block's
+// warps wait half as long the next time, so that a chain of lanes that wait for each other takes a second and not a minute.
 constexpr std::uint32_t lockstep_turns = 1U << 22U, least_lockstep_turns = 1U << 8U;
 // Of a fiber's stack, for what happens while a thread waits.
 constexpr std::ptrdiff_t own_stack = 16384;
@@ -76,7 +80,8 @@ bool same_call(const Wait& a, const Wait& b) noexcept {
 struct Warp {
   Meeting* meetings = nullptr;
   ThreadList active;  // in calls that do not say for whom they wait; the first has waited longest
-  std::uint32_t passed_over = 0, most_passed_over = lockstep_turns;  // how many others went on before it
+  std::uint32_t passed_over = 0;  // how many others went on before it
+  std::uint32_t delays = 0;       // how often `active` was not settled because lanes were ready
 };
 
 /// A range of blocks on one worker.
@@ -115,10 +120,11 @@ class FiberBlocks final : public FiberOwner {
   Thread* pick();
   [[gnu::noinline]] Thread* pick_ready();
 
-  bool settle();
-  bool settle_block();
-  void settle_warp(std::uint32_t number);
-  void settle_active(Warp& warp, std::uint32_t first);
+  void settle();
+  void settle_block();
+  std::uint64_t ready_warps() const noexcept;
+  void settle_warp(std::uint32_t number, bool has_ready_lanes);
+  void settle_active(Warp& warp, std::uint32_t first, bool in_lockstep);
   std::uint64_t waiting_lanes(std::uint32_t first) const noexcept;
   void end_meeting(Meeting** link, std::uint32_t first);
   void combine_lanes(std::uint32_t first, std::uint64_t lanes);
@@ -146,10 +152,11 @@ class FiberBlocks final : public FiberOwner {
   std::uint32_t switches_ = 0;
   ThreadList hot_;                   // ready, and met in a warp: their memory is in the cache
   ThreadList ready_;
-  ThreadList turns_;                 // let others run first
+  ThreadList turns_;                 // spin, and let others run first
   ThreadList barrier_;
   std::uint32_t at_barrier_ = 0;
   std::uint64_t busy_warps_ = 0;     // those with meetings or active lanes
+  std::uint32_t most_passed_over_ = lockstep_turns;
   Meeting* free_meetings_ = nullptr;
   std::uint32_t meetings_made_ = 0;
   bool out_of_memory_ = false;
@@ -319,7 +326,7 @@ void FiberBlocks::meet(Thread& thread, Wait& wait, std::uint32_t warp) {
 // The next thread to go on, or null for one that has yet to start.
 inline Thread* FiberBlocks::pick() {
   Thread* thread = nullptr;
-  if (++switches_ % patience != 0) [[likely]] {
+  if (++switches_ % few != 0) [[likely]] {
     thread = hot_.pop();
     if (thread == nullptr) thread = ready_.pop();
   }
@@ -333,38 +340,53 @@ inline Thread* FiberBlocks::pick() {
   return thread;
 }
 
-// Where nobody is ready, or others than those ought to have a turn.
+// Where nobody is ready, or others than `hot_` ought to have a turn.
 Thread* FiberBlocks::pick_ready() {
-  ready_.append(turns_);
-  for (;;) {
+  const bool for_all = switches_ % patience == 0;
+  if (for_all || (hot_.empty() && ready_.empty())) {
+    if (for_all) ready_.append(turns_);
     if (started_ < count_) return nullptr;
-    if (Thread* const thread = ready_.pop()) return thread;
-    if (Thread* const thread = hot_.pop()) return thread;
-    if (!settle()) fail_stuck();
+    settle();
   }
+  // A thread that spins comes last, and alone: the one that it waits for goes on as soon as it can.
+  for (ThreadList* const list : {&ready_, &hot_, &turns_}) {
+    if (Thread* const thread = list->pop()) return thread;
+  }
+  fail_stuck();
 }
 
 // --- Letting those go on that wait for nobody any more ------------------------------------------------------------------
 
-// Called when all threads of the block have started, and each has ended or waits. False if they wait for ever.
-bool FiberBlocks::settle() {
+// Called when all threads of the block have started, and each has ended, waits or is ready.
+void FiberBlocks::settle() {
   if (at_barrier_ != 0 && at_barrier_ == waiting_) return settle_block();
+  const std::uint64_t ready = ready_warps();
   for (std::uint64_t left = busy_warps_; left != 0; left &= left - 1) {
-    settle_warp(static_cast<std::uint32_t>(std::countr_zero(left)));
+    const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
+    settle_warp(number, (ready >> number & 1) != 0);
   }
-  return !hot_.empty();
 }
 
-bool FiberBlocks::settle_block() {
+// Those with lanes that may come to where others of the warp wait. Lanes that spin are left out: they come when they come.
+std::uint64_t FiberBlocks::ready_warps() const noexcept {
+  std::uint64_t warps = 0;
+  for (const ThreadList* const list : {&hot_, &ready_}) {
+    for (const Thread* t = list->first(); t != nullptr; t = t->next) {
+      if (wait_of(*t).kind != Wait::turn) warps |= std::uint64_t{1} << (number_of(*t) >> warp_shift_);
+    }
+  }
+  return warps;
+}
+
+void FiberBlocks::settle_block() {
   const Wait& call = wait_of(*barrier_.first());
   if (call.combine != nullptr) call.combine(waits_, count_);
   if (call.kind == Wait::grid && !range_.services->sync_grid(range_.launch, place_of(call).c_str())) leave();
   at_barrier_ = 0;
   ready_.append(barrier_);
-  return true;
 }
 
-void FiberBlocks::settle_warp(std::uint32_t number) {
+void FiberBlocks::settle_warp(std::uint32_t number, bool has_ready_lanes) {
   Warp& warp = warps_[number];
   const std::uint32_t first = number << warp_shift_;
   const std::uint64_t waiting = waiting_lanes(first);
@@ -377,22 +399,24 @@ void FiberBlocks::settle_warp(std::uint32_t number) {
       link = &(*link)->next;
     }
   }
-  if (!met && !warp.active.empty()) settle_active(warp, first);
+  if (!met && !warp.active.empty() && (!has_ready_lanes || ++warp.delays % most_delays == 0))
+    settle_active(warp, first, !has_ready_lanes);
   if (warp.meetings == nullptr && warp.active.empty()) busy_warps_ &= ~(std::uint64_t{1} << number);
 }
 
 // The lanes of one call go on: those that are behind in the code, as in a warp that runs in lockstep. After very many turns
-// it is those that have waited longest, in case the others wait for them.
-void FiberBlocks::settle_active(Warp& warp, std::uint32_t first) {
+// it is those that have waited longest, in case the others wait for them, and so it is where lanes are ready.
+void FiberBlocks::settle_active(Warp& warp, std::uint32_t first, bool in_lockstep) {
+  if (range_.is_over->load(std::memory_order_relaxed)) leave();  // they may loop for what a crashed thread would have done
   const Wait& oldest = wait_of(*warp.active.first());
   const Wait* chosen = &oldest;
-  if (warp.passed_over < warp.most_passed_over) {
+  if (in_lockstep && warp.passed_over < most_passed_over_) {
     const auto order = [](const Wait& w) { return std::pair(reinterpret_cast<std::uintptr_t>(w.address), w.line); };
     for (const Thread* t = warp.active.first(); t != nullptr; t = t->next) {
       if (order(wait_of(*t)) < order(*chosen)) chosen = &wait_of(*t);
     }
-  } else {
-    warp.most_passed_over = std::max(warp.most_passed_over / 2, least_lockstep_turns);
+  } else if (in_lockstep) {
+    most_passed_over_ = std::max(most_passed_over_ / 2, least_lockstep_turns);
   }
   const bool passes_over = !same_call(*chosen, oldest);
   ThreadList others;
