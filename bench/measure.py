@@ -275,7 +275,9 @@ def machine():
     text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     processor = re.search(r"^model name\s*: (.*)$", text, re.M)
     system = re.search(r'^PRETTY_NAME="?([^"\n]*)', pathlib.Path("/etc/os-release").read_text(encoding="utf-8"), re.M)
-    about = {"processor": processor[1] if processor else platform.machine(), "cores": len(os.sched_getaffinity(0)),
+    flags = set((re.search(r"^flags\s*: (.*)$", text, re.M) or [None, ""])[1].split())
+    vectors = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "")
+    about = {"processor": processor[1] if processor else platform.machine(), "vectors": vectors, "cores": len(os.sched_getaffinity(0)),
              "system": system[1] if system else platform.system()}
     try:
         ask = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]

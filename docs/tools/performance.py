@@ -302,7 +302,8 @@ The same results in one process; more is better.{medians} In parentheses, Weir's
 def about(results):
     machine = results["machine"]
     gpu = f"{machine['gpu']}, driver {machine['driver']}; " if machine.get("gpu") else ""
-    processor = f"{machine['processor']}, {machine['cores']} cores"
+    vectors = f", {machine['vectors']}" if machine.get("vectors") else ""
+    processor = f"{machine['processor']}{vectors}, {machine['cores']} cores"
     return f"{gpu}{processor}; {machine['system']}; commit {results['commit']}, {results['date']}." + \
         (f" {results['note']}" if results.get("note") else "")
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/full_warps.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/regions.hpp"
@@ -224,6 +225,7 @@ void Vectorizer::emit_call(llvm::CallInst& call) {
   if (kind == Builtin::lane || kind == Builtin::thread_index) return;
   if (is_warp_operation(kind)) return emit_warp_operation(call, kind);
   if (is_lane_end(&call)) return emit_lane_end(call);
+  if (asks_for_full_warp(&call)) return emit_full_warp(call);
   if (kind == Builtin::block_barrier) return check_all_there(call, nullptr);
   if (auto* const intrinsic = dyn_cast<llvm::IntrinsicInst>(&call); intrinsic != nullptr && emit_intrinsic(*intrinsic))
     return;

@@ -107,7 +107,7 @@ Shape Shapes::of_phi(llvm::PHINode& phi) const {
 // What an instruction promises is true of the lanes that run it. Lane 0, whose value stands for all, need not be one of
 // them: then its value must lie between 0 and theirs.
 bool Shapes::holds_for_lane_0(const Instruction& instruction, const Shape& a, const Shape& b) const {
-  if (masks_.mask_of(const_cast<llvm::BasicBlock*>(instruction.getParent())) == LaneMasks::all) return true;
+  if (masks_.is_full(masks_.mask_of(const_cast<llvm::BasicBlock*>(instruction.getParent())))) return true;
   return instruction.getOpcode() == Instruction::Sub ? a.stride <= 0 && b.stride >= 0 : a.stride >= 0 && b.stride >= 0;
 }
 

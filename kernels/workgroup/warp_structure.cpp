@@ -21,6 +21,7 @@
 #include <llvm/Transforms/Utils/UnifyLoopExits.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/full_warps.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/refusal.hpp"
@@ -98,7 +99,7 @@ bool WarpDivergence::is_source(const llvm::Value& value) const {
 
 bool WarpDivergence::is_always_uniform(const llvm::Value& value) const {
   const Builtin kind = called_builtin(&value);
-  return kind == Builtin::active_lanes || uniform_.count(&value) != 0;
+  return kind == Builtin::active_lanes || asks_for_full_warp(&value) || uniform_.count(&value) != 0;
 }
 
 namespace {
@@ -256,6 +257,16 @@ void LaneMasks::find_divergent_loops() {
   }
 }
 
+namespace {
+
+bool begins_full_warps(const BasicBlock& branch, const BasicBlock& block) {
+  const auto* const end = dyn_cast<llvm::BranchInst>(branch.getTerminator());
+  return end != nullptr && end->isConditional() && asks_for_full_warp(end->getCondition()) &&
+         end->getSuccessor(0) == &block && block.getSinglePredecessor() == &branch;
+}
+
+}  // namespace
+
 void LaneMasks::number_masks() {
   masks_.emplace_back();
   const auto add = [&](BasicBlock* block, const Mask& mask) {
@@ -282,6 +293,8 @@ void LaneMasks::number_masks() {
       if (block->getSinglePredecessor() != dominator || branch->getSuccessor(0) == branch->getSuccessor(1))
         throw Refused("control flow is not structured", block->getTerminator());
       add(block, {mask_of(dominator), dominator, branch->getSuccessor(0) == block, nullptr});
+    } else if (mask_of(dominator) != all && begins_full_warps(*dominator, *block)) {
+      add(block, {mask_of(dominator), dominator, true, nullptr, true});
     } else {
       mask_of_[block] = mask_of(dominator);
     }
@@ -300,6 +313,7 @@ void LaneMasks::check_joins() const {
       }
       if (header && is_divergent_loop(loop)) continue;
       const Mask& own = mask(mask_of(block));
+      if (own.full && own.branch == from) continue;
       if (is_divergent_branch(from)) {
         if (own.branch == from && own.loop == nullptr) continue;
         if (!post_dominators_.dominates(block, from) && divergent_loop_left(from, block) == nullptr)
@@ -338,10 +352,17 @@ bool LaneMasks::is_header_of_divergent_loop(BasicBlock* block) const {
   return loop != nullptr && loop->getHeader() == block && is_divergent_loop(loop);
 }
 
+// If there are full warps, these are the lanes of the mask that they are a part of.
+int LaneMasks::mask_it_is(BasicBlock* block) const {
+  int number = mask_of(block);
+  while (number != all && mask(number).full) number = mask(number).parent;
+  return number;
+}
+
 bool LaneMasks::comes_whole(BasicBlock* from, BasicBlock* to) const {
   const llvm::Loop* const loop = loops_.getLoopFor(to);
   if (loop != nullptr && loop->getHeader() == to && (loop->contains(from) || is_divergent_loop(loop))) return true;
-  return !is_divergent_branch(from) && mask_of(from) == mask_of(to);
+  return !is_divergent_branch(from) && mask_it_is(from) == mask_it_is(to);
 }
 
 }  // namespace weir::workgroup

@@ -42,6 +42,7 @@ class LaneMasks {
     llvm::BasicBlock* branch = nullptr;  ///< they are those that go one way here
     bool taken = false;                  ///< the way
     llvm::Loop* loop = nullptr;          ///< or: those that are still in this loop
+    bool full = false;                   ///< or: all of the warp, which then are all those that run the other
   };
   static constexpr int all = 0;
 
@@ -53,6 +54,7 @@ class LaneMasks {
   unsigned order(llvm::BasicBlock* block) const { return order_.lookup(block); }
   const Mask& mask(int number) const { return masks_[static_cast<unsigned>(number)]; }
   int mask_of(llvm::BasicBlock* block) const { return mask_of_.lookup(block); }
+  bool is_full(int number) const { return number == all || mask(number).full; }
   bool is_divergent_branch(llvm::BasicBlock* block) const { return divergent_branches_.count(block) != 0; }
   /// A loop that its lanes leave at different times.
   bool is_divergent_loop(const llvm::Loop* loop) const { return divergent_loops_.count(loop) != 0; }
@@ -68,6 +70,7 @@ class LaneMasks {
 
  private:
   void find_divergent_loops();
+  int mask_it_is(llvm::BasicBlock* block) const;
   void number_masks();
   void check_joins() const;
   void check_loops() const;

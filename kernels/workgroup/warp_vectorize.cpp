@@ -9,6 +9,7 @@
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/full_warps.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/private_arrays.hpp"
@@ -164,6 +165,7 @@ void vectorize_warps(BlockFunction& block, WarpVersion version, bool needed, con
   llvm::Function& function = *block.function;
   llvm::Module& module = *function.getParent();
   replace_thread_index(block, version);
+  if (version == WarpVersion::whole_rows) step_full_warps(function);
   WarpDivergence rules;
   const Calls before_ends = structurize(function, rules);
   load_sizes(block);
@@ -262,7 +264,9 @@ void Vectorizer::make_phis() {
 
 void Vectorizer::vectorize_block(BasicBlock* block) {
   const int number = masks_.mask_of(block);
-  if (mask_values_.count(number) == 0) {
+  if (masks_.mask(number).full) {
+    mask_values_[number] = llvm::ConstantInt::getTrue(vector_of(builder_.getInt1Ty()));
+  } else if (mask_values_.count(number) == 0) {
     const LaneMasks::Mask& mask = masks_.mask(number);
     builder_.SetInsertPoint(ends_[mask.branch]);
     Value* condition = lanes(cast<llvm::BranchInst>(ends_[mask.branch])->getCondition());

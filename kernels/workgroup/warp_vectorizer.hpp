@@ -84,6 +84,7 @@ class Vectorizer {
   void emit_shuffle(llvm::CallInst& call);
   void check_all_there(llvm::CallInst& at, llvm::Value* named);
   void emit_lane_end(llvm::Instruction& call);
+  void emit_full_warp(llvm::CallInst& call);
   llvm::Value* permute(llvm::Value* value, llvm::Value* from);
 
   BlockFunction& block_;
