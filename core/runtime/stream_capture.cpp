@@ -266,19 +266,26 @@ GraphPtr Stream::capture_call(const CaptureOptions& options, UniqueFunction<void
   const StreamPtr self(this);  // the function may drop the last other owner
   struct End {
     Stream& stream;
+    const bool external;
+    const std::uint32_t joins = StreamCore::joins(stream);
     bool ended = false;
     ~End() {
-      if (!ended) StreamCore::drop_own_capture(stream);
+      if (ended) return;
+      if (external) {
+        StreamCore::leave_joined(stream, joins - 1);
+      } else {
+        StreamCore::drop_own_capture(stream);
+      }
     }
-  } end{*this};
+  } end{*this, options.external};
   function(*this);
   end.ended = true;
-  StreamCore::leave_all_joined(*this);
+  StreamCore::leave_joined(*this, options.external ? end.joins : 0);
   return end_capture();
 }
 
 bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
-  leave_all_joined(stream);
+  leave_joined(stream, 0);
   const Backend& backend = stream.device_->backend();
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return false;

@@ -101,7 +101,13 @@ struct StreamCore {
   static void join(Stream& stream, std::uint64_t capture) noexcept;
   /// Undoes one of these. False if the stream has not joined its capture.
   static bool leave_joined(Stream& stream);
-  static void leave_all_joined(Stream& stream) noexcept { impl(stream).joined_depth_.store(0, std::memory_order_relaxed); }
+  static std::uint32_t joins(const Stream& stream) noexcept {
+    return impl(stream).joined_depth_.load(std::memory_order_relaxed);
+  }
+  /// Undoes all but the first `kept`.
+  static void leave_joined(Stream& stream, std::uint32_t kept) noexcept {
+    if (joins(stream) > kept) impl(stream).joined_depth_.store(kept, std::memory_order_relaxed);
+  }
   /// Ends an open capture that the stream began, and drops its graph. False if another call ends it already.
   static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;
   /// The one that this object began last.

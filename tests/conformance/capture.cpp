@@ -300,6 +300,25 @@ TEST_CASE("S35 external: joins nest, and each end undoes one of them") {
   CHECK_FALSE(s->is_capturing());
 }
 
+TEST_CASE("S32 S35 external: a function that is captured into a capture that is open already leaves that open") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  s->begin_capture();
+  CHECK_FALSE(s->capture({.external = true}, [&](Stream& c) { board.set(c, 0, 5); }));
+  CHECK(s->capture_status() == CaptureStatus::active);
+  CHECK_FALSE(s->capture({.external = true}, [&](Stream& c) {
+    c.begin_capture({.external = true});  // left by the end
+    board.show(c, 0);
+  }));
+  CHECK_THROWS_AS(s->capture({.external = true}, [](Stream&) { throw Boom("in a joined capture"); }), Boom);
+  CHECK(s->capture_status() == CaptureStatus::active);
+  const GraphPtr graph = s->end_capture();
+  REQUIRE(graph);
+  run(graph, *s);
+  CHECK(board[0] == 5);
+}
+
 TEST_CASE("S35 external: an error where there is no capture to join") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;

@@ -318,6 +318,9 @@ TEST_CASE("S26 inter-process: another process reads and writes this one's memory
   std::vector<std::uint32_t> back(100);
   s->fill(memory, 42U);
   s->synchronize();
+  // A part of it, which only other code can name: the handle would be that of the whole.
+  const auto part = device().adopt_memory(memory.data() + 1, sizeof(*memory.data()), MemoryKind::device, {});
+  CHECK_REFUSED(Errc::invalid_argument, device().interprocess_handle(*part));
   Child child("memory", to_hex(device().interprocess_handle(*memory.allocation())));
   CHECK(child.line() == "42 42");
   CHECK(child.line() == "written");
