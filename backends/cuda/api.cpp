@@ -365,6 +365,8 @@ Api::Result Api::split_compute_units(const DeviceContext& device, std::vector<Co
   groups.resize(count);
   result = DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1);
   groups.resize(result == CUDA_SUCCESS ? count : 0);
+  // What is left over is one more group, of another size. It is the last that partitions take.
+  if (result == CUDA_SUCCESS && rest.count != 0) groups.insert(groups.begin(), rest);
   return result;
 }
 

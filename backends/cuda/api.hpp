@@ -108,6 +108,7 @@ class Api : public Symbols {
   static constexpr unsigned user_object_no_sync = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
   static constexpr unsigned user_object_move = CU_GRAPH_USER_OBJECT_MOVE;
   static constexpr unsigned long long instantiate_auto_free = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+  static constexpr unsigned long long instantiate_priorities = 8;  // CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
   static constexpr FunctionAttribute function_max_threads = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
   static constexpr FunctionAttribute function_registers = CU_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
@@ -339,6 +340,17 @@ class Api : public Symbols {
   /// Fails as a use of the legacy stream would, if external code captures a blocking stream of the current device; that use
   /// would end the capture, this does not.
   Result ask_legacy_stream() const;
+  /// Whether a kernel's node has another priority than the usual one.
+  bool has_priority(NodeHandle node) const noexcept {
+    CUkernelNodeAttrValue value{};
+    return GraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == CUDA_SUCCESS &&
+           value.priority != usual_priority();
+  }
+  /// Whether a copy from there may read it when a graph is launched, rather than when the node's turn comes.
+  bool reads_early(const void* source) const noexcept {
+    unsigned type = 0;
+    return PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device_address(source)) == CUDA_ERROR_INVALID_VALUE;
+  }
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, CU_STREAM_SET_CAPTURE_DEPENDENCIES);
   }

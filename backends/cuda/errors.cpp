@@ -8,7 +8,9 @@ namespace weir::cuda {
 
 std::string_view Api::error_name(Result result) const noexcept {
   const char* text = nullptr;
-  return GetErrorName(result, &text) == CUDA_SUCCESS && text != nullptr ? text : "unknown CUresult";
+  if (GetErrorName(result, &text) == CUDA_SUCCESS && text != nullptr) return text;
+  // Behind its own end the driver names nothing.
+  return result == CUDA_ERROR_DEINITIALIZED ? "CUDA_ERROR_DEINITIALIZED" : "unknown CUresult";
 }
 
 std::string_view Api::error_text(Result result) const noexcept {

@@ -19,6 +19,8 @@
   X(GetErrorName, cuGetErrorName, 6000, required)                                                               \
   X(GetErrorString, cuGetErrorString, 6000, required)                                                           \
   X(DeviceGetCount, cuDeviceGetCount, 2000, required)                                                           \
+  X(PointerGetAttribute, cuPointerGetAttribute, 4000, required)                                                 \
+  X(GraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, 11000, required)                                \
   X(DeviceGet, cuDeviceGet, 2000, required)                                                                     \
   X(DeviceGetName, cuDeviceGetName, 2000, required)                                                             \
   X(DeviceGetUuid, cuDeviceGetUuid, 11040, required)                                                            \

@@ -163,6 +163,9 @@ class GpuDevice final : public DeviceImpl {
     if (!has_work_that_waits_.load(std::memory_order_relaxed)) [[unlikely]]
       has_work_that_waits_.store(true, std::memory_order_relaxed);
   }
+  /// Whether a host function was ever captured.
+  bool captures_host_functions() const noexcept { return captures_host_functions_.load(std::memory_order_relaxed); }
+  void note_captured_host_function() noexcept { captures_host_functions_.store(true, std::memory_order_relaxed); }
   /// Unloads a module, for which drivers wait until the device is idle: on another thread if that may need this one.
   void unload(typename Api::ModuleHandle module) const noexcept {
     const auto unload = [this, module] {
@@ -420,7 +423,7 @@ class GpuDevice final : public DeviceImpl {
   std::vector<const GpuDevice*> enabled_peers_;  // devices whose memory this one may access because Weir enabled it
   StreamHandle copy_stream_ = nullptr;
 
-  std::atomic<bool> has_work_that_waits_{false};
+  std::atomic<bool> has_work_that_waits_{false}, captures_host_functions_{false};
 
   std::unordered_map<void*, std::shared_ptr<NativePool<Api>>> pool_memory_;
   std::atomic<std::size_t> pool_memory_count_{0};

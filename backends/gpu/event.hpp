@@ -90,22 +90,21 @@ class GpuEvent final : public EventImpl {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on();
+    const CaptureModeScope<Api> relaxed(api);  // beside captures of other code; the core has checked Weir's
     const auto result = api.query_event(native());
     if (result == Api::not_ready) return false;
     check(api, result, "Event::is_complete", *this);
     return true;
   }
 
-  bool do_look() const override {
-    const CaptureModeScope<Api> relaxed(own_device().api());
-    return do_is_complete();
-  }
+  bool do_look() const override { return do_is_complete(); }
 
   void do_synchronize() const override {
     if (!counts()) return;
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on();
+    const CaptureModeScope<Api> relaxed(api);  // as in do_is_complete
     check(api, api.synchronize_event(native(), options().blocking_sync), "Event::synchronize", *this);
   }
 

@@ -181,6 +181,8 @@ class GpuGraph final : public GraphImpl {
   struct Contents {
     std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
     bool allocates = false;                       // whether a node allocates memory
+    bool has_priorities = false;                  // whether a kernel has another priority than the usual one
+    bool has_conditions = false;
     std::size_t node_count = 0;                   // of the graph itself
     std::vector<void*> left, freed;  // what nodes allocate, and what they free; empty if `Api::executables_free_memory()`
   };
@@ -259,10 +261,12 @@ struct Executable {
         },
         "while an executable graph was destroyed", device.api().objects_need_current());
   }
-  typename Api::Result instantiate(typename Api::GraphHandle graph) {
+  /// `priorities`: whether nodes run with their own. Without it, all run with that of the launch's stream.
+  typename Api::Result instantiate(typename Api::GraphHandle graph, bool priorities) {
     const CaptureModeScope<Api> relaxed(device.api());
     const std::lock_guard lock(copy_mutex<Api>());
-    return device.api().GraphInstantiateWithFlags(&handle, graph, auto_free ? Api::instantiate_auto_free : 0);
+    return device.api().GraphInstantiateWithFlags(
+        &handle, graph, (auto_free ? Api::instantiate_auto_free : 0) | (priorities ? Api::instantiate_priorities : 0));
   }
   /// Enqueues the free of the memory that the last launch left, behind that launch.
   void free_left(typename Api::EventHandle launch) const noexcept {

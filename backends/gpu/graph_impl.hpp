@@ -111,6 +111,8 @@ std::size_t GpuGraph<Api>::look_through(Handle graph, Contents& contents) const 
     NodeKind kind{};
     check(api.node_kind(node, kind), operation);
     if (kind == NodeKind::allocate) contents.allocates = true;
+    if (kind == NodeKind::conditional) contents.has_conditions = true;
+    if (kind == NodeKind::kernel && !contents.has_priorities) contents.has_priorities = api.has_priority(node);
     if constexpr (!Api::executables_free_memory()) {
       void* memory = nullptr;
       if (kind == NodeKind::allocate) {
@@ -166,7 +168,14 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     const bool auto_free = options.auto_free_on_launch && contents.allocates;
     auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
     if (auto_free) executable->left = std::move(contents.left);
-    check(executable->instantiate(graph), operation);
+    const auto result = executable->instantiate(graph, contents.has_priorities);
+    if (result != Api::success && contents.has_conditions && Api::meaning(result).errc == Errc::unsupported) {
+      fail(device_.api(), result, operation, describe(),
+           "this driver makes one executable at a time of a graph with conditional nodes, and neither copies such a graph "
+           "nor "
+           "takes it as a child; drop the other executable, or capture the work once for each");
+    }
+    check(result, operation);
     executable->node_count = contents.node_count;
     made = make_ptr<GpuGraphExec<Api>>(device_, std::move(executable),
                                        Api::changes_nodes ? GraphPtr(const_cast<GpuGraph*>(this)) : nullptr);
@@ -275,7 +284,7 @@ std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Ap
   executable_->made_of->with_handle([&](auto now) { difference = difference_of<Api>(device_, now, graph); });
   if (!difference.empty()) refuse_update(difference, Api::success);
   auto made = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), executable_->auto_free);
-  check(api, made->instantiate(graph), "GraphExec::update", *this);
+  check(api, made->instantiate(graph, false), "GraphExec::update", *this);  // for drivers without priorities in graphs
   return made;
 }
 

@@ -120,6 +120,7 @@ class GpuMemoryPool final : public MemoryPoolImpl {
   std::size_t do_reserved_bytes() const override { return get(Api::pool_reserved, "MemoryPool::reserved_bytes"); }
 
   void do_trim_to(std::size_t keep) override {
+    const CaptureModeScope<Api> relaxed(device_.api());  // beside captures of other code; the core has checked Weir's
     check(device_.api(), device_.api().MemPoolTrimTo(native(), keep), "MemoryPool::trim_to", device_);
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,13 @@
 
 namespace weir::gpu {
 
+/// How much dynamic shared memory a function allows. The driver keeps one limit for each function, so all objects that stand
+/// for it share this.
+struct SharedMemoryLimit {
+  std::mutex mutex;  // held while the driver's limit is set
+  std::atomic<std::uint32_t> bytes{0};
+};
+
 /// A function of a module.
 template <class Api>
 class GpuKernel final : public KernelImpl {
@@ -29,9 +37,11 @@ class GpuKernel final : public KernelImpl {
   /// The device is current. Launches need some of the properties, so they are read here, once. If the driver does not tell
   /// them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
-            std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
+            std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds,
+            SharedMemoryLimit& limit)
       : KernelImpl(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds),
-        device_(device) {
+        device_(device),
+        limit_(limit) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
                    .registers_per_thread = attribute(Api::function_registers),
                    .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
@@ -43,18 +53,22 @@ class GpuKernel final : public KernelImpl {
     }
     const auto unasked = static_cast<std::uint32_t>(device.properties().shared_memory_per_block);
     const auto statically = static_cast<std::uint32_t>(properties_.static_shared_memory_bytes);
-    if (asked_ == Api::success) allowed_.store(unasked - std::min(unasked, statically), std::memory_order_relaxed);
+    const std::lock_guard lock(limit_.mutex);
+    if (asked_ == Api::success && limit_.bytes.load(std::memory_order_relaxed) == 0)
+      limit_.bytes.store(unasked - std::min(unasked, statically), std::memory_order_release);
   }
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
   /// Allows more shared memory, static and dynamic together, than every block may use. Drivers need this for each function.
-  bool allows_shared_memory(std::uint32_t bytes) const noexcept { return bytes <= allowed_.load(std::memory_order_acquire); }
+  bool allows_shared_memory(std::uint32_t bytes) const noexcept {
+    return bytes <= limit_.bytes.load(std::memory_order_acquire);
+  }
   void allow_shared_memory(std::uint32_t bytes, const char* operation = "Stream::launch") const {
     if (allows_shared_memory(bytes)) return;
     const auto current = device_.make_current();
-    const std::lock_guard lock(allowing_);
-    if (bytes <= allowed_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(limit_.mutex);
+    if (allows_shared_memory(bytes)) return;
     const auto result = device_.api().set_max_shared_memory(native(), bytes);
     if (result != Api::success) {
       fail(device_.api(), result, operation, device_.describe(),
@@ -62,7 +76,7 @@ class GpuKernel final : public KernelImpl {
                " bytes of dynamic shared memory beside its static " +
                std::to_string(properties_.static_shared_memory_bytes));
     }
-    allowed_.store(bytes, std::memory_order_release);
+    limit_.bytes.store(bytes, std::memory_order_release);
   }
 
  protected:
@@ -106,8 +120,7 @@ class GpuKernel final : public KernelImpl {
   }
 
   GpuDevice<Api>& device_;
-  mutable std::mutex allowing_;
-  mutable std::atomic<std::uint32_t> allowed_{0};  // bytes of dynamic shared memory
+  SharedMemoryLimit& limit_;  // the module's
   KernelProperties properties_;
   typename Api::Result asked_ = Api::success;  // the error if they are unknown
 };
@@ -141,8 +154,12 @@ class GpuModule final : public ModuleImpl {
     // Loaded now: the first launch may be in a capture, or beside a kernel that waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
+    const auto limit = [&]() -> SharedMemoryLimit& {
+      const std::lock_guard lock(mutex_);
+      return limits_[function];
+    };
     return make_ptr<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, parameter_sizes(function, symbol),
-                                kinds_of(symbol));
+                                kinds_of(symbol), limit());
   }
 
   Span<std::byte> do_global(std::string_view name) override {
@@ -217,6 +234,8 @@ class GpuModule final : public ModuleImpl {
 
   GpuDevice<Api>& device_;
   ModuleContents contents_;
+  std::mutex mutex_;
+  std::map<typename Api::FunctionHandle, SharedMemoryLimit> limits_;  // of its kernels, guarded by mutex_
 };
 
 }  // namespace weir::gpu

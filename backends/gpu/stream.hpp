@@ -122,19 +122,17 @@ class GpuStream final : public StreamImpl {
   }
 
   void do_synchronize() override {
+    const CaptureModeScope<Api> relaxed(api_);  // beside captures of other code; the core has checked Weir's
     check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
   }
   bool do_is_complete() const override {
+    const CaptureModeScope<Api> relaxed(api_);  // as in do_synchronize
     const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
     if (result == Api::not_ready) return false;
     check(result, "Stream::is_complete");
     return true;
   }
   bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
-  PendingWork do_pending() const override {
-    const CaptureModeScope<Api> relaxed(api_);
-    return StreamImpl::do_pending();
-  }
   std::exception_ptr do_take_host_error() noexcept override {
     std::exception_ptr of_graphs = launched_graphs_.take();
     std::exception_ptr own = errors_->take();
@@ -200,9 +198,11 @@ class GpuStream final : public StreamImpl {
   void do_set_capture_dependencies(std::span<const GraphNode> nodes, const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
+    if (device_.captures_host_functions()) [[unlikely]] refuse_early_read(source);
     submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
   }
   void do_copy_pitched(const PitchedCopy& copy) override {
+    if (device_.captures_host_functions()) [[unlikely]] refuse_early_read(copy.source.data);
     submit("Stream::copy", [&] {
       return copy.depth == 1 ? api_.copy_2d_async(copy, native()) : api_.copy_3d_async(copy, native());
     });
@@ -212,8 +212,12 @@ class GpuStream final : public StreamImpl {
                     std::size_t bytes) override {
     const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
     const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
-    submit("Stream::copy_peer",
-           [&] { return api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()); });
+    // Drivers do not capture copies between contexts. By its addresses alone one is a node like others.
+    const bool captures = do_capture_state().status != CaptureStatus::none;
+    submit("Stream::copy_peer", [&] {
+      return captures ? api_.copy_async(destination, source, bytes, native())
+                      : api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native());
+    });
   }
   void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override {
     submit("Stream::fill", [&] { return api_.fill_async(destination, value, element_size, count, native()); });
@@ -306,6 +310,7 @@ class GpuStream final : public StreamImpl {
   [[gnu::always_inline]] void submit(const char* operation, F&& call) const {
     check(submitted(call), operation);
   }
+  [[gnu::noinline]] void refuse_early_read(const void* source) const;
   bool learn_identity() const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const {
     throw Error(

@@ -106,13 +106,17 @@ bool GpuStream<Api>::learn_identity() const {
   const char* operation = "Stream::capture_info";
   Capture capture;
   Result result = Api::success;
+  bool is_told = false;
   {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     // An owned stream is asked when it is new. The legacy default stream cannot capture.
     const bool may_capture =
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
-    const bool tells = capture.status == CaptureStatus::none;
+    // The legacy default stream, asked for its id beside the capture of a blocking stream, would break that.
+    const bool tells = capture.status == CaptureStatus::none &&
+                       (kind() != StreamKind::legacy_default || api_.ask_legacy_stream() == Api::success);
+    is_told = tells;
     if (tells && wants_id && result == Api::success) {
       std::uint64_t id = 0;
       operation = "Stream::id";
@@ -129,7 +133,7 @@ bool GpuStream<Api>::learn_identity() const {
   }
   if (result != Api::success) [[unlikely]]
     fail(api_, result, operation, describe_handle());
-  return capture.status == CaptureStatus::none;
+  return is_told;
 }
 
 // --- Ordering ---------------------------------------------------------------------------------------------------------
@@ -141,6 +145,7 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   if (std::chrono::steady_clock::now() >= deadline) return false;  // asked once
   const EventPtr done = device_.create_event();
   do_record(*done, {});
+  const CaptureModeScope<Api> relaxed(api_);  // as in do_synchronize
   for (support::DeadlinePauses pauses(deadline); pauses.next();) {
     const auto result =
         submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); }, Submission::Order::none);
@@ -228,6 +233,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   if (state) [[unlikely]] {
     refuse_in_conditional_body(state, operation, "host functions");
     const Submission submission(*this);
+    device_.note_captured_host_function();
     const auto graph = capture().graph;  // may throw
     auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
     // The graph owns the function before there is a node. If the node fails, the function goes with the graph.

@@ -11,6 +11,28 @@
 /// GpuStream: copies, stream-ordered memory, batches of memory operations.
 namespace weir::gpu {
 
+// --- Copies ------------------------------------------------------------------------------------------------------------
+
+/// In a graph, CUDA's driver (580) reads a pageable source when the graph is launched, so not what a host function of the
+/// graph writes there.
+template <class Api>
+void GpuStream<Api>::refuse_early_read(const void* source) const {
+  const char* const operation = "Stream::copy";
+  if (!api_.reads_early(source)) return;
+  const Capture capture = this->capture();
+  if (capture.status != CaptureStatus::active) return;
+  for (const auto node : nodes_of(api_, capture.graph, operation, *this)) {
+    NodeKind kind{};
+    check(api_.node_kind(node, kind), operation);
+    if (kind != NodeKind::host_function) continue;
+    throw Error(
+        Errc::capture_unsupported, operation, describe(),
+        "the source is pageable memory, which the driver reads when the graph is launched, before the host functions "
+        "that were captured run; copy from pinned memory (MemoryKind::pinned, or Device::register_host); the capture "
+        "goes on");
+  }
+}
+
 // --- Batches of copies ------------------------------------------------------------------------------------------------
 
 template <class Api>
@@ -23,6 +45,7 @@ void GpuStream<Api>::do_copy_batch(std::span<const BatchCopy> copies, SourceAcce
   }
   for (const BatchCopy& copy : copies) {
     if (copy.bytes == 0) continue;
+    if (device_.captures_host_functions()) [[unlikely]] refuse_early_read(copy.source);
     submit(operation, [&] { return api_.copy_async(copy.destination, copy.source, copy.bytes, native()); });
   }
 }
@@ -35,7 +58,12 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   refuse_in_conditional_body(capture, operation, "allocations");
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
-  const auto result = submitted([&] { return api_.allocate_async(memory, bytes, from, native()); });
+  const auto allocate = [&] { return submitted([&] { return api_.allocate_async(memory, bytes, from, native()); }); };
+  const auto allocate_beside_captures = [&] {
+    const CaptureModeScope<Api> relaxed(api_);  // of other code; the core has checked Weir's
+    return allocate();
+  };
+  const auto result = capture ? allocate() : allocate_beside_captures();
   if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   if (pool == nullptr || capture) [[likely]]
     return memory;  // what a graph allocates is the graph's

@@ -335,6 +335,9 @@ class Api : public Symbols {
                       const NodeHandle** dependencies, std::size_t* count) const;
   /// Makes no call: hipStreamGetCaptureInfo refuses the null stream, and hipStreamIsCapturing always says no before 5.7.
   Result ask_legacy_stream() const noexcept { return success; }
+  static constexpr unsigned long long instantiate_priorities = 0;  // HIP has no such flag
+  static constexpr bool has_priority(NodeHandle) noexcept { return false; }
+  static constexpr bool reads_early(const void*) noexcept { return false; }  // not known
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, set_dependencies);
   }

@@ -380,6 +380,25 @@ TEST_CASE("cuda graphs: all work of a body that is not joined becomes joined bef
                      "cuStreamUpdateCaptureDependencies", "cuStreamEndCapture", "cuStreamEndCapture"}));
 }
 
+TEST_CASE("cuda graphs: a copy from pageable memory behind a captured host function is refused, and else made") {
+  const std::string pageable = "trace=1 fail=cuPointerGetAttribute:0:1";
+  const Outcome o =
+      tell(pageable, {"stream", "allocate", "begin-capture", "pageable-copy", "host-function", "pageable-copy"});
+  INFO(o.output, o.errors);
+  CHECK_SAYS(o, "pageable-copy: ok");
+  CHECK_SAYS(o, "pageable-copy: capture_unsupported");
+  CHECK(calls(o, "cuMemcpyAsync") == 1);
+  const Outcome pinned =
+      tell("trace=1", {"stream", "allocate", "begin-capture", "pageable-copy", "host-function", "pageable-copy"});
+  CHECK(calls(pinned, "cuMemcpyAsync") == 2);
+}
+
+TEST_CASE("cuda calls: beside a capture of other code, waits, queries and stream-ordered allocations are made relaxed") {
+  const Outcome o = tell("guarded=1", {"stream", "event", "synchronize", "query", "async", "event-synchronize"});
+  INFO(o.output, o.errors);
+  CHECK(o.count(": ok\n") == 6);
+}
+
 TEST_CASE(
     "cuda ends: a memory pool is trimmed and used again once an event behind the last free of its memory is complete") {
   for (const std::string last : {"drop-pool", "drop-async"}) {

@@ -650,9 +650,11 @@ constexpr Name names[] = {
 
 /// Whether CUDA refuses the call beside a capture in global mode, as it was measured.
 [[maybe_unused]] bool breaks_captures(std::string_view call) {
-  constexpr std::string_view calls[] = {"cuMemAlloc",      "cuMemHostAlloc",   "cuMemAllocManaged", "cuMemFree",
-                                        "cuMemFreeHost",   "cuMemHostUnregister", "cuMemFreeAsync", "cuModuleUnload",
-                                        "cuMemPoolCreate", "cuMemPoolDestroy", "cuGraphExecDestroy"};
+  constexpr std::string_view calls[] = {
+      "cuMemAlloc",          "cuMemHostAlloc",          "cuMemAllocManaged", "cuMemFree",       "cuMemFreeHost",
+      "cuMemHostUnregister", "cuMemFreeAsync",          "cuModuleUnload",    "cuMemPoolCreate", "cuMemPoolDestroy",
+      "cuGraphExecDestroy",  "cuStreamSynchronize",     "cuStreamQuery",     "cuEventQuery",    "cuEventSynchronize",
+      "cuMemAllocAsync",     "cuMemAllocFromPoolAsync", "cuMemPoolTrimTo"};
   return std::find(std::begin(calls), std::end(calls), call) != std::end(calls);
 }
 

@@ -458,6 +458,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
     {"condition", [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream&) {}); }},
+    {"pageable-copy",
+     [](World& w) {
+       static const std::uint32_t word = 7;
+       w.stream->copy(weir::Span(w.memory.data(), 1), std::span(&word, 1));
+     }},
     {"broken-body",
      [](World& w) {
        w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { break_capture(body); });
