@@ -226,7 +226,11 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
   const auto current = make_current();
   typename Api::ModuleHandle module = nullptr;
   std::string log;
-  const auto result = api_.load_module(module, copy.c_str(), log);
+  typename Api::Result result;
+  {
+    const CaptureModeScope<Api> relaxed(api_);  // a driver may synchronize the device, which no capture is about
+    result = api_.load_module(module, copy.c_str(), log);
+  }
   if (result != Api::success) {
     const std::string detail(Api::meaning(result).detail);
     throw Error(

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "backends/gpu/device_headers.hpp"
+#include "kernels/gpu_headers.hpp"
 #include "weir/module.hpp"
 
 namespace weir::gpu {
@@ -16,10 +16,14 @@ struct HeaderList {
       names.push_back(name.c_str());
       texts.push_back(text.c_str());
     }
-    for (const auto& [name, text] : device_headers) {
-      names.push_back(name);
-      texts.push_back(text);
-    }
+    const auto add = [this](const auto& headers) {
+      for (const kernels::DeviceHeader& header : headers) {
+        names.push_back(header.name);
+        texts.push_back(header.text);
+      }
+    };
+    add(kernels::standard_headers);
+    add(kernels::device_headers);
   }
 
   int count() const noexcept { return static_cast<int>(names.size()); }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "backends/gpu/header_list.hpp"
 #include "weir/plugin/support.hpp"
@@ -31,6 +33,16 @@ constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
+/// Whether the file may be of a generation. In a folder of the system the name without a number is a link to the newest one;
+/// in Python's wheels it is the file itself, of the runtime's own generation.
+bool may_be_of(const std::string& file, const std::string& name, const std::string& number) {
+  std::error_code error;
+  const std::string target = std::filesystem::canonical(file, error).filename().string();
+  if (error || !target.starts_with(name + ".")) return true;
+  const std::string version = target.substr(name.size() + 1);  // "7.2.53211"
+  return version.substr(0, version.find('.')) == number;
+}
+
 /// Files of one library in the order of the runtime's own search: a copy that is loaded already, beside the runtime, by the
 /// loader. Of the runtime's generation alone, since two generations of AMD's compiler do not live in one process; without a
 /// number, as in Python's wheels, only where the folder tells which it is.
@@ -38,14 +50,15 @@ std::vector<std::string> files(const std::string& name, const std::string& numbe
   const std::string soname = name + "." + number, folder = folder_of(runtime.path());
   std::vector<std::string> names;
   if (std::string loaded = gpu::loaded_library(soname); !loaded.empty()) names.push_back(std::move(loaded));
-  if (const std::string loaded = gpu::loaded_library(name); loaded == folder + name) names.push_back(loaded);
-  for (const std::string& file : {folder + soname, folder + name, soname}) names.push_back(file);
+  for (const std::string& file : {folder + soname, folder + name, soname}) {
+    if (file != folder + name || may_be_of(file, name, number)) names.push_back(file);
+  }
   return names;
 }
 
 std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
   std::vector<std::string> list{"--offload-arch=" + architecture, "-std=c++" + std::to_string(options.cxx_standard),
-                                "-include", "weir_kernel.h"};
+                                kernels::without_masks_option, "-include", kernels::first_header};
   for (const auto& [name, value] : options.defines) list.push_back("-D" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("-I" + folder);
   if (options.fast_math) list.emplace_back("-ffast-math");

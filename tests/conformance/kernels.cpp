@@ -65,6 +65,22 @@ TEST_CASE("S37 launch: a kernel in a graph, launched a hundred times, adds up ex
   CHECK(board[1] == 300);
 }
 
+TEST_CASE("S8 S37 compile: a kernel that is compiled in a capture can be captured, in every mode") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
+    Board board;
+    s->begin_capture(mode);
+    // Text of its own, so that no module of it is there yet.
+    const std::string source = "extern \"C\" __global__ void put(unsigned* p) { *p = " + std::to_string(70 + int(mode)) + "; }";
+    s->launch(device().compile(source)->untyped_kernel("put"), {}, board.cell(0));
+    board.show(*s, 0);
+    run(s->end_capture(), *s);
+    CHECK(board[0] == 70 + unsigned(mode));
+  }
+}
+
 TEST_CASE("S37 update: of a kernel's arguments") {
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();

@@ -697,3 +697,18 @@ TEST_CASE("hip loading: HIPRTC beside the runtime is found without a number in i
   std::filesystem::remove_all(at);
   CHECK_SAYS(o, "feature runtime_compilation: absent " + (at / "libhiprtc.so").string() + " has no hiprtc");
 }
+
+TEST_CASE("hip loading: HIPRTC of another generation beside the runtime is passed over") {
+  char folder[] = "/tmp/weir-hiprtc-XXXXXX";
+  REQUIRE(::mkdtemp(folder) != nullptr);
+  const std::filesystem::path at = folder;
+  std::filesystem::create_symlink(fake("6.2"), at / "libamdhip64.so.6");
+  std::filesystem::copy_file(fake("7.1"), at / "libhiprtc.so.7.2.53211");
+  std::filesystem::create_symlink("libhiprtc.so.7.2.53211", at / "libhiprtc.so");  // as in a folder of the system
+  const Outcome o = weir::test::run(
+      WEIR_TEST_STORY, {"features"},
+      weir::test::with_mutation(
+          {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"WEIR_HIP_RUNTIME", at / "libamdhip64.so.6"}}));
+  std::filesystem::remove_all(at);
+  CHECK_SAYS(o, "feature runtime_compilation: absent no HIPRTC: ");
+}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernels/device_compilers.hpp"
 
-#include <dlfcn.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,74 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/toolkit_headers.hpp"
 #include "backends/gpu/header_list.hpp"
 #include "core/base/child_process.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "weir/error.hpp"
+#include "weir/registry.hpp"
 
 namespace weir::test {
 namespace {
-
-// Both interfaces have the same functions with the same parameters.
-struct Functions {
-  using Program = void*;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
-  int (*compile)(Program, int, const char* const*) = nullptr;
-  int (*log_size)(Program, std::size_t*) = nullptr;
-  int (*log)(Program, char*) = nullptr;
-  int (*destroy)(Program*) = nullptr;
-  std::string path;
-};
-
-Functions open(const std::string& prefix, const char* variable, const std::vector<std::string>& names) {
-  void* library = nullptr;
-  if (const char* const chosen = ::getenv(variable)) library = ::dlopen(chosen, RTLD_NOW);
-  for (const std::string& name : names) {
-    if (library == nullptr) library = ::dlopen(name.c_str(), RTLD_NOW);
-  }
-  if (library == nullptr) throw NoDeviceCompiler("no " + prefix + ": " + ::dlerror());
-  Functions f;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, (prefix + name).c_str()));
-    if (function == nullptr) throw NoDeviceCompiler("no " + prefix + name);
-  };
-  find(f.create, "CreateProgram");
-  find(f.compile, "CompileProgram");
-  find(f.log_size, "GetProgramLogSize");
-  find(f.log, "GetProgramLog");
-  find(f.destroy, "DestroyProgram");
-  Dl_info file{};
-  if (::dladdr(reinterpret_cast<void*>(f.create), &file) != 0) f.path = file.dli_fname;
-  return f;
-}
-
-const Functions& nvrtc() {
-  static const Functions functions =
-      open("nvrtc", "WEIR_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"});
-  return functions;
-}
-
-const Functions& hiprtc() {
-  static const Functions functions = open("hiprtc", "WEIR_HIPRTC", {"libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so.5"});
-  return functions;
-}
-
-// HIPRTC ends the process for an architecture that it does not know, so its code generator is asked.
-bool generates_code_for(const std::string& architecture) {
-  for (const char* name : {"libamd_comgr.so.3", "libamd_comgr.so.2"}) {
-    void* const library = ::dlopen(name, RTLD_NOW);
-    if (library == nullptr) continue;
-    const auto count = reinterpret_cast<int (*)(std::size_t*)>(::dlsym(library, "amd_comgr_get_isa_count"));
-    const auto name_of = reinterpret_cast<int (*)(std::size_t, const char**)>(::dlsym(library, "amd_comgr_get_isa_name"));
-    std::size_t n = 0;
-    if (count == nullptr || name_of == nullptr || count(&n) != 0) continue;
-    for (std::size_t i = 0; i < n; ++i) {
-      const char* isa = nullptr;
-      if (name_of(i, &isa) == 0 && std::string_view(isa).ends_with("--" + architecture)) return true;
-    }
-  }
-  return false;
-}
 
 // What a compiler prints. It runs in the process's own environment, which tells it where its libraries are.
 host::ChildOutcome run(const std::vector<std::string>& command) {
@@ -91,10 +30,12 @@ host::ChildOutcome run(const std::vector<std::string>& command) {
 const std::string& header_folder() {
   static const host::TemporaryFolder folder;
   static const bool written = [] {
-    for (const auto& [name, text] : gpu::device_headers) {
-      const auto path = std::filesystem::path(folder.path()) / name;
+    const CompileOptions none;
+    const gpu::HeaderList headers(none);
+    for (std::size_t i = 0; i < headers.names.size(); ++i) {
+      const auto path = std::filesystem::path(folder.path()) / headers.names[i];
       std::filesystem::create_directories(path.parent_path());
-      std::ofstream(path) << text;
+      std::ofstream(path) << headers.texts[i];
     }
     return true;
   }();
@@ -145,6 +86,7 @@ std::string compile_with_clang(const std::string& compilers, const std::string& 
                             "-nogpuinc",
                             "-nostdinc",
                             "-D__HIPCC_RTC__",
+                            kernels::without_masks_option,
                             "-std=c++17",
                             "-O3",
                             "-w",
@@ -165,7 +107,7 @@ std::string compile_with_clang(const std::string& compilers, const std::string& 
                             "-include",
                             hip + "/hip/amd_detail/amd_hip_fp16.h",
                             "-include",
-                            "weir_kernel.h",
+                            kernels::first_header,
                             "-S",
                             "-o",
                             folder.path() + "/out.s",
@@ -180,33 +122,17 @@ std::string compile_with_clang(const std::string& compilers, const std::string& 
 }
 
 void compile_for(const std::string& architecture, std::string_view source, const std::string& name) {
-  const bool amd = architecture.starts_with("gfx");
-  const Functions& f = amd ? hiprtc() : nvrtc();
-  if (amd && !generates_code_for(architecture)) throw NoDeviceCompiler("HIPRTC does not know " + architecture);
-  std::vector<std::string> options = {"-std=c++17"};
-  if (amd) {
-    options.insert(options.end(), {"--offload-arch=" + architecture, "-include", "weir_kernel.h"});
-  } else {
-    options.insert(options.end(), {"--gpu-architecture=" + architecture, "--pre-include=weir_kernel.h",
-                                   "--device-as-default-execution-space"});
-    for (const std::string& folder : cuda::toolkit_header_folders(f.path)) options.push_back("--include-path=" + folder);
+  const char* const backend = architecture.starts_with("gfx") ? "hip" : "cuda";
+  CompileOptions options;
+  options.name = name;
+  try {
+    (void)Registry::instance().compile_image(backend, architecture, source, options);
+  } catch (const Error& error) {
+    for (const Errc none : {Errc::compiler_not_found, Errc::driver_too_old, Errc::plugin_not_found}) {
+      if (error.errc() == none) throw NoDeviceCompiler(error.what());
+    }
+    throw std::runtime_error(error.what());
   }
-  std::vector<const char*> pointers;
-  for (const std::string& option : options) pointers.push_back(option.c_str());
-  Functions::Program program = nullptr;
-  const std::string text(source);
-  const CompileOptions no_headers;
-  const gpu::HeaderList headers(no_headers);
-  f.create(&program, text.c_str(), name.c_str(), headers.count(), headers.texts.data(), headers.names.data());
-  const int result = f.compile(program, static_cast<int>(pointers.size()), pointers.data());
-  std::size_t size = 0;
-  std::string log;
-  if (f.log_size(program, &size) == 0 && size > 1) {
-    log.resize(size);
-    f.log(program, log.data());
-  }
-  f.destroy(&program);
-  if (result != 0) throw std::runtime_error(log.empty() ? "failed without a message" : log);
 }
 
 }  // namespace weir::test

@@ -9,6 +9,7 @@
 
 #include "clang.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "kernels/gpu_headers.hpp"
 #include "weir/error.hpp"
 #include "weir/registry.hpp"
 
@@ -17,8 +18,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The command of nvcc, or of hipcc or Clang, that compiles `source` and writes the image to `output`.
-std::vector<std::string> command(const Request& request, const std::string& source, const std::string& output) {
+// What HIPRTC is handed and hipcc does not have, as files of a folder.
+void write_device_headers(const fs::path& folder) {
+  for (const kernels::DeviceHeader& header : kernels::device_headers) {
+    const fs::path path = folder / header.name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << header.text;
+  }
+}
+
+// The command of nvcc, or of hipcc or Clang, that compiles `source` and writes the image to `output`. `headers`: the folder
+// of write_device_headers.
+std::vector<std::string> command(const Request& request, const std::string& source, const std::string& output,
+                                 const std::string& headers) {
   const CompileOptions& options = request.options;
   std::vector<std::string> words = {request.compiler};
   const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
@@ -28,7 +40,9 @@ std::vector<std::string> command(const Request& request, const std::string& sour
     if (options.fast_math) words.emplace_back("--use_fast_math");
     if (options.debug) words.emplace_back("-G");
   } else {
-    add({"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "--offload-arch=" + request.architecture});
+    // -c: the code object is linked all the same, and hipcc adds no option for a program that it would link.
+    add({"-x", "hip", "-c", "--cuda-device-only", "--no-gpu-bundle-output", "--offload-arch=" + request.architecture});
+    add({kernels::without_masks_option, "-include", "hip/hip_runtime.h", "-I" + headers, "-include", kernels::first_header});
     if (options.fast_math) words.emplace_back("-ffast-math");
     if (options.debug) {
       add({"-g", "-O0"});
@@ -54,7 +68,9 @@ std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
     std::ofstream(source) << "#include \"" << fs::absolute(request.source).string() << "\"\n"
                           << addresses_of(request.options.kernels);
   }
-  const std::vector<std::string> words = command(request, source, output);
+  const std::string headers = folder.path() + "/headers";
+  if (request.backend == "hip") write_device_headers(headers);
+  const std::vector<std::string> words = command(request, source, output, headers);
   const host::ChildOutcome outcome = call_compiler(words, request.architecture);
   if (outcome.status != 0) fail_to_compile(words, request.architecture, outcome.output);
   log = outcome.output;

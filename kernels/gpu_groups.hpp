@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot
-/// read the runtime's (it has parts of it built in), and releases before 7.0 lack the functions of a warp that name their
-/// lanes: both are written here.
-namespace weir::gpu {
+/// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. On AMD both are
+/// written here. HIP's groups lack `reduce` and `plus` before 7.13 and scans before 10.0, and HIPRTC has them built in, so
+/// Weir's take another name. HIP's functions of a warp with masks take no mask of 32 bits, not even where a wavefront has 32
+/// lanes: with HIP_DISABLE_WARP_SYNC_BUILTINS HIP leaves them out.
+namespace weir::kernels {
 
 /// Its names begin with weir_, so that no macro of the program's, such as -DT=float, changes it.
 ///
-/// Read before every kernel: what nvcc and hipcc have read before the first line, and the compilers at run time have not. A
-/// mask has as many bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of a wavefront of 64, and is
-/// refused.
+/// Read before every kernel: what nvcc has read before the first line, and other compilers have not. hipcc reads
+/// <hip/hip_runtime.h> and the system's headers before it. A mask has as many bits as a wavefront has lanes: one of 32 bits
+/// would name half of a wavefront of 64, and is refused.
+inline constexpr const char* first_header = "weir_kernel.h";
 inline constexpr const char* kernel_header = R"weir(
 #include <math.h>
 #ifndef NULL
 #define NULL 0
 #endif
+#if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#endif
 typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 #ifndef __CUDACC_RTC__
+#include <assert.h>
 typedef long clock_t;
 static inline __device__ __attribute__((unused)) void __nanosleep(unsigned int) { __builtin_amdgcn_s_sleep(1); }
 #define WEIR_ATOMIC(name)                                                                 \
@@ -45,8 +52,6 @@ template <class weir_T, class weir_C, class weir_V>
 static inline __device__ auto atomicCAS_block(weir_T* p, weir_C c, weir_V v) -> decltype(atomicCAS(p, c, v)) {
   return atomicCAS(p, c, v);
 }
-#endif
-#if !defined(__CUDACC_RTC__) && (!defined(HIP_VERSION_MAJOR) || HIP_VERSION_MAJOR < 7)
 #define WEIR_WARP static inline __device__ __attribute__((always_inline, unused))
 template <class weir_M>
 WEIR_WARP void weir_check_mask() {
@@ -110,6 +115,14 @@ template <class weir_M, class weir_T> WEIR_WARP unsigned long long __match_all_s
   WEIR_WARP weir_T name(weir_M mask, weir_T v) {                                   \
     weir_check_mask<weir_M>();                                                     \
     unsigned long long weir_left = (weir_lanes)(__ballot(1) & mask);               \
+    if (weir_left == (weir_lanes)~0ull) {                                          \
+      weir_T x = v;                                                                \
+      for (int k = (int)sizeof(weir_lanes) * 4; k > 0; k /= 2) {                   \
+        const weir_T y = __shfl_xor(x, k);                                         \
+        x = expression;                                                            \
+      }                                                                            \
+      return x;                                                                    \
+    }                                                                              \
     weir_T x = __shfl(v, __ffsll(weir_left) - 1);                                  \
     for (weir_left &= weir_left - 1; weir_left != 0; weir_left &= weir_left - 1) { \
       const weir_T y = __shfl(v, __ffsll(weir_left) - 1);                          \
@@ -128,6 +141,9 @@ WEIR_REDUCE(__reduce_xor_sync, x ^ y)
 #endif
 )weir";
 
+/// The option for HIPRTC and hipcc without which HIP's own functions with masks stand beside these.
+inline constexpr const char* without_masks_option = "-DHIP_DISABLE_WARP_SYNC_BUILTINS";
+
 // The toolkit's own header of that name, as NVRTC reads it. libcu++, which it reads, declares these types as other ones
 // than <stdint.h> does.
 #define WEIR_LIBCUXX_TYPES(X) \
@@ -145,6 +161,7 @@ inline constexpr const char* groups_header = R"weir(
 // libcu++, which it reads, declares these as other types than <stdint.h> does.
 )weir" WEIR_TOOLKIT_HEADER("cooperative_groups.h") R"weir(#else
 extern "C" __device__ __attribute__((convergent)) void __ockl_grid_sync(void);
+#define cooperative_groups weir_cooperative_groups
 namespace cooperative_groups {
 #define WEIR_CG __device__ inline __attribute__((always_inline))
 #define WEIR_CG_FREE static __device__ inline __attribute__((always_inline, unused))
@@ -383,4 +400,4 @@ inline constexpr const char* groups_scan_header = R"weir(
 #undef WEIR_RENAME
 #undef WEIR_LIBCUXX_TYPES
 
-}  // namespace weir::gpu
+}  // namespace weir::kernels

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/gpu/device_groups.hpp"
 #include "kernels/bfloat16.hpp"
+#include "kernels/gpu_groups.hpp"
 #include "kernels/math_constants.hpp"
 
 /// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
 /// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
-namespace weir::gpu {
+namespace weir::kernels {
 
 // clang-format off
 #define WEIR_MACRO(name, parameters, value) "#undef " name "\n#define " name parameters " " value "\n"
@@ -128,8 +128,8 @@ R"(
 )";
 
 inline constexpr const char* math_header = R"(
-#ifndef WEIR_MATH
-#define WEIR_MATH
+#ifndef WEIR_MATH_HEADER
+#define WEIR_MATH_HEADER
 #undef INFINITY
 #undef NAN
 #undef HUGE_VAL
@@ -201,41 +201,42 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, 
 inline constexpr const char* half_header = R"(
 #ifdef __CUDACC_RTC__
 #include <./cuda_fp16.h>
+#elif !defined(__HIPCC_RTC__)
+#include <hip/hip_fp16.h>
 #endif
 )";
 
 struct DeviceHeader {
   const char *name, *text;
 };
-inline constexpr DeviceHeader device_headers[] = {
-    {"cstdint", stdint_header},
-    {"stdint.h", stdint_header},
-    {"cstddef", stddef_header},
-    {"stddef.h", stddef_header},
-    {"climits", limits_header},
-    {"limits.h", limits_header},
-    {"cfloat", float_header},
-    {"float.h", float_header},
-    {"cassert", assert_header},
-    {"assert.h", assert_header},
-    {"cmath", math_header},
-    {"math.h", math_header},
+
+/// For compilers at run time, which read nothing of the system's; hipcc has files of these names.
+inline constexpr DeviceHeader standard_headers[] = {
+    {"cstdint", stdint_header},  {"stdint.h", stdint_header},
+    {"cstddef", stddef_header},  {"stddef.h", stddef_header},
+    {"climits", limits_header},  {"limits.h", limits_header},
+    {"cfloat", float_header},    {"float.h", float_header},
+    {"cassert", assert_header},  {"assert.h", assert_header},
+    {"cmath", math_header},      {"math.h", math_header},
     {"algorithm", algorithm_header},
-    {"math_constants.h", kernels::math_constants_header},
-    {"cstdio", empty_header},
-    {"stdio.h", empty_header},
+    {"cstdio", empty_header},    {"stdio.h", empty_header},
+    {"hip/hip_runtime.h", empty_header},
+    {"hip/hip_fp16.h", half_header},
+};
+
+/// For all of them, hipcc included.
+inline constexpr DeviceHeader device_headers[] = {
     {"cuda_runtime.h", empty_header},
     {"device_launch_parameters.h", empty_header},
-    {"hip/hip_runtime.h", empty_header},
+    {"math_constants.h", math_constants_header},
     {"cuda_fp16.h", half_header},
-    {"hip/hip_fp16.h", half_header},
-    {"cuda_bf16.h", kernels::bfloat16_header},
-    {"hip/hip_bf16.h", kernels::bfloat16_header},
+    {"cuda_bf16.h", bfloat16_header},
+    {"hip/hip_bf16.h", bfloat16_header},
     {"cooperative_groups.h", groups_header},
     {"cooperative_groups/reduce.h", groups_reduce_header},
     {"cooperative_groups/scan.h", groups_scan_header},
     {"hip/hip_cooperative_groups.h", groups_header},
-    {"weir_kernel.h", kernel_header},
+    {first_header, kernel_header},
 };
 
-}  // namespace weir::gpu
+}  // namespace weir::kernels

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# amd_root.sh ROOT BUILD [CHECK…]: compiles kernels for AMD GPUs with AMD's own compilers, without a GPU. ROOT is a folder where a
+# Debian is made, if it is not there, with AMD's HIP, HIPRTC, hipcc and RCCL of Debian's suite experimental. The programs of the
+# build folder BUILD run in it, and compile every kernel that this tree shows (ci/kernel_sources.py). Checks, all by default:
+#
+#   hiprtc hipcc clang   that compiler takes each source for each architecture, or refuses it by a sentence of
+#                        docs/kernels-dialect.md
+#   table                each row of that page's table is true
+#   releases             the releases in the plugin's table of functions and in docs/porting.md fit AMD's headers and libraries
+#   runtimes             what `weir info` says with each runtime
+#
+# AMD_ARCHITECTURES are others than the default. Exit status 77: root, mmdebstrap or the packages are not to be had here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -ge 2 ] || { sed -n '3,14s/^# \?//p' "$0"; exit 2; }
+root=$1 build=$2
+shift 2
+checks=("$@")
+if [ $# = 0 ]; then checks=(hiprtc hipcc clang table releases runtimes); fi
+read -ra architectures <<<"${AMD_ARCHITECTURES-gfx90a gfx942 gfx1030 gfx1100 gfx1201 gfx1250}"
+
+skip() {
+  echo "amd_root.sh: skipped: $*"
+  exit 77
+}
+
+# 4 minutes, 3 GB. Both suites move on, so the root has the newest release that they have.
+make_root() {
+  [ "$(id -u)" = 0 ] || skip "a root of Debian is made by root alone"
+  command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed"
+  local mirror=${MIRROR-http://deb.debian.org/debian} list
+  list=$(mktemp)
+  printf 'deb %s %s main\n' "$mirror" sid "$mirror" experimental >"$list"
+  rm -rf "$root.part"
+  mmdebstrap --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' --include=ca-certificates,g++,libtbb12 sid "$root.part" \
+    "$list" >"$root.log" 2>&1 || { tail -n 5 "$root.log"; skip "no root of Debian sid can be made from $mirror"; }
+  rm "$list"
+  { chroot "$root.part" apt-get update &&
+    chroot "$root.part" apt-get install -y -t experimental libamdhip64-7 libhiprtc7 libamd-comgr3 rocm-device-libs-22 librccl1 hipcc &&
+    chroot "$root.part" apt-get install -y libamdhip64-6 libhiprtc6; } >>"$root.log" 2>&1 ||
+    { tail -n 5 "$root.log"; skip "AMD's packages cannot be installed from $mirror"; }
+  mv "$root.part" "$root"
+}
+if [ ! -e "$root/usr/bin/hipcc" ]; then make_root; fi
+
+# The tree and the build stand at their own paths in the root: programs know them by these.
+root=$(realpath "$root") build=$(realpath "$build") tree=$PWD work=$PWD/build/amd
+rm -rf "$work"
+mkdir -p "$work"
+mounted=()
+cleanup() {
+  for point in "${mounted[@]}"; do umount -l "$point"; done
+}
+trap cleanup EXIT
+for point in /proc /dev "$tree" "$build"; do
+  mkdir -p "$root$point"
+  if mountpoint -q "$root$point"; then continue; fi
+  mount --bind "$point" "$root$point"
+  mounted=("$root$point" "${mounted[@]}")
+done
+inside() {
+  env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 WEIR_CACHE_DIR=/tmp/weir-cache \
+    chroot "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$tree" "$@"
+}
+
+# Why a source may be refused: sentences of docs/kernels-dialect.md, or of Clang's about what it does not have. What is written
+# for warps of 32 threads alone is not for others.
+refusals="the mask must have 64 bits"
+clang_refusals="$refusals|what Clang does not have for [^:]*: (__weir_grid_barrier|printf)|in ROCm's device libraries"
+clang_refusals+="|'device' and 'global' attributes are not compatible"
+
+# compile_all COMPILER ARCHITECTURE: prints a row of the table.
+compile_all() {
+  local compiler=$1 architecture=$2 results=$work/$1-$2 options=(--define TILE=64 --define EXPONENT=3) reasons=$refusals files=()
+  case $compiler in
+    hipcc) options+=(--compiler /usr/bin/hipcc) ;;
+    clang)
+      options+=(--clang "$(inside sh -c 'ls /usr/bin/clang++-[0-9]*' | sort -V | tail -n 1)")
+      reasons=$clang_refusals
+      ;;
+  esac
+  mkdir -p "$results"
+  for file in "$work"/kernels/*.cu; do
+    if [[ $architecture == gfx9* && $file == */narrow_* ]]; then continue; fi
+    files+=("$file")
+  done
+  # shellcheck disable=SC2016  # the shell in the root expands these
+  printf '%s\n' "${files[@]}" | inside xargs -P "$(nproc)" -I FILE sh -c '
+    name=$(basename "$1" .cu) results=$2 tool=$3 architecture=$4
+    shift 4
+    timeout 300 "$tool" image --for "hip $architecture" --output "$results/$name.image" "$@" FILE >"$results/$name.log" 2>&1 ||
+      mv "$results/$name.log" "$results/$name.failed"' sh FILE "$results" "$build/bin/weir-kernels" "$architecture" "${options[@]}"
+  local refused=0 failed=0 compiled
+  for log in "$results"/*.failed; do
+    [ -e "$log" ] || continue
+    if grep -qE "$reasons" "$log"; then
+      refused=$((refused + 1))
+      printf '  %s %s: %s is refused: %s\n' "$compiler" "$architecture" "$(basename "$log" .failed)" "$(grep -oEm1 "$reasons" "$log" | head -n 1)"
+    else
+      failed=$((failed + 1))
+      printf 'FAILED: %s %s: %s\n' "$compiler" "$architecture" "$(basename "$log" .failed)"
+      head -n 20 "$log"
+    fi
+  done
+  compiled=$((${#files[@]} - refused - failed))
+  printf '| %s | %s | %d | %d | %d | %d |\n' "$compiler" "$architecture" "${#files[@]}" "$compiled" "$refused" "$failed" | tee -a "$work/table.md"
+  [ "$failed" = 0 ] && [ "$compiled" -ge 50 ]
+}
+
+status=0
+check() { "$@" || status=1; }
+python3 ci/kernel_sources.py "$work/kernels"
+printf '| compiler | for | sources | compiled | refused | failed |\n|---|---|---|---|---|---|\n' >"$work/table.md"
+for name in "${checks[@]}"; do
+  printf '\n== %s\n' "$name"
+  case $name in
+    hiprtc | hipcc | clang) for architecture in "${architectures[@]}"; do check compile_all "$name" "$architecture"; done ;;
+    table) for architecture in gfx90a gfx1100; do check inside "$build/bin/weir_kernel_corpus" "--table=$architecture"; done ;;
+    *)
+      echo "amd_root.sh: there is no check $name" >&2
+      exit 2
+      ;;
+  esac
+done
+cat "$work/table.md"
+exit $status
