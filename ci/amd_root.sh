@@ -49,6 +49,7 @@ root=$(realpath "$root") build=$(realpath "$build") tree=$PWD work=$PWD/build/am
 rm -rf "$work"
 mkdir -p "$work"
 mounted=()
+# shellcheck disable=SC2317  # the trap calls it
 cleanup() {
   for point in "${mounted[@]}"; do umount -l "$point"; done
 }
@@ -59,6 +60,7 @@ for point in /proc /dev "$tree" "$build"; do
   mount --bind "$point" "$root$point"
   mounted=("$root$point" "${mounted[@]}")
 done
+# shellcheck disable=SC2016  # the shell in the root expands it
 inside() {
   env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 WEIR_CACHE_DIR=/tmp/weir-cache \
     chroot "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$tree" "$@"
@@ -71,6 +73,7 @@ clang_refusals="$refusals|what Clang does not have for [^:]*: (__weir_grid_barri
 clang_refusals+="|'device' and 'global' attributes are not compatible"
 
 # compile_all COMPILER ARCHITECTURE: prints a row of the table.
+# shellcheck disable=SC2317  # `check` calls it
 compile_all() {
   local compiler=$1 architecture=$2 results=$work/$1-$2 options=(--define TILE=64 --define EXPONENT=3) reasons=$refusals files=()
   case $compiler in
@@ -117,6 +120,22 @@ for name in "${checks[@]}"; do
   case $name in
     hiprtc | hipcc | clang) for architecture in "${architectures[@]}"; do check compile_all "$name" "$architecture"; done ;;
     table) for architecture in gfx90a gfx1100; do check inside "$build/bin/weir_kernel_corpus" "--table=$architecture"; done ;;
+    releases)
+      libraries=("$root"/usr/lib/*/libamdhip64.so.[0-9]* "$root"/usr/lib/*/libhiprtc.so.[0-9]*)
+      check python3 ci/hip_releases.py "$root/usr/include" "${libraries[@]}"
+      # Prototypes and numbers that Weir has by hand, with AMD's headers.
+      check inside g++ -std=c++20 -fsyntax-only -Wno-unused-result -D__HIP_PLATFORM_AMD__ -I. -Iinclude \
+        tests/drivers/hip_prototypes.cpp
+      ;;
+    runtimes)
+      check inside "$build/bin/weir_hip_runtime_tests"
+      for library in libamdhip64.so.6 libamdhip64.so.7; do
+        printf -- '-- %s\n' "$library"
+        # Without a device its status is 1.
+        inside env "WEIR_HIP_RUNTIME=$library" "$build/bin/weir" info -v --backend=hip | tee "$work/info-$library.txt" || true
+        check grep -q 'shows no device' "$work/info-$library.txt"
+      done
+      ;;
     *)
       echo "amd_root.sh: there is no check $name" >&2
       exit 2

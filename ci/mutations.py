@@ -25,7 +25,6 @@ inline bool mutated(std::string_view name) noexcept {
 """
 
 MUTATIONS = [
-    ("absences_not_believed", "trial.cpp", "result == hipErrorNotSupported;", "result == hipErrorNotSupported && !MUTATED;"),
     ("blocking_waits_spin", "api.cpp", "blocking_sync ? Patience::sleeping",
      "blocking_sync && !MUTATED ? Patience::sleeping"),
     ("called_at_the_end", "symbols.hpp", "runtime_is_ending.load(std::memory_order_relaxed)",
@@ -33,7 +32,6 @@ MUTATIONS = [
     ("capture_modes_kept", "driver.cpp", "#undef WEIR_HIP_FIND\n\n  const hipError_t told",
      "#undef WEIR_HIP_FIND\n  if (MUTATED) table.ThreadExchangeStreamCaptureMode.address = nullptr;\n"
      "  const hipError_t told"),
-    ("capture_not_tried", "trial.cpp", "void Api::try_out() {", "void Api::try_out() {\n  if (MUTATED) return;"),
     ("copies_of_low_priority", "api.hpp", "usual_priority() noexcept { return 0; }",
      "usual_priority() noexcept { return MUTATED ? 1 : 0; }"),
     ("device_not_set", "api.hpp", "if (!needed) return;", "if (!needed || MUTATED) return;"),
@@ -53,16 +51,12 @@ MUTATIONS = [
      'gpu::loaded_library("libamdhip64.so"); !loaded.empty() && !MUTATED)'),
     ("modules_on_another_device", "api.cpp", "  return ModuleLoadData(&module, image);",
      "  if (MUTATED) SetDevice(0);\n  return ModuleLoadData(&module, image);"),
-    ("newer_flag_for_shared_memory", "api.cpp", "release_ < 600 ? 0 : 1", "release_ < 600 && !MUTATED ? 0 : 1"),
-    ("newer_numbers_of_nodes", "capture.cpp", "if (release_ < 505 &&", "if (release_ < 505 && !MUTATED &&"),
     ("no_sleep_by_policy", "api.cpp", "Patience Api::patience_of(StreamHandle stream) const {",
      "Patience Api::patience_of(StreamHandle stream) const {\n  if (MUTATED) return Patience::automatic;"),
     ("not_ready_left_behind", "symbols.hpp", "const Result result = call(arguments...);",
      "const Result result = call(arguments...);\n      if (result == hipErrorNotReady && MUTATED) return result;"),
     ("null_stream_frees_itself", "api.cpp", "Api::free_async(void* memory, StreamHandle stream) const {",
      "Api::free_async(void* memory, StreamHandle stream) const {\n  if (MUTATED) return FreeAsync(memory, stream);"),
-    ("old_layout_of_properties", "features.cpp", "  const hipError_t result = get ?",
-     "  if (MUTATED) return std::string(properties + architecture_in_r0000);\n  const hipError_t result = get ?"),
     ("optin_memory_as_told", "features.cpp",
      "std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));",
      "std::max(MUTATED ? 0 : get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));"),
@@ -96,7 +90,7 @@ MUTATIONS = [
 ROWS = [
     ("quirks.cpp", "!quirk.releases.contains(release)) continue;\n    return &quirk;",
      "!quirk.releases.contains(release)) continue;\n"
-     '    if (mutated(std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since))) continue;\n'
+     '    if (mutated(std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since) + std::string(quirk.gpus))) continue;\n'
      "    return &quirk;"),
     ("quirks.cpp", "quirk.releases.contains(release)) return true;",
      "quirk.releases.contains(release)) return !mutated(to_string(workaround));"),

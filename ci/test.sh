@@ -18,6 +18,7 @@
 #             the unit tests
 #   clang     that the other compiler takes libraries, tools and benchmarks without a warning
 #   mutations that the tests of the HIP backend miss each row of its table of quirks
+#   amd       that AMD's own compilers take every kernel, in a root with ROCm that ci/amd_root.sh makes
 #   packages  Debian packages and the static library, each installed apart and used by a project
 #
 # CXX chooses the compiler, as CMake takes it. Tells for each stage how long it took, and how much of the processors' time.
@@ -26,7 +27,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-all_stages=(lint release long debug asan tsan clang mutations packages)
+all_stages=(lint release long debug asan tsan clang mutations amd packages)
 stages=() required=() install=true
 for argument in "$@"; do
   case $argument in
@@ -190,6 +191,11 @@ stage_clang() {
 }
 
 stage_mutations() { count "mutations of the table of quirks" ci/mutations.sh --table; }
+
+stage_amd() {
+  build release "${release_options[@]}" "${python[@]}" || return 0
+  count "AMD's compilers" ci/amd_root.sh build/amd-root build/ci-release
+}
 
 stage_packages() {
   build release "${release_options[@]}" "${python[@]}" -DWEIR_BUILD_BENCH=ON || return 0

@@ -95,7 +95,7 @@ template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
 #endif
 )";
 
-// What NVRTC and HIPRTC have built in. HIPRTC 5.2 crashes on a header without any text.
+// What NVRTC and HIPRTC have built in.
 inline constexpr const char* empty_header = "\n";
 
 inline constexpr const char* limits_header = R"(

@@ -156,8 +156,6 @@ class Api : public Symbols {
   static constexpr bool events_forget_captures() noexcept { return true; }
   /// Whether Weir must keep what an event was recorded on, since one of the last three is false.
   static constexpr bool remembers_records() noexcept { return false; }
-  /// Whether a clone of a graph also owns the objects that the graph owns.
-  static constexpr bool clones_own_objects() noexcept { return true; }
   /// Whether a graph can take over a reference to an object that it retains.
   static constexpr bool moves_user_objects() noexcept { return true; }
   /// Whether the driver frees what the last launch of an executable allocated, and left, when the executable is destroyed.

@@ -239,7 +239,6 @@ class GpuGraph final : public GraphImpl {
   bool lost_ = false;
   Nodes before_resume_;  // by the latest `prepare_resume`
   KeptModules modules_;
-  GraphPtr cloned_;  // the graph that this was cloned from, if that owns this one's host functions
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 

@@ -70,9 +70,7 @@ GraphPtr GpuGraph<Api>::do_clone() const {
     const std::lock_guard copying(copy_mutex<Api>());
     check(device_.api().GraphClone(&copy, native()), "Graph::clone");
   }
-  GraphPtr clone = own(device_, copy, [&] { return modules_; });
-  if (!device_.api().clones_own_objects()) static_cast<GpuGraph&>(*clone).cloned_ = GraphPtr(const_cast<GpuGraph*>(this));
-  return clone;
+  return own(device_, copy, [&] { return modules_; });
 }
 
 // --- Being captured into again ----------------------------------------------------------------------------------------

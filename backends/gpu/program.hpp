@@ -98,7 +98,6 @@ Program compile_program(const Functions& rtc, const std::string& prefix, const s
   for (const std::string& kernel : options.kernels) {
     const char* symbol = nullptr;
     if (const auto found = rtc.GetLoweredName(program.handle, kernel.c_str(), &symbol); found != success) {
-      // HIPRTC of 5.2 compares texts, and so knows no alias of a type, nor a default argument that was left out.
       fail(prefix + "GetLoweredName of " + description + " does not find the kernel '" + kernel + "' (" +
            rtc.GetErrorString(found) + "); name it in `kernels` with all its arguments, each by its own type");
     }

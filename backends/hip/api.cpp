@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "backends/hip/api_private.hpp"
-#include "core/base/free_list.hpp"
 
 namespace weir::hip {
 
@@ -45,11 +44,8 @@ Api::Result Api::stream_priority(StreamHandle stream, int& priority) const {
 
 int Api::device_of(StreamHandle stream, const DeviceContext&) const noexcept {
   if (!is_own_stream(stream)) return -1;
-  if (StreamGetDevice) {
-    hipDevice_t device = -1;
-    return StreamGetDevice(stream, &device) == success ? device : -1;
-  }
-  return GetStreamDeviceId ? GetStreamDeviceId(stream) : -1;
+  hipDevice_t device = -1;
+  return StreamGetDevice(stream, &device) == success ? device : -1;
 }
 
 Api::Result Api::StreamSynchronize(StreamHandle stream) const {
@@ -96,31 +92,6 @@ Api::Result Api::query_event(EventHandle event) const {
 
 namespace {
 
-// A host function, for releases that only have callbacks.
-struct CallbackAsFunction {
-  void (*function)(void*) = nullptr;
-  void* data = nullptr;
-  CallbackAsFunction* next_spent = nullptr;
-
-  static FreeList<CallbackAsFunction>& spent_calls() {
-    static auto* const calls = new FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
-    return *calls;
-  }
-  static CallbackAsFunction* take(void (*function)(void*), void* data) {
-    CallbackAsFunction* call = spent_calls().take();
-    if (call == nullptr) call = new CallbackAsFunction;
-    call->function = function;
-    call->data = data;
-    return call;
-  }
-  static void call_back(hipStream_t, hipError_t, void* call) {
-    auto* const self = static_cast<CallbackAsFunction*>(call);
-    const auto [function, data] = std::pair(self->function, self->data);
-    spent_calls().give_back(self);
-    function(data);
-  }
-};
-
 SynchronizationPolicy from_native(int policy) {
   switch (policy) {
     case policy_spin: return SynchronizationPolicy::spin;
@@ -141,14 +112,6 @@ int to_native(SynchronizationPolicy policy) {
 }
 
 }  // namespace
-
-Api::Result Api::launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
-  if (LaunchHostFunc) return LaunchHostFunc(stream, function, data);
-  auto* const call = CallbackAsFunction::take(function, data);
-  const Result result = StreamAddCallback(stream, &CallbackAsFunction::call_back, call, 0);
-  if (result != success) CallbackAsFunction::spent_calls().give_back(call);
-  return result;
-}
 
 Api::Result Api::get_synchronization_policy(StreamHandle stream, SynchronizationPolicy& policy) const {
   AttributeValue value{};
@@ -191,8 +154,7 @@ Api::Result Api::memory_to_handle(void* memory, InterprocessHandle& handle) cons
 }
 
 Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& memory) const {
-  // hipIpcMemLazyEnablePeerAccess: 0 up to 5.7 and 1 since, and any other number is refused.
-  return IpcOpenMemHandle(&memory, std::bit_cast<hipIpcMemHandle_t>(handle), release_ < 600 ? 0 : 1);
+  return IpcOpenMemHandle(&memory, std::bit_cast<hipIpcMemHandle_t>(handle), ipc_lazy_enable_peer_access);
 }
 
 // --- Fills ------------------------------------------------------------------------------------------------------------
@@ -305,7 +267,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = static_cast<hipMemAllocationHandleType>(0);
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device.ordinal;
-  // `maxSize` is the first reserved word of 5.2's structure since 6.2. Earlier releases want 0 there.
+  // `maxSize` is the first reserved word of 5.2's structure.
   constexpr std::size_t place = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);

@@ -159,7 +159,6 @@ class Api : public Symbols {
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
   static constexpr bool remembers_records() noexcept { return true; }
-  bool clones_own_objects() const noexcept { return !has(Workaround::keep_cloned_graphs); }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static constexpr bool moves_user_objects() noexcept { return false; }
   /// The runtime keeps the stream in a list of the thread that began the capture, and follows it there.
@@ -209,7 +208,9 @@ class Api : public Symbols {
   /// Returns at once, even if the stream still has work.
   Result StreamDestroy(StreamHandle stream) const;
   Result StreamSynchronize(StreamHandle stream) const;
-  Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const;
+  Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
+    return LaunchHostFunc(stream, function, data);
+  }
   Result get_synchronization_policy(StreamHandle stream, SynchronizationPolicy& policy) const;
   Result set_synchronization_policy(StreamHandle stream, SynchronizationPolicy policy) const;
   static Result get_access_policy_window(StreamHandle, AccessPolicyWindow&) noexcept { return hipErrorNotSupported; }
@@ -333,7 +334,7 @@ class Api : public Symbols {
   }
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// Makes no call: hipStreamGetCaptureInfo refuses the null stream, and hipStreamIsCapturing always says no before 5.7.
+  /// Makes no call: hipStreamGetCaptureInfo refuses the null stream.
   Result ask_legacy_stream() const noexcept { return success; }
   static constexpr unsigned long long instantiate_priorities = 0;  // HIP has no such flag
   static constexpr bool has_priority(NodeHandle) noexcept { return false; }
@@ -432,8 +433,7 @@ class Api : public Symbols {
   std::optional<int> attribute(int number, int ordinal) const;
   std::string architecture(int ordinal) const;
   std::string uuid(int ordinal) const;
-  void decide(FeatureTable& features, std::optional<int> ordinal) const;
-  void try_out();
+  void decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const;
   bool is_asked_for(OptIn opt_in) const noexcept;
   Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
@@ -443,12 +443,12 @@ class Api : public Symbols {
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;
 
-  int version_ = 0;  // 50221153
-  int release_ = 0;  // 502
+  int version_ = 0;  // 70253211
+  int release_ = 0;  // 702
   int device_count_ = 0;
-  bool wait_value_ = false;                             // WEIR_HIP_WAIT_VALUE
-  bool graph_memory_ = false;                           // WEIR_HIP_GRAPH_MEMORY
-  std::vector<std::pair<Feature, std::string>> tried_;  // features that are not there when tried, with the reasons
+  bool wait_value_ = false;    // WEIR_HIP_WAIT_VALUE
+  bool graph_memory_ = false;  // WEIR_HIP_GRAPH_MEMORY
+  bool graphs_ = false;        // WEIR_HIP_GRAPHS
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
   std::bitset<workaround_count> workarounds_;  // those that the release needs

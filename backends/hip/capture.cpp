@@ -89,11 +89,7 @@ Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const
 Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
   hipGraphNodeType type{};
   const Result result = GraphNodeGetType(node, &type);
-  // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5
-  // put allocations there. (5.2 counted from 1, and has no capture.)
-  int number = static_cast<int>(type);
-  if (release_ < 505 && (number == 8 || number == 10 || number == 11)) number = node_copy;
-  switch (number) {
+  switch (static_cast<int>(type)) {
     case node_kernel: kind = NodeKind::kernel; break;
     case node_copy: kind = NodeKind::copy; break;
     case node_fill: kind = NodeKind::fill; break;

@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* operation = "opening the HIP runtime";
 constexpr const char* variable = "WEIR_HIP_RUNTIME";
-constexpr int oldest_release = 502;
 
 // Numerically, since 10 comes after 7. The name without a number is a link of development packages, and may be all that
 // another implementation has.
@@ -83,10 +82,18 @@ gpu::Library open_library(PluginContext* context) {
   throw Error(Errc::driver_not_found, operation, "",
               "no runtime library: " + gpu::list_attempts(attempts) + "; " +
                   (chosen ? std::string(variable) + " names it; correct or unset that variable"
-                          : "install ROCm's HIP runtime (Debian: libamdhip64-5), or name its file in WEIR_HIP_RUNTIME"));
+                          : "install ROCm's HIP runtime (Debian: libamdhip64-7), or name its file in WEIR_HIP_RUNTIME"));
 }
 
 int release_of(int version) { return version / 10000000 * 100 + version / 100000 % 100; }
+
+std::string version_text_of(int version) {
+  return release_text(release_of(version)) + "." + std::to_string(version % 100000);
+}
+
+std::string too_old(const std::string& version) {
+  return "it is HIP " + version + "; Weir needs ROCm " + release_text(oldest_release) + " or later: update ROCm";
+}
 
 // The codes that mean: there is no device, or no access to one.
 bool means_no_device(hipError_t result) {
@@ -125,13 +132,14 @@ void show_to_tools(Symbols& table) {
 }  // namespace
 
 std::string Api::version_text() const {
-  return std::to_string(release_ / 100) + "." + std::to_string(release_ % 100) + "." + std::to_string(version_ % 100000);
+  return version_text_of(version_);
 }
 
 const Api& Api::load(PluginContext& context) {
   // Read before the library is opened, so that a wrong value is reported on machines without a runtime, too.
-  const bool wait_value = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
-  const bool graph_memory = support::environment_number("WEIR_HIP_GRAPH_MEMORY", 0, 0, 1) != 0;
+  const auto is_on = [](const char* name) { return support::environment_number(name, 0, 0, 1) != 0; };
+  const bool wait_value = is_on("WEIR_HIP_WAIT_VALUE"), graph_memory = is_on("WEIR_HIP_GRAPH_MEMORY"),
+             graphs = is_on("WEIR_HIP_GRAPHS");
   const gpu::Library library = open_library(&context);
   std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();
@@ -139,19 +147,15 @@ const Api& Api::load(PluginContext& context) {
   // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
   std::atexit([] { runtime_is_ending.store(true, std::memory_order_relaxed); });
 
-  constexpr bool required = true, optional = false;
   std::string missing;
-  const auto find = [&](Symbol& symbol, bool need) {
+  const auto find = [&](Symbol& symbol) {
     symbol.address = library.find(symbol.name);
-    if (symbol.address == nullptr && need) {
-      missing += (missing.empty() ? "" : ", ") + (symbol.name + (" (HIP " + release_text(symbol.since) + ")"));
-    }
+    if (symbol.address == nullptr && symbol.since <= oldest_release)
+      missing += (missing.empty() ? "" : ", ") + std::string(symbol.name);
   };
   Symbols& table = *api;
-#define WEIR_HIP_FIND(field, function, since, need) find(table.field, need);
+#define WEIR_HIP_FIND(field, ...) find(table.field);
   WEIR_HIP_SYMBOLS(WEIR_HIP_FIND)
-#undef WEIR_HIP_FIND
-#define WEIR_HIP_FIND(field, function, since, parameters) find(table.field, optional);
   WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_FIND)
 #undef WEIR_HIP_FIND
 
@@ -161,23 +165,25 @@ const Api& Api::load(PluginContext& context) {
                 "the runtime does not tell its version: " + std::string(meaning(told).detail), NativeError{told, "", ""});
   }
   api->release_ = release_of(api->version_);
-  if (!missing.empty() || api->release_ < oldest_release) {
-    const bool is_old = api->version_ != 0 && api->release_ < oldest_release;
+  if (api->RuntimeGetVersion && api->release_ < oldest_release)
+    throw Error(Errc::driver_too_old, operation, library.path(), too_old(api->version_text()));
+  if (!missing.empty()) {
     throw Error(Errc::driver_too_old, operation, library.path(),
-                (missing.empty() || is_old ? "it is HIP " + api->version_text() : "it lacks " + missing) +
-                    "; Weir needs HIP " + release_text(oldest_release) + " or later: update ROCm");
+                (api->RuntimeGetVersion ? "it says that it is HIP " + api->version_text() + ", and lacks "
+                                        : std::string("it is no HIP runtime: it lacks ")) +
+                    missing + ", which ROCm has since 6.2 or before; install ROCm's own HIP runtime");
   }
   for (std::size_t i = 0; i < workaround_count; ++i) {
     api->workarounds_[i] = needs(static_cast<Workaround>(i), api->release_);
   }
   api->wait_value_ = wait_value;
   api->graph_memory_ = graph_memory;
+  api->graphs_ = graphs;
   std::unique_ptr<const Compiler> compiler = Compiler::open(library, api->release_);
   api->compiler_ = compiler.get();
 
   show_to_tools(table);
-  // hipInit's result is ignored: the device count says more (without a device 5.2.3 returns 101 from hipInit, 100 from the
-  // count).
+  // hipInit's result is ignored: the device count says more.
   (void)api->Init(0);
   int count = 0;
   const hipError_t result = api->GetDeviceCount(&count);
@@ -196,7 +202,6 @@ const Api& Api::load(PluginContext& context) {
   }
   api->device_count_ = count;
   api->helpers_ = new Helpers(count);
-  api->try_out();
   (void)compiler.release();  // both live until the process ends
   return *api.release();
 }
@@ -210,9 +215,12 @@ void compile_image(ImageCompilation& request) {
       const auto get_version = library.find_as<hipError_t (*)(int*)>("hipRuntimeGetVersion");
       int version = 0;
       if (get_version != nullptr) (void)get_version(&version);
+      if (release_of(version) < oldest_release)
+        throw Error(Errc::driver_too_old, operation, object, library.path() + ": " + too_old(version_text_of(version)));
       return *Compiler::open(library, release_of(version)).release();  // lives until the process ends
     } catch (const Error& error) {
-      throw Error(error.errc() == Errc::driver_not_found ? Errc::compiler_not_found : error.errc(),
+      const bool none = error.errc() == Errc::driver_not_found || error.errc() == Errc::driver_too_old;
+      throw Error(none ? Errc::compiler_not_found : error.errc(),
                   "Registry::compile_image", object, "no HIPRTC: " + error.detail());
     }
   }();

@@ -80,6 +80,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case hipErrorStreamCaptureWrongThread: return {Errc::capture_wrong_thread, "another thread began the capture"};
     case hipErrorIllegalState:
       return {Errc::backend_failure, "the object is not in a state for this: a stream that captures, or does not"};
+    case stream_detached:
+      return {Errc::backend_failure, "the execution context that the stream belongs to was destroyed by other code"};
     case hipErrorGraphExecUpdateFailure: return {Errc::graph_update_failed, "the graph cannot be taken over"};
     case hipErrorIllegalAddress:
     case hipErrorLaunchFailure:

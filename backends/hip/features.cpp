@@ -20,24 +20,20 @@ std::optional<int> Api::attribute(int number, int ordinal) const {
   gpu::fail(*this, result, "hipDeviceGetAttribute", "hip:" + std::to_string(ordinal));
 }
 
-// The architecture's name is the only property without an attribute. The properties have two layouts; the function without a
-// number in its name always uses the old one.
+// The architecture's name is the only property without an attribute.
 std::string Api::architecture(int ordinal) const {
   alignas(std::max_align_t) char properties[8192] = {};  // more than any of them
-  const auto& get = GetDevicePropertiesR0600   ? GetDevicePropertiesR0600
-                    : GetDevicePropertiesR0000 ? GetDevicePropertiesR0000
-                                               : GetDeviceProperties;
-  const hipError_t result = get ? get(properties, ordinal) : hipErrorNotSupported;
-  if (result == hipErrorNotSupported) return {};
-  if (result != hipSuccess) gpu::fail(*this, result, get.name, "hip:" + std::to_string(ordinal));
-  const char* const name = properties + (GetDevicePropertiesR0600 ? architecture_in_r0600 : architecture_in_r0000);
+  const hipError_t result = GetDevicePropertiesR0600(properties, ordinal);
+  if (result != hipSuccess)
+    gpu::fail(*this, result, GetDevicePropertiesR0600.name, "hip:" + std::to_string(ordinal));
+  const char* const name = properties + architecture_in_r0600;
   return std::string(name, ::strnlen(name, longest_architecture));
 }
 
 // Up to sixteen characters of text. Devices without a unique number all say XX.
 std::string Api::uuid(int ordinal) const {
   hipUUID native{};
-  if (!DeviceGetUuid || DeviceGetUuid(&native, ordinal) != hipSuccess) return {};
+  if (DeviceGetUuid(&native, ordinal) != hipSuccess) return {};
   std::string text;
   for (const char c : native.bytes) {
     if (std::isxdigit(static_cast<unsigned char>(c)) == 0) break;
@@ -71,7 +67,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.max_grid = {get_unsigned(attribute_max_grid_x), get_unsigned(attribute_max_grid_x + 1),
                          get_unsigned(attribute_max_grid_x + 2)};
   properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
-  // Unknown before 6.0, and 0 up to 6.2.
+  // 0 in 6.2.
   properties.shared_memory_per_block_optin =
       std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
   properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
@@ -86,21 +82,18 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.unified_addressing =
       attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
 
-  decide(features, ordinal);
-  for (const auto& [feature, reason] : tried_) {
-    if (features.supports(feature)) features.absent(feature, reason);
-  }
+  decide(features, ordinal, properties.architecture);
   if (const std::string refusal = compiler_->refusal(properties.architecture); !refusal.empty()) {
     features.absent(Feature::runtime_compilation, refusal);
   }
 }
 
 void Api::describe_features(FeatureTable& features) const {
-  decide(features, std::nullopt);
+  decide(features, std::nullopt, {});
   if (!compiler_->is_usable()) features.absent(Feature::runtime_compilation, compiler_->description());
 }
 
-void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
+void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const {
   // A failing query means "unknown", not "no". Without a device all attributes are unknown.
   const auto is_off = [&](int number) { return ordinal && attribute(number, *ordinal) == 0; };
 
@@ -115,7 +108,8 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
       const bool later = symbol->since > release_;  // else this build of the runtime lacks it
       int since = symbol->since;
       // The release that brings the function may not bring the feature.
-      if (const FeatureQuirk* const quirk = find_quirk(feature, since); later && quirk && quirk->effect == Effect::absent) {
+      const FeatureQuirk* const quirk = find_quirk(feature, since, architecture);
+      if (later && quirk && quirk->effect == Effect::absent) {
         if (quirk->releases.until == 0) return features.absent(feature, std::string(quirk->reason));
         since = quirk->releases.until;
       }
@@ -127,83 +121,75 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
     if (needed.number >= 0 && is_off(needed.number)) {
       return features.absent(feature, std::string("this device lacks it: ") + needed.name + " is 0");
     }
-    const FeatureQuirk* const quirk = find_quirk(feature, release_);
+    const FeatureQuirk* const quirk = find_quirk(feature, release_, architecture);
     if (quirk == nullptr) return features.native(feature);
     switch (quirk->effect) {
       case Effect::absent: return features.absent(feature, std::string(quirk->reason));
       case Effect::emulated: return features.emulated(feature, std::string(quirk->reason));
       case Effect::opt_in:
         return is_asked_for(quirk->opt_in) ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
-      case Effect::probed:
-        return ordinal ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
     }
   };
 
   // Present in every release that this backend accepts.
   for (const Feature feature : {Feature::per_thread_default_stream, Feature::stream_callbacks, Feature::event_timing,
                                 Feature::blocking_sync_events, Feature::modules, Feature::block_cooperation,
-                                Feature::runtime_compilation}) {
+                                Feature::runtime_compilation, Feature::host_functions, Feature::interprocess_events,
+                                Feature::interprocess_memory}) {
     rule(feature, {});
   }
   rule(Feature::stream_priorities, {}, {attribute_stream_priorities, "hipDeviceAttributeStreamPrioritiesSupported"});
   features.absent(Feature::native_context, "HIP has no contexts; a device is named by its number");
-  features.absent(Feature::access_policy_window, "HIP has no persistence windows");
+  features.absent(Feature::access_policy_window,
+                  release_ < 1000 ? "HIP has no persistence windows before 10.0"
+                                  : "HIP 10.0 declares persistence windows; whether a GPU heeds them is not known");
   features.absent(Feature::graph_conditional_nodes, "HIP has no conditional nodes; no release is known to get them");
   features.absent(Feature::graph_switch_nodes, "HIP has no conditional nodes; no release is known to get them");
   features.absent(Feature::graph_node_changes,
                   "hipGraphExecKernelNodeSetParams changes launches that run; capture anew and call GraphExec::update");
-  features.absent(Feature::partitions,
-                  "Weir does not use hipExtStreamCreateWithCUMask, whose streams have no priority and are all blocking");
-  features.absent(Feature::cluster_launch, "AMD GPUs have no thread block clusters");
+  features.absent(
+      Feature::partitions,
+      release_ < 714 ? "HIP has green contexts since 7.14; Weir does not use hipExtStreamCreateWithCUMask, whose streams "
+                       "have no priority and are all blocking"
+                     : "Weir does not use HIP's green contexts (hipGreenCtxCreate), which nobody has tried with it");
+  features.absent(Feature::cluster_launch,
+                  architecture.starts_with("gfx125")
+                      ? "Weir does not launch clusters on AMD GPUs (hipDrvLaunchKernelEx), which nobody has tried with it"
+                      : "AMD GPUs before gfx1250 have no thread block clusters");
   features.emulated(Feature::programmatic_launch, "the kernel begins once the one before it has ended");
   features.absent(Feature::launch_priority, "HIP has priorities of streams alone; use StreamOptions::priority");
   rule(Feature::stream_id, {&StreamGetId});
   rule(Feature::synchronization_policy, {&StreamGetAttribute, &StreamSetAttribute});
-  rule(Feature::interprocess_events, {&IpcGetEventHandle, &IpcOpenEventHandle});
-  rule(Feature::interprocess_memory, {&IpcGetMemHandle, &IpcOpenMemHandle, &IpcCloseMemHandle});
-
-  if (LaunchHostFunc) {
-    features.native(Feature::host_functions);
-  } else {
-    features.emulated(Feature::host_functions, "by hipStreamAddCallback: hipLaunchHostFunc is not in HIP " + version_text() +
-                                                   "; ROCm 5.4 has it");
-  }
 
   // All graphs come from captures, so the other graph features need capture.
-  const Symbols& table = *this;
-  rule(Feature::graph_capture,
-       {&StreamBeginCapture, &table.StreamEndCapture, &StreamIsCapturing, &StreamGetCaptureInfo,
-        &StreamUpdateCaptureDependencies, &GraphCreate, &table.GraphDestroy, &GraphGetNodes, &GraphGetEdges,
-        &GraphNodeGetType, &GraphHostNodeGetParams, &GraphInstantiateWithFlags, &GraphLaunch, &table.GraphExecDestroy,
-        &table.UserObjectCreate, &table.UserObjectRelease, &table.GraphRetainUserObject});
+  rule(Feature::graph_capture, {});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
     features.absent(feature, "there is no capture: " + features.state(Feature::graph_capture).reason);
   };
-  graph_rule(Feature::capture_into_graph, {&StreamBeginCaptureToGraph});
-  graph_rule(Feature::host_functions_in_capture, {&LaunchHostFunc});
-  graph_rule(Feature::memory_operations_in_capture, {&StreamWriteValue32, &StreamBatchMemOp},
+  graph_rule(Feature::capture_into_graph, {});
+  graph_rule(Feature::host_functions_in_capture, {});
+  graph_rule(Feature::memory_operations_in_capture, {&StreamBatchMemOp},
              {attribute_stream_wait_value, "hipDeviceAttributeCanUseStreamWaitValue"});
   graph_rule(Feature::graph_update, {});
-  graph_rule(Feature::graph_upload, {&GraphUpload});
-  graph_rule(Feature::graph_debug_dot, {&GraphDebugDotPrint});
-  graph_rule(Feature::graph_clone, {&GraphClone});
-  graph_rule(Feature::graph_child_nodes, {&GraphAddChildGraphNode, &GraphChildGraphNodeGetGraph});
-  graph_rule(Feature::graph_memory_nodes, {&MallocAsync, &FreeAsync},
-             {attribute_memory_pools, "hipDeviceAttributeMemoryPoolsSupported"});
+  graph_rule(Feature::graph_upload, {});
+  graph_rule(Feature::graph_debug_dot, {});
+  graph_rule(Feature::graph_clone, {});
+  graph_rule(Feature::graph_child_nodes, {});
+  graph_rule(Feature::graph_memory_nodes, {}, {attribute_memory_pools, "hipDeviceAttributeMemoryPoolsSupported"});
   graph_rule(Feature::external_events, {&EventRecordWithFlags});
   graph_rule(Feature::cross_device_capture, {});
 
   const Attribute wait_value{attribute_stream_wait_value, "hipDeviceAttributeCanUseStreamWaitValue"};
-  rule(Feature::write_value_32, {&StreamWriteValue32}, wait_value);
-  rule(Feature::write_value_64, {&StreamWriteValue64}, wait_value);
-  rule(Feature::wait_value_32, {&StreamWaitValue32}, wait_value);
-  rule(Feature::wait_value_64, {&StreamWaitValue64}, wait_value);
-  rule(Feature::wait_value_geq, {&StreamWaitValue32}, wait_value);
-  rule(Feature::wait_value_nor, {&StreamWaitValue32}, wait_value);
-  rule(Feature::wait_value_flush, {&StreamWaitValue32}, wait_value);
+  rule(Feature::write_value_32, {}, wait_value);
+  rule(Feature::write_value_64, {}, wait_value);
+  rule(Feature::wait_value_32, {}, wait_value);
+  rule(Feature::wait_value_64, {}, wait_value);
+  rule(Feature::wait_value_geq, {}, wait_value);
+  rule(Feature::wait_value_nor, {}, wait_value);
+  rule(Feature::wait_value_flush, {}, wait_value);
   features.emulated(Feature::batch_copies, "one hipMemcpyAsync each: Weir does not use hipMemcpyBatchAsync");
-  rule(Feature::batch_memory_operations, {&StreamWriteValue32, &StreamWriteValue64}, wait_value);
+  rule(Feature::batch_memory_operations, {}, wait_value);
   if (features.supports(Feature::batch_memory_operations) && !StreamBatchMemOp) {
     features.emulated(Feature::batch_memory_operations,
                       "by single operations under one lock: hipStreamBatchMemOp is not in HIP " + version_text() +
@@ -211,21 +197,18 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   }
 
   const Attribute pools{attribute_memory_pools, "hipDeviceAttributeMemoryPoolsSupported"};
-  rule(Feature::async_allocation, {&MallocAsync, &FreeAsync}, pools);
-  rule(Feature::memory_pools,
-       {&MemPoolCreate, &MemPoolDestroy, &MemPoolTrimTo, &MemPoolGetAttribute, &MemPoolSetAttribute, &MemPoolSetAccess,
-        &MallocFromPoolAsync, &DeviceGetDefaultMemPool},
-       pools);
-  rule(Feature::memory_pool_max_size, {&MemPoolCreate}, pools);
+  rule(Feature::async_allocation, {}, pools);
+  rule(Feature::memory_pools, {}, pools);
+  rule(Feature::memory_pool_max_size, {}, pools);
   const Attribute managed{attribute_managed_memory, "hipDeviceAttributeManagedMemory"};
   const Attribute concurrent{attribute_concurrent_managed_access, "hipDeviceAttributeConcurrentManagedAccess"};
-  rule(Feature::managed_memory, {&MallocManaged}, managed);
-  rule(Feature::managed_attach, {&StreamAttachMemAsync}, managed);
+  rule(Feature::managed_memory, {}, managed);
+  rule(Feature::managed_attach, {}, managed);
   rule(Feature::concurrent_managed_access, {}, concurrent);
-  rule(Feature::managed_prefetch, {&MemPrefetchAsync}, concurrent);
-  rule(Feature::host_registration, {&HostRegister, &MemHostUnregister, &HostGetDevicePointer},
+  rule(Feature::managed_prefetch, {}, concurrent);
+  rule(Feature::host_registration, {},
        {attribute_host_register, "hipDeviceAttributeHostRegisterSupported"});
-  rule(Feature::cooperative_launch, {&LaunchCooperativeKernel},
+  rule(Feature::cooperative_launch, {},
        {attribute_cooperative_launch, "hipDeviceAttributeCooperativeLaunch"});
 
   bool any_peer = false;
@@ -243,7 +226,8 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
 }
 
 bool Api::is_asked_for(OptIn opt_in) const noexcept {
-  return (opt_in == OptIn::wait_value && wait_value_) || (opt_in == OptIn::graph_memory && graph_memory_);
+  return (opt_in == OptIn::wait_value && wait_value_) || (opt_in == OptIn::graph_memory && graph_memory_) ||
+         (opt_in == OptIn::graphs && graphs_);
 }
 
 }  // namespace weir::hip

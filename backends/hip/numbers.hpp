@@ -24,9 +24,11 @@ constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attrib
 /// A release as people write it: 7.1 for 701.
 inline std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
-// The architecture's name in the two layouts of hipDeviceProp_t.
-constexpr std::size_t architecture_in_r0600 = 1160, architecture_in_r0000 = 396, longest_architecture = 256;
+// The architecture's name in hipDeviceProp_tR0600.
+constexpr std::size_t architecture_in_r0600 = 1160, longest_architecture = 256;
 
+constexpr int stream_detached = 916;                            // hipErrorStreamDetached, since 7.14
+constexpr unsigned ipc_lazy_enable_peer_access = 1;             // hipIpcMemLazyEnablePeerAccess since 6.0
 constexpr unsigned no_destructor_sync = 1;                      // hipUserObjectNoDestructorSync
 constexpr unsigned graph_user_object_move = 1;                  // hipGraphUserObjectMove
 constexpr unsigned long long auto_free_on_launch = 1;           // hipGraphInstantiateFlagAutoFreeOnLaunch
@@ -40,7 +42,7 @@ constexpr int policy_automatic = 1, policy_spin = 2, policy_yield = 3, policy_bl
 // hipStreamBatchMemOpType, which has CUDA's numbers.
 constexpr std::uint32_t wait_32 = 1, write_32 = 2, wait_64 = 4, write_64 = 5;
 
-// hipGraphNodeType from 5.5 on. Before, one-dimensional copies had 8, and copies of symbols 10 and 11; 5.2 counted from 1.
+// hipGraphNodeType from 5.5 on.
 constexpr int node_kernel = 0, node_copy = 1, node_fill = 2, node_host = 3, node_graph = 4, node_empty = 5,
               node_event_wait = 6, node_event_record = 7, node_allocate = 10, node_free = 11, node_copy_from_symbol = 12,
               node_copy_to_symbol = 13, node_batch = 14;

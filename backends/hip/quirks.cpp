@@ -7,16 +7,37 @@ namespace {
 // "read": in the runtime's sources of the named releases. "changelog": AMD says so. Nothing was observed on an AMD device. A
 // range whose end is not known has no end here.
 constexpr FeatureQuirk quirks_of_features[] = {
+    // Reports of graphs that give wrong results without an error.
     {Feature::graph_capture,
-     {0, 503},
-     Effect::absent,
-     "hipModuleLaunchKernel is not captured but carried out at once before HIP 5.3; ROCm 5.3 captures it",
-     "read: hipamd hip_module.cpp at rocm-5.2.3 and rocm-5.3.0"},
+     {702, 713},
+     Effect::opt_in,
+     "replayed graphs give wrong results in about one of five processes on this GPU with HIP 7.2 (ROCm/clr#279; 7.1.1 and "
+     "7.13 do not); set WEIR_HIP_GRAPHS=1 to use graphs all the same",
+     "ROCm/clr#279, open: MI300X, 7.2.0, 7.2.2 and 7.2.3, bisected by libamdhip64 alone; vllm-project/vllm#46386",
+     OptIn::graphs,
+     "gfx942"},
+    {Feature::graph_capture,
+     {702, 0},
+     Effect::opt_in,
+     "graphs read old contents of memory that was copied to on the same stream right before the launch, on this GPU with "
+     "HIP 7.2.4 (ROCm/hip#3902); set WEIR_HIP_GRAPHS=1 to use graphs all the same",
+     "ROCm/hip#3902, open: MI355X, 7.2.4",
+     OptIn::graphs,
+     "gfx950"},
+    {Feature::graph_capture,
+     {0, 0},
+     Effect::opt_in,
+     "graphs of about 200 kernels and more read old pointers on this GPU (ROCm/hip#3887); set WEIR_HIP_GRAPHS=1 to use "
+     "graphs all the same",
+     "ROCm/hip#3887, open: gfx1201",
+     OptIn::graphs,
+     "gfx12"},
 
     {Feature::host_functions_in_capture,
      {700, 701},
-     Effect::probed,
-     "hipLaunchHostFunc fails on a stream that captures in ROCm 7.0.0 and 7.0.1; ROCm 7.0.2 has it",
+     Effect::absent,
+     "hipLaunchHostFunc fails on a stream that captures in ROCm 7.0.0 and 7.0.1, which have the number of 7.0.2; ROCm 7.1 "
+     "has it",
      "changelog 7.0.2; ROCm/legacy-rocm-build#5337"},
 
     {Feature::stream_callbacks,
@@ -58,23 +79,11 @@ constexpr FeatureQuirk quirks_of_features[] = {
      "does not keep what the new graph owns",
      "read: hip_graph.cpp 5.7 to 2026; ROCm/rocm-systems#10713, #10021: false success"},
 
-    {Feature::memory_pool_max_size,
-     {0, 602},
-     Effect::absent,
-     "hipMemPoolProps has no largest size before HIP 6.2; ROCm 6.2 has it",
-     "hipMemPoolProps of 6.1 and 6.2.0: maxSize was carved from what is reserved; read: hip_mempool_impl.cpp at 6.2.0"},
-
     {Feature::graph_upload,
      {0, 0},
      Effect::emulated,
      "hipGraphUpload only looks at its arguments; the first launch does the work",
      "read: hip_graph.cpp up to 6.2"},
-
-    {Feature::capture_into_graph,
-     {0, 602},
-     Effect::absent,
-     "hipStreamBeginCaptureToGraph is exported in 6.1, and documented from HIP 6.2 on; ROCm 6.2 has it",
-     "read: hip_hcc.map.in and headers"},
 
     {Feature::external_events,
      {0, 0},
@@ -154,7 +163,7 @@ constexpr FunctionQuirk functions[] = {
     {"hipModuleUnload",
      {0, 0},
      Workaround::retire_executables,
-     "waits for nothing, and a graph's launch does not hold its kernels' code from 6.1 on; hipGraphExecDestroy frees what "
+     "waits for nothing, and a graph's launch does not hold its kernels' code; hipGraphExecDestroy frees what "
      "a launch that is under way still uses, at once or, in 6.2, when any event of the device is next waited for",
      "read: hip_module.cpp 5.7 to 2026; hip_graph.cpp deletes the object in 5.x, parks it in 6.2.0 to 6.2.2, and counts "
      "references from October 2024 on"},
@@ -163,11 +172,6 @@ constexpr FunctionQuirk functions[] = {
      Workaround::order_launches,
      "does not order launches of one executable on several streams",
      "read: GraphExec::Run 5.7 to 2026"},
-    {"hipGraphClone",
-     {0, 602},
-     Workaround::keep_cloned_graphs,
-     "makes a graph that does not own what the cloned graph owns",
-     "read: Graph::clone in hip_graph_internal.cpp at rocm-5.7.1, rocm-6.0.2, rocm-6.1.2, and rocm-6.2.0, which retains it"},
     {"hipUserObjectRelease",
      {0, 603},
      Workaround::lock_user_objects,
@@ -204,8 +208,8 @@ constexpr FunctionQuirk functions[] = {
     {"hipStreamEndCapture",
      {0, 714},
      Workaround::check_capture_at_end,
-     "does not report every error of the capture; before 6.2, work submitted to an invalidated capture runs at once",
-     "pytorch/pytorch#187110; read: STREAM_CAPTURE in hip_internal.hpp at rocm-5.7.1, rocm-6.0.2, rocm-6.2.2"},
+     "does not report every error of the capture",
+     "pytorch/pytorch#187110; read: STREAM_CAPTURE in hip_internal.hpp at rocm-6.2.2"},
     {"hipMallocAsync",
      {0, 0},
      Workaround::explain_refused_memory,
@@ -213,18 +217,17 @@ constexpr FunctionQuirk functions[] = {
      "hipMemPoolCreate, while any capture is open that is not relaxed",
      "read: hip_mempool.cpp in 2026; which release began with it is not known"},
     {"hipEventQuery",
-     {602, 0},
+     {0, 714},
      Workaround::ask_events_by_time,
-     "invalidates a capture that the event's stream is in, also where the event was recorded before it; the time between "
-     "an event and itself is told all the same",
-     "read: hip_event.cpp at rocm-6.2.2 and in October 2024; in 2026 it spares older events, and which release began with "
-     "that is not known. Up to 6.1 it does not look at captures. hipEventElapsedTime: 5.7.1 to 2026"},
+     "invalidates a capture that the event's stream is in, also where the event was recorded before it, and in 7.2.0 and "
+     "before one that another thread has open; the time between an event and itself is told all the same",
+     "read: hip_event.cpp at rocm-6.2.2 and in October 2024, hipEventElapsedTime 5.7.1 to 2026; sgl-project/sglang#23580, "
+     "kokkos/kokkos#8359: mended in 7.2.1, which has the number of 7.2.0, and in 7.12; in 2026 older events are spared"},
     {"hipEventSynchronize",
      {0, 0},
      Workaround::poll_events,
      "holds the event's lock, so that another thread's record of the event waits as well; spins whatever the event's "
-     "flags say; is refused while the event's stream captures, also where the event is older, and from 6.2 on invalidates "
-     "that capture",
+     "flags say; is refused while the event's stream captures, also where the event is older, and invalidates that capture",
      "read: hip_event.cpp at rocm-5.7.1, rocm-6.2.2 and in 2026"},
     {"hipStreamSynchronize",
      {702, 0},
@@ -258,9 +261,9 @@ std::string_view to_string(Workaround workaround) noexcept {
 std::span<const FeatureQuirk> feature_quirks() noexcept { return quirks_of_features; }
 std::span<const FunctionQuirk> function_quirks() noexcept { return functions; }
 
-const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
+const FeatureQuirk* find_quirk(Feature feature, int release, std::string_view architecture) noexcept {
   for (const FeatureQuirk& quirk : quirks_of_features) {
-    if (quirk.feature != feature || !quirk.releases.contains(release)) continue;
+    if (quirk.feature != feature || !architecture.starts_with(quirk.gpus) || !quirk.releases.contains(release)) continue;
     return &quirk;
   }
   return nullptr;

@@ -25,7 +25,6 @@ enum class Effect : std::uint8_t {
   absent,    ///< the feature does not keep its promise
   emulated,  ///< it keeps it by other means than the driver's own
   opt_in,    ///< absent unless the user asks for it by a variable
-  probed,    ///< it depends on the patch level: the trial (trial.cpp) tells
 };
 
 /// What users may ask for.
@@ -33,6 +32,7 @@ enum class OptIn : std::uint8_t {
   none,
   wait_value,    ///< WEIR_HIP_WAIT_VALUE
   graph_memory,  ///< WEIR_HIP_GRAPH_MEMORY
+  graphs,        ///< WEIR_HIP_GRAPHS
 };
 
 /// A feature whose symbols and attribute are there, and of which yet more is known.
@@ -43,17 +43,17 @@ struct FeatureQuirk {
   std::string_view reason;  ///< for the user: why, and what has it or would help
   std::string_view source;  ///< for whoever doubts it
   OptIn opt_in = OptIn::none;
+  std::string_view gpus = "";  ///< the beginning of the architectures that it is about: "gfx12"; empty: of all
 };
 std::span<const FeatureQuirk> feature_quirks() noexcept;
-/// The quirk that decides about a feature, or null.
-const FeatureQuirk* find_quirk(Feature feature, int release) noexcept;
+/// The quirk that decides about a feature on a GPU ("gfx90a:xnack-"; empty: not known), or null.
+const FeatureQuirk* find_quirk(Feature feature, int release, std::string_view architecture) noexcept;
 
 /// What the backend does differently because of how a function behaves: X(name, what it does).
 #define WEIR_HIP_WORKAROUNDS(X)                                                                                             \
   X(end_streams_elsewhere, "a stream that is not idle is destroyed on a thread of its own")                                 \
   X(keep_streams_for_events, "a stream is destroyed once no event is there that was last recorded on it")                   \
   X(retire_executables, "an executable goes, with modules and host functions, once its last launch is over")                \
-  X(keep_cloned_graphs, "a clone of a graph keeps the graph, which owns the host functions of both")                        \
   X(lock_user_objects, "one thread at a time calls what looks for, makes or ends user objects of graphs")                   \
   X(order_launches, "a launch of an executable waits for that on another stream before it")                                 \
   X(join_by_dependencies, "a stream of a capture waits for another by the nodes that it depends on")                        \

@@ -14,110 +14,106 @@
 
 /// The runtime's functions that this backend calls: its whole surface, as one list.
 ///
-///   X(field, function, since, need)
+///   X(field, function)
 ///
 /// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
-/// agree. `since`: the first release whose library exports it (602: 6.2); that is often later than the header's declaration.
-/// `need`: `required`, without which little works, or `optional` where a feature depends on it. ROCm's own libraries have
-/// all whose release is theirs or earlier; other implementations of HIP may not. That a symbol is there says nothing about
-/// what it does: see quirks.cpp, and Api::try_out.
+/// agree. Every release from the floor on has them. That a symbol is there says nothing about what it does: see quirks.cpp.
 ///
 /// Default arguments of the headers do not exist here: each call passes every argument.
-#define WEIR_HIP_SYMBOLS(X)                                                                                     \
-  X(Init, hipInit, 500, required)                                                                               \
-  X(RuntimeGetVersion, hipRuntimeGetVersion, 500, required)                                                     \
-  X(GetErrorName, hipGetErrorName, 500, required)                                                               \
-  X(GetErrorString, hipGetErrorString, 500, required)                                                           \
-  X(GetDeviceCount, hipGetDeviceCount, 500, required)                                                           \
-  X(GetDevice, hipGetDevice, 500, required)                                                                     \
-  X(SetDevice, hipSetDevice, 500, required)                                                                     \
-  X(DeviceGetName, hipDeviceGetName, 500, required)                                                             \
-  X(DeviceGetUuid, hipDeviceGetUuid, 502, optional)                                                             \
-  X(DeviceGetPCIBusId, hipDeviceGetPCIBusId, 500, required)                                                     \
-  X(DeviceTotalMem, hipDeviceTotalMem, 500, required)                                                           \
-  X(DeviceGetAttribute, hipDeviceGetAttribute, 500, required)                                                   \
-  X(DeviceSynchronize, hipDeviceSynchronize, 500, required)                                                     \
-  X(DeviceCanAccessPeer, hipDeviceCanAccessPeer, 500, required)                                                 \
-  X(DeviceEnablePeerAccess, hipDeviceEnablePeerAccess, 500, required)                                           \
-  X(DeviceDisablePeerAccess, hipDeviceDisablePeerAccess, 500, required)                                         \
-  X(GetStreamPriorityRange, hipDeviceGetStreamPriorityRange, 500, required)                                     \
-  X(StreamCreateWithPriority, hipStreamCreateWithPriority, 500, required)                                       \
-  X(StreamDestroy, hipStreamDestroy, 500, required)                                                             \
-  X(StreamQuery, hipStreamQuery, 500, required)                                                                 \
-  X(StreamSynchronize, hipStreamSynchronize, 500, required)                                                     \
-  X(StreamWaitEvent, hipStreamWaitEvent, 500, required)                                                         \
-  X(StreamGetFlags, hipStreamGetFlags, 500, required)                                                           \
-  X(StreamGetPriority, hipStreamGetPriority, 500, required)                                                     \
-  X(GetStreamDeviceId, hipGetStreamDeviceId, 500, optional)                                                     \
-  X(StreamAddCallback, hipStreamAddCallback, 500, required)                                                     \
-  X(LaunchHostFunc, hipLaunchHostFunc, 504, optional)                                                           \
-  X(StreamAttachMemAsync, hipStreamAttachMemAsync, 500, optional)                                               \
-  X(StreamWaitValue32, hipStreamWaitValue32, 500, optional)                                                     \
-  X(StreamWaitValue64, hipStreamWaitValue64, 500, optional)                                                     \
-  X(StreamWriteValue32, hipStreamWriteValue32, 500, optional)                                                   \
-  X(StreamWriteValue64, hipStreamWriteValue64, 500, optional)                                                   \
-  X(EventCreate, hipEventCreateWithFlags, 500, required)                                                        \
-  X(EventDestroy, hipEventDestroy, 500, required)                                                               \
-  X(EventRecord, hipEventRecord, 500, required)                                                                 \
-  X(EventQuery, hipEventQuery, 500, required)                                                                   \
-  X(EventSynchronize, hipEventSynchronize, 500, required)                                                       \
-  X(EventElapsedTime, hipEventElapsedTime, 500, required)                                                       \
-  X(IpcGetEventHandle, hipIpcGetEventHandle, 500, optional)                                                     \
-  X(IpcOpenEventHandle, hipIpcOpenEventHandle, 500, optional)                                                   \
-  X(IpcGetMemHandle, hipIpcGetMemHandle, 500, optional)                                                         \
-  X(IpcOpenMemHandle, hipIpcOpenMemHandle, 500, optional)                                                       \
-  X(IpcCloseMemHandle, hipIpcCloseMemHandle, 500, optional)                                                     \
-  X(MemGetInfo, hipMemGetInfo, 500, required)                                                                   \
-  X(Malloc, hipMalloc, 500, required)                                                                           \
-  X(Free, hipFree, 500, required)                                                                               \
-  X(HostMalloc, hipHostMalloc, 500, required)                                                                   \
-  X(HostFree, hipHostFree, 500, required)                                                                       \
-  X(MallocManaged, hipMallocManaged, 500, optional)                                                             \
-  X(HostRegister, hipHostRegister, 500, optional)                                                               \
-  X(MemHostUnregister, hipHostUnregister, 500, optional)                                                        \
-  X(HostGetDevicePointer, hipHostGetDevicePointer, 500, optional)                                               \
-  X(MemPrefetchAsync, hipMemPrefetchAsync, 500, optional)                                                       \
-  X(MemcpyAsync, hipMemcpyAsync, 500, required)                                                                 \
-  X(Memcpy2DAsync, hipMemcpy2DAsync, 500, required)                                                             \
-  X(Memcpy3DAsync, hipMemcpy3DAsync, 500, required)                                                             \
-  X(MemsetD8Async, hipMemsetD8Async, 500, required)                                                             \
-  X(MemsetD16Async, hipMemsetD16Async, 500, required)                                                           \
-  X(MemsetD32Async, hipMemsetD32Async, 500, required)                                                           \
-  X(Memset2DAsync, hipMemset2DAsync, 500, required)                                                             \
-  X(FreeAsync, hipFreeAsync, 502, optional)                                                                     \
-  X(MemPoolCreate, hipMemPoolCreate, 502, optional)                                                             \
-  X(MemPoolDestroy, hipMemPoolDestroy, 502, optional)                                                           \
-  X(MemPoolTrimTo, hipMemPoolTrimTo, 502, optional)                                                             \
-  X(MemPoolGetAttribute, hipMemPoolGetAttribute, 502, optional)                                                 \
-  X(MemPoolSetAttribute, hipMemPoolSetAttribute, 502, optional)                                                 \
-  X(MemPoolSetAccess, hipMemPoolSetAccess, 502, optional)                                                       \
-  X(DeviceGetDefaultMemPool, hipDeviceGetDefaultMemPool, 502, optional)                                         \
-  X(ModuleLoadData, hipModuleLoadData, 500, required)                                                           \
-  X(ModuleUnload, hipModuleUnload, 500, required)                                                               \
-  X(ModuleGetFunction, hipModuleGetFunction, 500, required)                                                     \
-  X(ModuleGetGlobal, hipModuleGetGlobal, 500, required)                                                         \
-  X(FuncGetAttribute, hipFuncGetAttribute, 500, required)                                                       \
-  X(ModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, 500, required) \
-  X(ModuleOccupancyMaxPotentialBlockSize, hipModuleOccupancyMaxPotentialBlockSize, 500, required)               \
-  X(LaunchKernel, hipModuleLaunchKernel, 500, required)                                                         \
-  X(StreamBeginCapture, hipStreamBeginCapture, 500, optional)                                                   \
-  X(StreamEndCapture, hipStreamEndCapture, 500, optional)                                                       \
-  X(StreamIsCapturing, hipStreamIsCapturing, 500, optional)                                                     \
-  X(StreamGetCaptureInfo, hipStreamGetCaptureInfo_v2, 501, optional)                                            \
-  X(StreamUpdateCaptureDependencies, hipStreamUpdateCaptureDependencies, 500, optional)                         \
-  X(ThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, 502, optional)                         \
-  X(GraphCreate, hipGraphCreate, 500, optional)                                                                 \
-  X(GraphDestroy, hipGraphDestroy, 500, optional)                                                               \
-  X(GraphClone, hipGraphClone, 500, optional)                                                                   \
-  X(GraphGetNodes, hipGraphGetNodes, 500, optional)                                                             \
-  X(GraphGetEdges, hipGraphGetEdges, 500, optional)                                                             \
-  X(GraphNodeGetType, hipGraphNodeGetType, 500, optional)                                                       \
-  X(GraphAddChildGraphNode, hipGraphAddChildGraphNode, 500, optional)                                           \
-  X(GraphChildGraphNodeGetGraph, hipGraphChildGraphNodeGetGraph, 500, optional)                                 \
-  X(GraphHostNodeGetParams, hipGraphHostNodeGetParams, 500, optional)                                           \
-  X(GraphInstantiateWithFlags, hipGraphInstantiateWithFlags, 500, optional)                                     \
-  X(GraphLaunch, hipGraphLaunch, 500, optional)                                                                 \
-  X(GraphExecDestroy, hipGraphExecDestroy, 500, optional)
+#define WEIR_HIP_SYMBOLS(X)                                                                              \
+  X(Init, hipInit)                                                                                       \
+  X(RuntimeGetVersion, hipRuntimeGetVersion)                                                             \
+  X(GetErrorName, hipGetErrorName)                                                                       \
+  X(GetErrorString, hipGetErrorString)                                                                   \
+  X(GetDeviceCount, hipGetDeviceCount)                                                                   \
+  X(GetDevice, hipGetDevice)                                                                             \
+  X(SetDevice, hipSetDevice)                                                                             \
+  X(DeviceGetName, hipDeviceGetName)                                                                     \
+  X(DeviceGetUuid, hipDeviceGetUuid)                                                                     \
+  X(DeviceGetPCIBusId, hipDeviceGetPCIBusId)                                                             \
+  X(DeviceTotalMem, hipDeviceTotalMem)                                                                   \
+  X(DeviceGetAttribute, hipDeviceGetAttribute)                                                           \
+  X(DeviceSynchronize, hipDeviceSynchronize)                                                             \
+  X(DeviceCanAccessPeer, hipDeviceCanAccessPeer)                                                         \
+  X(DeviceEnablePeerAccess, hipDeviceEnablePeerAccess)                                                   \
+  X(DeviceDisablePeerAccess, hipDeviceDisablePeerAccess)                                                 \
+  X(GetStreamPriorityRange, hipDeviceGetStreamPriorityRange)                                             \
+  X(StreamCreateWithPriority, hipStreamCreateWithPriority)                                               \
+  X(StreamDestroy, hipStreamDestroy)                                                                     \
+  X(StreamQuery, hipStreamQuery)                                                                         \
+  X(StreamSynchronize, hipStreamSynchronize)                                                             \
+  X(StreamWaitEvent, hipStreamWaitEvent)                                                                 \
+  X(StreamGetFlags, hipStreamGetFlags)                                                                   \
+  X(StreamGetPriority, hipStreamGetPriority)                                                             \
+  X(StreamAddCallback, hipStreamAddCallback)                                                             \
+  X(LaunchHostFunc, hipLaunchHostFunc)                                                                   \
+  X(StreamAttachMemAsync, hipStreamAttachMemAsync)                                                       \
+  X(StreamWaitValue32, hipStreamWaitValue32)                                                             \
+  X(StreamWaitValue64, hipStreamWaitValue64)                                                             \
+  X(StreamWriteValue32, hipStreamWriteValue32)                                                           \
+  X(StreamWriteValue64, hipStreamWriteValue64)                                                           \
+  X(EventCreate, hipEventCreateWithFlags)                                                                \
+  X(EventDestroy, hipEventDestroy)                                                                       \
+  X(EventRecord, hipEventRecord)                                                                         \
+  X(EventQuery, hipEventQuery)                                                                           \
+  X(EventSynchronize, hipEventSynchronize)                                                               \
+  X(EventElapsedTime, hipEventElapsedTime)                                                               \
+  X(IpcGetEventHandle, hipIpcGetEventHandle)                                                             \
+  X(IpcOpenEventHandle, hipIpcOpenEventHandle)                                                           \
+  X(IpcGetMemHandle, hipIpcGetMemHandle)                                                                 \
+  X(IpcOpenMemHandle, hipIpcOpenMemHandle)                                                               \
+  X(IpcCloseMemHandle, hipIpcCloseMemHandle)                                                             \
+  X(MemGetInfo, hipMemGetInfo)                                                                           \
+  X(Malloc, hipMalloc)                                                                                   \
+  X(Free, hipFree)                                                                                       \
+  X(HostMalloc, hipHostMalloc)                                                                           \
+  X(HostFree, hipHostFree)                                                                               \
+  X(MallocManaged, hipMallocManaged)                                                                     \
+  X(HostRegister, hipHostRegister)                                                                       \
+  X(MemHostUnregister, hipHostUnregister)                                                                \
+  X(HostGetDevicePointer, hipHostGetDevicePointer)                                                       \
+  X(MemPrefetchAsync, hipMemPrefetchAsync)                                                               \
+  X(MemcpyAsync, hipMemcpyAsync)                                                                         \
+  X(Memcpy2DAsync, hipMemcpy2DAsync)                                                                     \
+  X(Memcpy3DAsync, hipMemcpy3DAsync)                                                                     \
+  X(MemsetD8Async, hipMemsetD8Async)                                                                     \
+  X(MemsetD16Async, hipMemsetD16Async)                                                                   \
+  X(MemsetD32Async, hipMemsetD32Async)                                                                   \
+  X(Memset2DAsync, hipMemset2DAsync)                                                                     \
+  X(FreeAsync, hipFreeAsync)                                                                             \
+  X(MemPoolCreate, hipMemPoolCreate)                                                                     \
+  X(MemPoolDestroy, hipMemPoolDestroy)                                                                   \
+  X(MemPoolTrimTo, hipMemPoolTrimTo)                                                                     \
+  X(MemPoolGetAttribute, hipMemPoolGetAttribute)                                                         \
+  X(MemPoolSetAttribute, hipMemPoolSetAttribute)                                                         \
+  X(MemPoolSetAccess, hipMemPoolSetAccess)                                                               \
+  X(DeviceGetDefaultMemPool, hipDeviceGetDefaultMemPool)                                                 \
+  X(ModuleLoadData, hipModuleLoadData)                                                                   \
+  X(ModuleUnload, hipModuleUnload)                                                                       \
+  X(ModuleGetFunction, hipModuleGetFunction)                                                             \
+  X(ModuleGetGlobal, hipModuleGetGlobal)                                                                 \
+  X(FuncGetAttribute, hipFuncGetAttribute)                                                               \
+  X(ModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor) \
+  X(ModuleOccupancyMaxPotentialBlockSize, hipModuleOccupancyMaxPotentialBlockSize)                       \
+  X(LaunchKernel, hipModuleLaunchKernel)                                                                 \
+  X(StreamBeginCapture, hipStreamBeginCapture)                                                           \
+  X(StreamEndCapture, hipStreamEndCapture)                                                               \
+  X(StreamIsCapturing, hipStreamIsCapturing)                                                             \
+  X(StreamGetCaptureInfo, hipStreamGetCaptureInfo_v2)                                                    \
+  X(StreamUpdateCaptureDependencies, hipStreamUpdateCaptureDependencies)                                 \
+  X(ThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode)                                 \
+  X(GraphCreate, hipGraphCreate)                                                                         \
+  X(GraphDestroy, hipGraphDestroy)                                                                       \
+  X(GraphClone, hipGraphClone)                                                                           \
+  X(GraphGetNodes, hipGraphGetNodes)                                                                     \
+  X(GraphGetEdges, hipGraphGetEdges)                                                                     \
+  X(GraphNodeGetType, hipGraphNodeGetType)                                                               \
+  X(GraphAddChildGraphNode, hipGraphAddChildGraphNode)                                                   \
+  X(GraphChildGraphNodeGetGraph, hipGraphChildGraphNodeGetGraph)                                         \
+  X(GraphHostNodeGetParams, hipGraphHostNodeGetParams)                                                   \
+  X(GraphInstantiateWithFlags, hipGraphInstantiateWithFlags)                                             \
+  X(GraphLaunch, hipGraphLaunch)                                                                         \
+  X(GraphExecDestroy, hipGraphExecDestroy)
 
 namespace weir::hip {
 
@@ -144,16 +140,16 @@ struct UserObjectTag;
 }  // namespace weir::hip
 
 /// Functions that are newer than the oldest headers that this builds with (5.2), that headers overload in C++, or whose name
-/// later headers give to another function (hipGetDeviceProperties), with their signatures:
+/// later headers give to another function, with their signatures:
 ///
-///   Y(field, function, since, (parameters))    all are optional, and return hipError_t
+///   Y(field, function, since, (parameters))    all return hipError_t
 ///
-/// Types that those headers lack stand as pointers and numbers of the same size.
+/// `since`: the first release whose library exports it (604: 6.4); that is often later than the header's declaration.
+/// Features depend on those that came after the floor. Types that the headers of 5.2 lack stand as pointers and numbers of
+/// the same size.
 #define WEIR_HIP_NEWER_SYMBOLS(Y)                                                                                        \
   Y(MallocAsync, hipMallocAsync, 502, (void**, size_t, hipStream_t))                                                     \
   Y(MallocFromPoolAsync, hipMallocFromPoolAsync, 502, (void**, size_t, hipMemPool_t, hipStream_t))                       \
-  Y(GetDeviceProperties, hipGetDeviceProperties, 500, (void*, int))                                                      \
-  Y(GetDevicePropertiesR0000, hipGetDevicePropertiesR0000, 600, (void*, int))                                            \
   Y(GetDevicePropertiesR0600, hipGetDevicePropertiesR0600, 600, (void*, int))                                            \
   Y(StreamGetDevice, hipStreamGetDevice, 506, (hipStream_t, hipDevice_t*))                                               \
   Y(StreamGetId, hipStreamGetId, 701, (hipStream_t, unsigned long long*))                                                \
@@ -173,6 +169,9 @@ struct UserObjectTag;
 
 namespace weir::hip {
 
+/// The oldest release that this backend takes.
+inline constexpr int oldest_release = 602;
+
 /// A line of the table.
 struct Symbol {
   const char* name = nullptr;
@@ -180,7 +179,7 @@ struct Symbol {
   void* address = nullptr;  ///< null where the library has no such function
 };
 
-/// Set when the process ends, before the runtime's own static objects are destroyed. From 6.2 on the runtime shuts down with
+/// Set when the process ends, before the runtime's own static objects are destroyed. The runtime shuts down with
 /// them: a call after that crashes, and hipErrorDeinitialized is returned by no release. The program's static objects may go
 /// later still, since they are older than the runtime in the process.
 inline std::atomic<bool> runtime_is_ending{false};
@@ -224,9 +223,9 @@ void Function<Result (*)(Arguments...)>::forget_last_error() noexcept {
   if (last_error != nullptr) (void)last_error();
 }
 
-/// The table; a function is false where an optional one is not there.
+/// The table; a function that came after the floor is false where it is not there.
 struct Symbols {
-#define WEIR_HIP_MEMBER(field, function, since, need) Function<decltype(&::function)> field{{#function, since, nullptr}};
+#define WEIR_HIP_MEMBER(field, function) Function<decltype(&::function)> field{{#function, oldest_release, nullptr}};
   WEIR_HIP_SYMBOLS(WEIR_HIP_MEMBER)
 #undef WEIR_HIP_MEMBER
 #define WEIR_HIP_MEMBER(field, function, since, parameters) \

@@ -17,8 +17,8 @@ from pages import root
 arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
 story, fake_cuda, fake_hip = arguments
 CUDA = [12000, 12020, 12030, 12040, 13000]
-HIP = ["5.2", "5.4", "6.2", "7.1", "10.0"]
-ALL_HIP = "5.2 5.3 5.4 5.5 5.6 5.7 6.0 6.1 6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.0".split()
+HIP = ["6.2", "7.1", "7.2", "10.0"]
+ALL_HIP = "6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.0".split()
 page = root / "docs/features.md"
 
 
@@ -55,7 +55,7 @@ cuda = [column({"WEIR_BACKEND": "cuda", "WEIR_CUDA_DRIVER": fake_cuda, "WEIR_NVR
         for number in CUDA]
 all_hip = {release: column({"WEIR_BACKEND": "hip", "WEIR_HIPRTC": "/nonexistent",
                             "WEIR_HIP_RUNTIME": f"{fake_hip}{release}/libamdhip64.so.{release.split('.')[0]}"},
-                           "", "HIPRTC", {"WEIR_HIP_WAIT_VALUE": "1", "WEIR_HIP_GRAPH_MEMORY": "1"}) for release in ALL_HIP}
+                           "", "HIPRTC", {"WEIR_HIP_WAIT_VALUE": "1", "WEIR_HIP_GRAPH_MEMORY": "1", "WEIR_HIP_GRAPHS": "1"}) for release in ALL_HIP}
 hip = [all_hip[release] for release in HIP]
 names = ["host", *(f"CUDA {n // 1000}.{n % 1000 // 10}" for n in CUDA), *(f"HIP {release}" for release in HIP)]
 columns = [host, *cuda, *hip]
@@ -109,7 +109,7 @@ for name in descriptions:
 
 
 def ranges(releases):
-    """"5.2, 6.0 to 6.2, from 7.1", of the releases that there are."""
+    """"6.2, 6.4 to 7.1, from 7.14", of the releases that there are."""
     parts, at = [], [ALL_HIP.index(release) for release in releases]
     while at:
         count = next((n for n in range(1, len(at)) if at[n] != at[0] + n), len(at))

@@ -16,8 +16,6 @@
 /// that it cannot pass unseen.
 namespace bridge {
 
-/// Whether captures begin and end, and hold nothing: the environment variable WEIR_BRIDGE_EMPTY_CAPTURES.
-bool captures_nothing() noexcept;
 /// Whether each call that submits work waits until it is done, and host functions are called by the thread that submits
 /// them: the environment variable WEIR_BRIDGE_IMMEDIATE.
 bool is_immediate() noexcept;

@@ -85,7 +85,6 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
   return call([&](const Cuda& driver) -> hipError_t {
     Target on;
     if (const hipError_t error = check_can_begin("hipStreamBeginCapture", stream, mode, on)) return error;
-    if (captures_nothing()) return hipSuccess;
     const Scope scope(on.device);
     const auto others_out = keep_out_of_captures(on);
     const std::lock_guard lock(capture_lock());
@@ -126,11 +125,6 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
     if (on.own != nullptr && on.own->stuck != Stuck::no) return hipErrorStreamCaptureWrongThread;
     const Scope scope(on.device);
     CUgraph made = nullptr;
-    if (captures_nothing()) {
-      const CUresult result = driver.GraphCreate(&made, 0);
-      *graph = handle<hipGraph_t>(made);
-      return from_cuda(result);
-    }
     const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamEndCapture(on.cuda, &made);
     if (on.own != nullptr && on.own->is_origin) {
@@ -191,10 +185,6 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* stat
     if (const hipError_t error = resolve("hipStreamIsCapturing", stream, on)) return error;
     if (on.own != nullptr && on.own->stuck != Stuck::no) {
       *status = on.own->stuck == Stuck::invalidated ? hipStreamCaptureStatusInvalidated : hipStreamCaptureStatusActive;
-      return hipSuccess;
-    }
-    if (on.cuda == CU_STREAM_LEGACY && before(507)) {
-      *status = hipStreamCaptureStatusNone;
       return hipSuccess;
     }
     const Scope scope(on.device);

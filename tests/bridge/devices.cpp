@@ -69,28 +69,13 @@ constexpr std::pair<int, CUdevice_attribute> attributes[] = {
     {10002, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
 };
 
-// Whether the release's switch has a case for the attribute.
-bool is_implemented(int attribute) noexcept {
-  switch (attribute) {
-    case 2: case 69: case 75: case 76: case 78: case 90: return !before(600);
-    case 85: return !before(505);
-    case 88: return !before(502);
-    default: return true;
-  }
-}
 
 hipError_t get_attribute(int* value, int attribute, int ordinal) noexcept {
-  if (value == nullptr || !is_implemented(attribute)) return hipErrorInvalidValue;
+  if (value == nullptr) return hipErrorInvalidValue;
   if (!is_device(ordinal)) return hipErrorInvalidDevice;
   switch (attribute) {
     case 23: *value = 9; return hipSuccess;  // gfx90a
     case 61: *value = 0; return hipSuccess;
-    case 88:
-      if (before(602)) {  // HIP_MEM_POOL_SUPPORT is off
-        *value = 0;
-        return hipSuccess;
-      }
-      break;
     case 75:
       if (before(603)) {  // it succeeds, and says that there is none
         *value = 0;
@@ -163,7 +148,6 @@ extern "C" {
 
 hipError_t hipInit(unsigned flags) {
   if (flags != 0) return finish(hipErrorInvalidValue);
-  if (cuda() == nullptr && before(600)) return finish(hipErrorInvalidDevice);  // each time
   return call([](const Cuda&) { return hipSuccess; });
 }
 

@@ -67,17 +67,12 @@ void undefined(const char* function, const char* why) noexcept {
 namespace {
 std::atomic<bool> is_shut_down{false};  // no member: nothing need be written to an object that ends
 struct ShutDown {
-  ~ShutDown() { is_shut_down = !before(602); }
+  ~ShutDown() { is_shut_down = true; }
 } shut_down;
 }  // namespace
 
 void check_not_shut_down() noexcept {
   if (is_shut_down) undefined("(any function)", "the library has shut down with its static objects");
-}
-
-bool captures_nothing() noexcept {
-  static const bool value = std::getenv("WEIR_BRIDGE_EMPTY_CAPTURES") != nullptr;
-  return value;
 }
 
 bool is_immediate() noexcept {

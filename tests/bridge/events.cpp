@@ -45,9 +45,9 @@ ihipStream_t* stream_of(hipEvent_t event) {
 }
 
 /// What a question after an event, or a wait for it, is answered while its stream captures, also where the event is older
-/// than the capture: from 6.2 on the capture is invalidated. 2026's library spares older events.
-hipError_t refusal_by_capture(hipEvent_t event, bool is_wait) {
-  if (!before(714) || (before(602) && !is_wait)) return hipSuccess;
+/// than the capture: the capture is invalidated. 2026's library spares older events.
+hipError_t refusal_by_capture(hipEvent_t event) {
+  if (!before(714)) return hipSuccess;
   Target on;
   {
     const std::lock_guard lock(capture_links());
@@ -57,7 +57,6 @@ hipError_t refusal_by_capture(hipEvent_t event, bool is_wait) {
     on.device = on.own->device;
   }
   if (!is_capturing(on)) return hipSuccess;
-  if (before(602)) return hipErrorStreamCaptureUnsupported;
   const Scope scope(on.device);
   cuda()->StreamQuery(on.cuda);  // which CUDA answers so
   return hipErrorCapturedEvent;
@@ -151,8 +150,8 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
 hipError_t hipEventQuery(hipEvent_t event) {
   return call([&](const Cuda& driver) -> hipError_t {
     if (event == nullptr) return hipErrorInvalidHandle;
-    if (!before(602)) check_followed("hipEventQuery", event);
-    if (const hipError_t refusal = refusal_by_capture(event, false)) return refusal;
+    check_followed("hipEventQuery", event);
+    if (const hipError_t refusal = refusal_by_capture(event)) return refusal;
     const std::lock_guard lock(event->mutex);
     const Scope scope(event->device);
     return from_cuda(driver.EventQuery(event->cuda));
@@ -164,7 +163,7 @@ hipError_t hipEventSynchronize(hipEvent_t event) {
   return call([&](const Cuda& driver) -> hipError_t {
     if (event == nullptr) return hipErrorInvalidHandle;
     check_followed("hipEventSynchronize", event);
-    if (const hipError_t refusal = refusal_by_capture(event, true)) return refusal;
+    if (const hipError_t refusal = refusal_by_capture(event)) return refusal;
     const std::lock_guard lock(event->mutex);
     const Scope scope(event->device);
     const CUresult result = driver.EventSynchronize(event->cuda);
@@ -223,10 +222,10 @@ hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* to, void* memory) {
   });
 }
 
-// The one flag there is was 0 up to 5.7 and is 1 since; any other number is refused.
+// The one flag there is is 1; any other number is refused.
 hipError_t hipIpcOpenMemHandle(void** memory, hipIpcMemHandle_t from, unsigned flags) {
   return on_device([&](const Cuda& driver) {
-    if (memory == nullptr || flags != (before(600) ? 0U : 1U)) return hipErrorInvalidValue;
+    if (memory == nullptr || flags != 1U) return hipErrorInvalidValue;
     CUipcMemHandle native;
     std::memcpy(&native, &from, sizeof(native));
     CUdeviceptr opened = 0;

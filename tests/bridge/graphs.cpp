@@ -92,14 +92,13 @@ hipError_t add_copy(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t
   });
 }
 
-// 5.2 counted from 1 and had a kind for one-dimensional copies; 5.5 put allocations where copies of symbols were.
 int kind_to_hip(CUgraphNodeType kind) {
   if (kind == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) return 14;
-  return before(503) ? static_cast<int>(kind) + 1 : static_cast<int>(kind);
+  return static_cast<int>(kind);
 }
 
 bool flags_are_known(unsigned long long flags) {
-  return flags == 0 || flags == 1 || (flags == 8 && !before(600));
+  return flags == 0 || flags == 1 || flags == 8;
 }
 
 // --- User objects -----------------------------------------------------------------------------------------------------
@@ -320,7 +319,6 @@ void look_through(const Cuda& driver, CUgraph graph, std::set<hipModule_t>& modu
 }  // namespace
 
 void bridge::check_not_launched(const char* function, hipModule_t module) {
-  if (before(601)) return;
   const std::lock_guard lock(launches().mutex);
   forget_what_is_over();
   for (const Launch& launch : launches().running) {
@@ -359,7 +357,6 @@ hipError_t hipGraphDestroy(hipGraph_t graph) {
     return from_cuda(driver.GraphDestroy(graph_of(graph)));
   });
 }
-// Before 6.2 the clone owns no user objects.
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
     auto* const made = reinterpret_cast<CUgraph*>(clone);
@@ -367,11 +364,7 @@ hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
     const CUresult result = driver.GraphClone(made, graph_of(graph));
     if (result != CUDA_SUCCESS) return from_cuda(result);
     for (const auto& [object, count] : user_objects().of(graph_of(graph))) {
-      if (before(602)) {
-        driver.GraphReleaseUserObject(*made, object, static_cast<unsigned>(count));
-      } else {
-        user_objects().add(*made, object, count);
-      }
+      user_objects().add(*made, object, count);
     }
     return hipSuccess;
   });
@@ -587,7 +580,7 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t handle_of_exec, hipGraph_t graph, h
     return from_cuda(result);
   });
 }
-// Deletes it up to 6.1, also while it runs; 6.2 parks it until the host waits for whatever event; later releases count.
+// 6.2 parks it until the host waits for whatever event; later releases count.
 hipError_t hipGraphExecDestroy(hipGraphExec_t handle_of_exec) {
   return on_device([&](const Cuda&) {
     const UseOfUserObjects use("hipGraphExecDestroy", changes);
@@ -595,7 +588,6 @@ hipError_t hipGraphExecDestroy(hipGraphExec_t handle_of_exec) {
     {
       const std::lock_guard lock(launches().mutex);
       if (before(603) && is_running(exec)) {
-        if (before(602)) undefined("hipGraphExecDestroy", "the executable is running");
         launches().parked.insert(exec);
         return hipSuccess;
       }

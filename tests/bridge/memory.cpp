@@ -9,11 +9,11 @@ using namespace bridge;
 
 namespace {
 
-// hipMemoryType by its numbers, which changed with 6.0.
+// hipMemoryType by its numbers since 6.0.
 struct MemoryTypes {
   int host, device, managed;
 };
-MemoryTypes memory_types() { return before(600) ? MemoryTypes{0, 1, 4} : MemoryTypes{1, 2, 3}; }
+MemoryTypes memory_types() { return {1, 2, 3}; }
 
 CUmemLocation to_cuda(const hipMemLocation& location) {
   CUmemLocation native{};
@@ -107,7 +107,7 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void
     std::memset(attributes, 0, sizeof(*attributes));
     CUmemorytype type{};
     if (driver.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer)) != CUDA_SUCCESS) {
-      return before(600) ? hipErrorInvalidValue : hipSuccess;  // since 6.0, type 0: not registered
+      return hipSuccess;  // type 0: not registered
     }
     int managed = 0, ordinal = 0;
     driver.PointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address(pointer));
@@ -171,7 +171,7 @@ hipError_t hipMallocAsync(void** memory, size_t bytes, hipStream_t stream) {
   refuse_null_stream("hipMallocAsync", stream);
   return on_queue("hipMallocAsync", stream, [&](const Cuda& driver, const Target& on) {
     if (another_captures(on)) return hipErrorStreamCaptureUnsupported;
-    if (bytes == 0) return before(506) ? hipErrorInvalidValue : hipSuccess;
+    if (bytes == 0) return hipSuccess;
     CUdeviceptr made = 0;
     const CUresult result = driver.MemAllocAsync(&made, bytes, on.cuda);
     *memory = handle<void*>(made);
@@ -209,7 +209,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* propertie
     native.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     native.location = to_cuda(properties->location);
     // maxSize was carved from what was reserved, in 6.2.
-    if (!before(602)) std::memcpy(&native.maxSize, properties->reserved, sizeof(native.maxSize));
+    std::memcpy(&native.maxSize, properties->reserved, sizeof(native.maxSize));
     CUmemoryPool made = nullptr;
     const CUresult result = driver.MemPoolCreate(&made, &native);
     *pool = handle<hipMemPool_t>(made);
@@ -246,7 +246,7 @@ hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* descri
   return on_device([&](const Cuda& driver) {
     for (size_t i = 0; i < count; ++i) {
       // 6.2 and 6.3 take access away from no device.
-      if (descriptors[i].flags == hipMemAccessFlagsProtNone && !before(602) && before(604)) return hipErrorInvalidDevice;
+      if (descriptors[i].flags == hipMemAccessFlagsProtNone && before(604)) return hipErrorInvalidDevice;
       CUmemAccessDesc native{};
       native.location = to_cuda(descriptors[i].location);
       native.flags = static_cast<CUmemAccess_flags>(descriptors[i].flags);

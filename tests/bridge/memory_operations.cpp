@@ -93,10 +93,7 @@ bool is_device_memory(const Cuda& driver, const void* pointer) {
 template <class T>
 hipError_t wait_value(const char* name, hipStream_t stream, void* pointer, T value, unsigned flags, T mask) {
   return on_queue(name, stream, [&](const Cuda& driver, Target& on) {
-    if (flags > wait_nor) {
-      if (before(504)) undefined(name, "an unknown flag reaches ShouldNotReachHere()");
-      return hipErrorInvalidValue;
-    }
+    if (flags > wait_nor) return hipErrorInvalidValue;
     if (!is_device_memory(driver, pointer)) return hipErrorInvalidValue;
     const CUstream native = where_it_runs(on);
     // CUDA's own wait has no mask, and compares cyclically.

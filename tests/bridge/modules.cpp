@@ -32,11 +32,11 @@ Functions& functions() {
   return *all;
 }
 
-/// From 5.7 on a function is looked for on the current device, and a null pointer followed where its module is another's.
+/// A function is looked for on the current device, and a null pointer followed where its module is another's.
 void check_device(const char* name, hipFunction_t function) {
   const std::lock_guard lock(functions().mutex);
   const auto found = functions().known.find(handle<CUfunction>(function));
-  if (!before(507) && found != functions().known.end() && found->second.device != current_device())
+  if (found != functions().known.end() && found->second.device != current_device())
     undefined(name, "the current device is not the one that the function's module was loaded for");
 }
 
@@ -106,18 +106,16 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* pointer, size_t* bytes, hipModule_
   });
 }
 
-// Captured from 5.3 on; before, done at once whatever the stream does.
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                                  unsigned block_y, unsigned block_z, unsigned shared_bytes, hipStream_t stream,
                                  void** parameters, void** extra) {
   return on_queue("hipModuleLaunchKernel", stream, [&](const Cuda& driver, Target& on) {
     if (extra != nullptr) return hipErrorInvalidValue;  // its marks are other numbers than CUDA's
     const auto native = handle<CUfunction>(function);
-    const CUstream runs_on = before(503) && is_capturing(on) ? eager(on) : on.cuda;
     if (has_too_many_threads(driver, native, block_x * block_y * block_z)) return hipErrorLaunchFailure;
     CUresult result = allow_shared_memory(driver, native, shared_bytes);
     if (result == CUDA_SUCCESS) {
-      result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, runs_on,
+      result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, on.cuda,
                                    parameters, nullptr);
     }
     return from_cuda(result);

@@ -76,7 +76,6 @@ std::vector<ihipStream_t*> living_streams() {
 }
 
 hipError_t resolve(const char* function, hipStream_t stream, Target& target) noexcept {
-  if (stream == legacy && before(602)) undefined(function, "hipStreamLegacy is taken for a pointer before 6.2");
   if (stream == nullptr || stream == legacy) {
     target = {CU_STREAM_LEGACY, current_device(), nullptr, queue_of_null_stream(current_device())};
     return hipSuccess;

@@ -73,7 +73,8 @@ TEST_CASE("S8 S37 compile: a kernel that is compiled in a capture can be capture
     Board board;
     s->begin_capture(mode);
     // Text of its own, so that no module of it is there yet.
-    const std::string source = "extern \"C\" __global__ void put(unsigned* p) { *p = " + std::to_string(70 + int(mode)) + "; }";
+    const std::string value = std::to_string(70 + int(mode));
+    const std::string source = "extern \"C\" __global__ void put(unsigned* p) { *p = " + value + "; }";
     s->launch(device().compile(source)->untyped_kernel("put"), {}, board.cell(0));
     board.show(*s, 0);
     run(s->end_capture(), *s);

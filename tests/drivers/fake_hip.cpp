@@ -12,14 +12,12 @@
 //                    questions after captures that were for streams that had been destroyed
 //   delay=NUMBER     a call that is to fail takes that many microseconds
 //   busy=NUMBER      streams and events are not ready for that many questions, or until weir_be_ready() is called
+//   gpu=N            the architecture is gfxN
 //   attributes=N     every attribute of the device is N, but its architecture's numbers, its warp size and its shared memory
 //   peers=1          devices can address each other's memory
 //   nodes=NUMBER     what a capture holds from its beginning; first_node=KIND: of that kind and the next ones
 //   silent=1         the end of an invalidated capture gives a graph
-//   no_capture=N     1: captures are not supported; 2: streams do not capture; 3: nothing is captured
 //   never_ask=1      whether a stream captures
-//   trial=1          the calls by which a backend tries out a device before it uses any are not left out of what is counted,
-//                    failed and traced
 //
 // What it exports is what the release that it stands for does: the linker's version script says so.
 
@@ -30,13 +28,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "backends/hip/symbols.hpp"
 #include "fake_hip_state.hpp"
 #include "script.hpp"
-
-#undef hipGetDeviceProperties  // which headers since 6.0 make another function's name
 
 using weir::test::Script;
 using namespace fake;
@@ -58,13 +55,6 @@ World& world() { return World::instance(); }
 int module_device = 0;
 std::atomic<int> capture_questions{0};
 
-/// Opening the runtime, Weir tries out what a device can do: from the first allocation until that is freed.
-struct Trial {
-  bool was = false;
-  Word memory = 0;
-  bool is_on() const { return memory != 0 && Script::instance().number("trial", 0) == 0; }
-} trial;
-
 struct Tally {
   std::atomic<int> allocated{0}, freed{0}, dead{0};
   void use(Word stream) { dead += world().was_destroyed(stream) ? 1 : 0; }
@@ -77,7 +67,7 @@ struct Tally {
 /// From 6.2 on the runtime shuts down with its static objects.
 std::atomic<bool> is_shut_down{false};  // no member: nothing need be written to an object that ends
 struct ShutDown {
-  ~ShutDown() { is_shut_down = release() >= 602; }
+  ~ShutDown() { is_shut_down = true; }
 } shut_down;
 
 template <class Handle>
@@ -96,14 +86,12 @@ struct Call {
 };
 
 int attribute(int number, int* value) {
-  const bool newer = number == 2 || number == 69 || number == 75 || number == 76 || number == 78 || number == 90;
-  if (newer && release() < 600) return hipErrorInvalidValue;  // and the value is left as it was
-  if (number == 74 || number == 75) {  // shared memory of a block: without asking, and at most, which is 0 up to 6.2
+  if (number == 74 || number == 75) {  // shared memory of a block: without asking, and at most, which is 0 in 6.2
     *value = number == 75 && release() <= 602 ? 0 : 65536;
     return hipSuccess;
   }
-  const int otherwise = number == 88 && release() < 602 ? 0 : 1;
-  *value = number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : Script::instance().number("attributes", otherwise);
+  if (Script::instance().is_among("unknown_attributes", number)) return hipErrorInvalidValue;  // the value stays as it was
+  *value = number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : Script::instance().number("attributes", 1);
   return hipSuccess;
 }
 
@@ -118,7 +106,6 @@ int no_device_or(int result) {
 }
 
 int busy() {
-  if (trial.is_on()) return hipSuccess;
   return !is_ready && questions.fetch_add(1) < Script::instance().number("busy", 0) ? hipErrorNotReady : hipSuccess;
 }
 
@@ -143,8 +130,7 @@ void check_living(const Event* event) {
   if (event->of_made_stream && !world().living.contains(event->stream))
     crash("an event is asked whose stream was destroyed");
 }
-bool no_capture(int how) { return Script::instance().number("no_capture", 0) == how; }
-bool foreign(int question) { return !trial.is_on() && Script::instance().is_among("foreign", question); }
+bool foreign(int question) { return Script::instance().is_among("foreign", question); }
 
 /// What a question or a wait does to a stream that captures.
 bool captures_and_breaks(Stream* stream) {
@@ -154,17 +140,14 @@ bool captures_and_breaks(Stream* stream) {
 }
 
 /// What a question after an event, or a wait for it, is answered while its stream captures, whenever the event was recorded.
-/// Up to 6.1 the capture stays as it is; from 6.2 on it is broken. 2026 has this no more.
+/// The capture is broken. 2026 has this no more.
 int refusal_of_older(Event* event) {
   if (release() >= 714 || event->stream == nullptr || event->stream->origin == nullptr) return hipSuccess;
-  if (release() < 602) return hipErrorStreamCaptureUnsupported;
   captures_and_breaks(event->stream);
   return hipErrorCapturedEvent;
 }
 
 int begin_capture(Stream* stream, Graph* graph, int mode) {
-  if (no_capture(1)) return hipErrorNotSupported;
-  if (no_capture(2)) return hipSuccess;
   if (stream->origin != nullptr) return hipErrorIllegalState;
   if (stream->is_invalidated && ++stream->begun > 1) return hipErrorStreamCaptureInvalidated;
   stream->origin = stream;
@@ -174,7 +157,7 @@ int begin_capture(Stream* stream, Graph* graph, int mode) {
   stream->own_graph = graph == nullptr;
   stream->graph = graph != nullptr ? graph : new Graph;
   stream->parallel.clear();
-  const int nodes = trial.is_on() ? 0 : Script::instance().number("nodes", 0);
+  const int nodes = Script::instance().number("nodes", 0);
   for (int i = 0; i < nodes; ++i) world().submit(stream, Script::instance().number("first_node", 0) + i);
   return hipSuccess;
 }
@@ -183,7 +166,7 @@ int end_capture(Stream* stream, Graph*& graph) {
   graph = nullptr;
   if (stream->origin != stream) {
     if (stream->origin != nullptr) return hipErrorStreamCaptureUnmatched;
-    if (!no_capture(2) && Script::instance().number("foreign", 0) == 0) return hipErrorIllegalState;
+    if (Script::instance().number("foreign", 0) == 0) return hipErrorIllegalState;
     graph = new Graph;
     return hipSuccess;
   }
@@ -216,7 +199,6 @@ void destroy(Graph* graph) {
 
 /// Work that the stand-in carries out at once, or captures: a null node where it was to be done.
 Node* submitted(Word stream, int kind) {
-  if (no_capture(3)) return nullptr;
   return world().submit(stream_of(stream), kind);
 }
 
@@ -238,7 +220,7 @@ int allocate_async(Word to, Word bytes, Word stream) {
   if (stream == 0) crash("the null stream is followed as a pointer");
   if (release() >= 701 && world().another_blocking_captures(stream_of(stream))) return hipErrorStreamCaptureUnsupported;
   *out<void*>(to) = std::malloc(bytes);
-  **out<int*>(to) = trial.is_on() ? 0 : ++tally.allocated;
+  **out<int*>(to) = ++tally.allocated;
   return hipSuccess;
 }
 
@@ -309,13 +291,11 @@ constexpr Function functions[] = {
        *out<int>(c.b) = -1;
        return 0;
      }},
-    // The plain name is the old layout's, also where there is a newer one.
-    {"hipGetDeviceProperties",
-     [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
-    {"hipGetDevicePropertiesR0000",
-     [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
     {"hipGetDevicePropertiesR0600",
-     [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
+     [](const Call& c) -> Word {
+       const std::string gpu = std::to_string(Script::instance().number("gpu", 942));
+       return properties(memory(c.a), 1472, 1160, ("gfx" + gpu + (gpu.starts_with("9") ? ":sramecc+:xnack-" : "")).c_str());
+     }},
     {"hipDeviceCanAccessPeer",
      [](const Call& c) -> Word {
        *out<int>(c.a) = Script::instance().number("peers", 0);
@@ -378,7 +358,7 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
-       if (const int refusal = refusal_of_older(event); refusal != hipSuccess && release() >= 602) return refusal;
+       if (const int refusal = refusal_of_older(event); refusal != hipSuccess) return refusal;
        const int result = busy();
        if (result == hipSuccess && event->stream != nullptr)
          event->stream->done = std::max(event->stream->done, event->number);
@@ -387,13 +367,11 @@ constexpr Function functions[] = {
     {"hipMalloc",
      [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(c.b);
-       if (!trial.was) trial = {true, *out<Word>(c.a)};
        return 0;
      }},
     {"hipFree",
      [](const Call& c) -> Word {
        std::free(memory(c.a));
-       if (trial.memory == c.a) trial.memory = 0;
        return 0;
      }},
     // Portable and mapped; 8 is CUDA's read-only and AMD's coarse-grained memory.
@@ -421,10 +399,8 @@ constexpr Function functions[] = {
        if (!world().was_destroyed(c.b) && release() >= 701 && world().another_blocking_captures(stream_of(c.b))) {
          return hipErrorStreamCaptureUnsupported;
        }
-       if (!trial.is_on()) {
-         if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "freed %d\n", *out<int>(c.a));
-         ++tally.freed;
-       }
+       if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "freed %d\n", *out<int>(c.a));
+       ++tally.freed;
        tally.use(c.b);
        std::free(memory(c.a));
        return 0;
@@ -477,11 +453,11 @@ constexpr Function functions[] = {
        reinterpret_cast<hipStreamCallback_t>(c.b)(reinterpret_cast<hipStream_t>(c.a), hipSuccess, memory(c.c));
        return 0;
      }},
-    // The flag that there is was 0 up to 5.7, and is 1 since. The handle is passed by value, on the stack.
+    // The handle is passed by value, on the stack.
     {"hipIpcOpenMemHandle",
      [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(64);
-       return static_cast<unsigned>(c.b) == (release() < 600 ? 0U : 1U) ? 0 : static_cast<int>(hipErrorInvalidValue);
+       return static_cast<unsigned>(c.b) == 1U ? 0 : static_cast<int>(hipErrorInvalidValue);
      }},
     {"hipIpcCloseMemHandle",
      [](const Call& c) -> Word {
@@ -500,10 +476,10 @@ constexpr Function functions[] = {
     {"hipStreamIsCapturing",
      [](const Call& c) -> Word {
        tally.use(c.a);
-       const int question = trial.is_on() ? 0 : ++capture_questions;
+       const int question = ++capture_questions;
        const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
        const bool captures = !world().was_destroyed(c.a) && stream_of(c.a)->origin != nullptr;
-       if (Script::instance().number("never_ask", 0) != 0 && !trial.is_on()) crash("a stream is asked whether it captures");
+       if (Script::instance().number("never_ask", 0) != 0) crash("a stream is asked whether it captures");
        const bool broken = captures && stream_of(c.a)->origin->is_broken;
        *out<int>(c.b) = !captures && !foreign(question) ? 0 : valid && !broken ? 1 : 2;
        return 0;
@@ -512,10 +488,10 @@ constexpr Function functions[] = {
     {"hipStreamGetCaptureInfo_v2",
      [](const Call& c) -> Word {
        tally.use(c.a);
-       const int question = trial.is_on() ? 0 : ++capture_questions;
+       const int question = ++capture_questions;
        const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
        Stream* const stream = world().was_destroyed(c.a) ? nullptr : stream_of(c.a);
-       if (Script::instance().number("never_ask", 0) != 0 && !trial.is_on()) crash("a stream is asked whether it captures");
+       if (Script::instance().number("never_ask", 0) != 0) crash("a stream is asked whether it captures");
        const bool captures = stream != nullptr && stream->origin != nullptr;
        const bool broken = captures && stream->origin->is_broken;
        *out<int>(c.b) = !captures && !foreign(question) ? 0 : valid && !broken ? 1 : 2;
@@ -697,7 +673,7 @@ constexpr Function functions[] = {
          copy->nodes.back()->graph = copy;
        }
        for (const auto& [from, to] : graph_of(c.b)->edges) copy->edges.emplace_back(copies[from], copies[to]);
-       if (release() >= 602) copy->owned = graph_of(c.b)->owned;  // before, the copy owns nothing
+       copy->owned = graph_of(c.b)->owned;
        for (Owned* owned : copy->owned) ++owned->references;
        give(c.a, copy);
        return 0;
@@ -793,16 +769,13 @@ class UserObjectSet {
 Word run(const char* name, const Call& call) {
   const UserObjectSet::Use use(user_objects, name);
   if (is_shut_down) crash("it is called after its static objects were destroyed");
-  const bool begins =
-      !trial.was && std::strcmp(name, "hipMalloc") == 0 && Script::instance().number("trial", 0) == 0;
-  const bool counts = !trial.is_on() && !begins;
   char trace[200] = "";
-  if (counts && Script::instance().number("trace", 0) != 0) {
+  if (Script::instance().number("trace", 0) != 0) {
     const auto show = [](Word w) { return w < 0x10000 ? static_cast<long long>(w) : -1LL; };
     std::snprintf(trace, sizeof(trace), "call %s %lld %lld %lld %lld %lld\n", name, show(call.a), show(call.b), show(call.c),
                   show(call.d), show(call.e));
   }
-  Word result = counts ? static_cast<Word>(Script::instance().failure_of(name, trace)) : 0;
+  Word result = static_cast<Word>(Script::instance().failure_of(name, trace));
   if (result == 0 && std::strstr(name, "GetError") == nullptr) result = static_cast<Word>(every_call_fails.load());
   if (result != 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(Script::instance().number("delay", 0)));
@@ -841,7 +814,7 @@ Word run(const char* name, const Call& call) {
   extern "C" Word fake_##function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) { \
     return run(#function, {a, b, c, d, e, f, g, h, i});                                                     \
   }
-#define FAKE_HIP_SYMBOL(field, function, since, more) FAKE_HIP(function)
+#define FAKE_HIP_SYMBOL(field, function, ...) FAKE_HIP(function)
 WEIR_HIP_SYMBOLS(FAKE_HIP_SYMBOL)
 WEIR_HIP_NEWER_SYMBOLS(FAKE_HIP_SYMBOL)
 

@@ -25,7 +25,7 @@ function(weir_add_fake_hip name release soversion)
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/hip-${name}")
 endfunction()
 set(weir_fake_hips "")
-foreach(release 5.2 5.3 5.4 5.5 5.6 5.7 6.0 6.1 6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.0)
+foreach(release 5.2 6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.0)
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)$" matched "${release}")
   math(EXPR number "${CMAKE_MATCH_1} * 100 + ${CMAKE_MATCH_2}")
   weir_add_fake_hip(${release} ${number} ${CMAKE_MATCH_1})
@@ -33,8 +33,6 @@ foreach(release 5.2 5.3 5.4 5.5 5.6 5.7 6.0 6.1 6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.
 endforeach()
 weir_add_fake_hip(incomplete 602 6 WITHOUT hipMemcpyAsync hipStreamQuery)
 weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
-weir_hip_optional_functions(optional)
-weir_add_fake_hip(minimal 602 6 WITHOUT ${optional})
 
 weir_add_test_executable(weir_hip_driver_tests hip_promises_test.cpp hip_quirks_test.cpp hip_test.cpp
   "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp"
@@ -48,7 +46,7 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_FAKE_HIP="${CMAKE_CURRENT_BINARY_DIR}/hip-"
   WEIR_TEST_NO_DRIVER="$<TARGET_FILE:weir>")
 add_dependencies(weir_hip_driver_tests weir_driver_story ${weir_fake_hips}
-  weir_fake_hip_incomplete weir_fake_hip_lacking weir_fake_hip_minimal)
+  weir_fake_hip_incomplete weir_fake_hip_lacking)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
 set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")

@@ -19,8 +19,6 @@ using weir::test::called_alike;
 
 // --- Functions --------------------------------------------------------------------------------------------------------
 
-#undef hipGetDeviceProperties  // which headers since 6.0 make another function's name
-
 struct ByHand {
 #define WEIR_HIP_PROTOTYPE(field, function, since, parameters) using function = hipError_t(*) parameters;
   WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_PROTOTYPE)
@@ -33,9 +31,7 @@ struct ByHand {
 
 CHECK_OVERLOAD(hipMallocAsync);
 CHECK_OVERLOAD(hipMallocFromPoolAsync);
-#if WEIR_HIP_HEADERS < 600
-CHECK_FUNCTION(hipGetDeviceProperties);
-#else
+#if WEIR_HIP_HEADERS >= 600
 CHECK_FUNCTION(hipGetDevicePropertiesR0600);
 #endif
 #if WEIR_HIP_HEADERS >= 503
@@ -68,10 +64,7 @@ CHECK_FUNCTION(hipStreamSetAttribute);
 
 // --- Structures ---------------------------------------------------------------------------------------------------------
 
-#if WEIR_HIP_HEADERS < 600
-static_assert(offsetof(hipDeviceProp_t, gcnArchName) == architecture_in_r0000 &&
-              sizeof(hipDeviceProp_t::gcnArchName) == longest_architecture && sizeof(hipDeviceProp_t) <= 8192);
-#else
+#if WEIR_HIP_HEADERS >= 600
 static_assert(offsetof(hipDeviceProp_tR0600, gcnArchName) == architecture_in_r0600 &&
               sizeof(hipDeviceProp_tR0600::gcnArchName) == longest_architecture && sizeof(hipDeviceProp_tR0600) <= 8192);
 #endif
@@ -137,6 +130,7 @@ CHECK_ATTRIBUTE(attribute_shared_per_multiprocessor, MaxSharedMemoryPerMultiproc
 CHECK_ATTRIBUTE(attribute_stream_wait_value, CanUseStreamWaitValue);
 #if WEIR_HIP_HEADERS >= 600
 CHECK_ATTRIBUTE(attribute_host_register, HostRegisterSupported);
+static_assert(ipc_lazy_enable_peer_access == hipIpcMemLazyEnablePeerAccess);
 #endif
 
 static_assert(add_dependencies == hipStreamAddCaptureDependencies && set_dependencies == hipStreamSetCaptureDependencies);

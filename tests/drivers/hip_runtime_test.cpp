@@ -116,6 +116,16 @@ TEST_CASE("hip runtime T16: where the kernel's driver is there, each variable th
   CHECK(weir::hip::why_no_device(node).find("is missing") != std::string::npos);
 }
 
+TEST_CASE("hip runtime: one before ROCm 6.2 is refused, by its version and the oldest that is taken") {
+  if (release >= 602) return;
+  const std::string version = "HIP " + std::to_string(release / 100) + "." + std::to_string(release % 100) + ".";
+  const weir::test::Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}});
+  INFO(o.output, o.errors);
+  CHECK(o.says("state: driver_too_old"));
+  CHECK(o.says("it is " + version));
+  CHECK(o.says("; Weir needs ROCm 6.2 or later: update ROCm"));
+}
+
 TEST_CASE("hip runtime T10: the plugin opens it, tells its version, and why there is no device") {
   const weir::test::Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}});
   INFO(o.output, o.errors);
@@ -372,5 +382,7 @@ int main(int argc, char** argv) {
   int version = 0;
   runtime()->find_as<int (*)(int*)>("hipRuntimeGetVersion")(&version);
   release = version / 10000000 * 100 + version / 100000 % 100;
-  return doctest::Context(argc, argv).run();
+  doctest::Context context(argc, argv);
+  if (release < 602) context.addFilter("test-case", "*is refused*");  // Debian 12's: nothing else works with it
+  return context.run();
 }

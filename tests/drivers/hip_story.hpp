@@ -16,8 +16,8 @@ namespace weir::test {
 
 /// The stand-in for a release.
 inline std::string fake(const std::string& release) {
-  const std::string major = release == "incomplete" || release == "minimal" ? "6"
-                            : release == "lacking"                          ? "10"
+  const std::string major = release == "incomplete" ? "6"
+                            : release == "lacking"  ? "10"
                                                     : release.substr(0, release.find('.'));
   return std::string(WEIR_TEST_FAKE_HIP) + release + "/libamdhip64.so." + major;
 }
@@ -28,6 +28,7 @@ inline Outcome tell(const std::string& release, const std::string& script, const
   environment.try_emplace("WEIR_BACKEND", "hip");
   environment.try_emplace("WEIR_HIP_RUNTIME", fake(release));
   environment.try_emplace("WEIR_HIPRTC", "/nonexistent/libhiprtc.so");
+  environment.try_emplace("WEIR_HIP_GRAPHS", "1");
   environment["WEIR_TEST_DRIVER"] = script;
   environment = with_mutation(std::move(environment));
   Outcome outcome = run(WEIR_TEST_STORY, steps, environment);

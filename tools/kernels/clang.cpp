@@ -161,7 +161,7 @@ class ClangCompilation {
            "-target-feature", "-Xclang", "+ptx78"});
       if (library) add({"-Xclang", "-mlink-builtin-bitcode", "-Xclang", libdevice().string()});
     } else {
-      // Code objects of version 4 are read by ROCm 5.2 and later.
+      // Code objects of version 4 are read by all releases of ROCm that Weir takes.
       add({"-x", "hip", "--no-gpu-bundle-output", "-nogpuinc", "--offload-arch=" + request_.architecture,
            "-mcode-object-version=4"});
       add({library ? "--rocm-device-lib-path=" + ocml().string() : "-nogpulib"});

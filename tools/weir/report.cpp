@@ -26,7 +26,7 @@ constexpr std::string_view variables[] = {
     "WEIR_TOOLS",        "WEIR_RACE",           "WEIR_TIMELINE",    "WEIR_SCHEDULE",
     "WEIR_FAULTS",       "WEIR_NCCL",           "WEIR_RCCL",        "WEIR_MPI",
     "WEIR_JOURNAL",      "WEIR_VALIDATE",       "WEIR_STUCK",       "WEIR_PYTHON_GIL_TIMEOUT",
-    "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT",
+    "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT",   "WEIR_HIP_GRAPHS",
 };
 
 // Of these, those that name one file or folder. Some are read only when they are needed: here their mistakes show at once.
