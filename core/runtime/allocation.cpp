@@ -331,7 +331,7 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
   }
   // The driver's handle is that of a whole block, and a range that other code made may be a part of one.
   if (allocation.deleter_) {
-    call.refuse(
+    call.throw_error(
         Errc::invalid_argument,
         "Weir did not allocate the memory (Device::adopt_memory, open_allocation), and a driver's handle names the whole "
         "block that an address is in; share memory of Device::allocate, or let the code that allocated it share it");

@@ -9,6 +9,7 @@
 
 #include "backends/host/compile/compiler.hpp"
 #include "core/base/child_process.hpp"
+#include "core/base/program_search.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
@@ -23,7 +24,7 @@ std::vector<char> shared_object() {
     std::ofstream(folder.path() + "/x.cpp")
         << "extern const char text[] = \"words of it\"; int number; static int hidden; int* f() { return &hidden; }";
     run_child({find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"}, folder.path(),
-              compiler_environment(find_compiler().path));
+              host::program_environment(find_compiler().path));
     std::ifstream file(folder.path() + "/x.so", std::ios::binary);
     return std::vector<char>(std::istreambuf_iterator<char>(file), {});
   }();

@@ -13,6 +13,7 @@
 #include "backends/host/compile/compiler.hpp"
 #include "backends/host/compile/elf_image.hpp"
 #include "core/base/child_process.hpp"
+#include "core/base/program_search.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
@@ -248,7 +249,7 @@ TEST_CASE("an image of another revision or for another processor is refused befo
     const host::TemporaryFolder folder;
     std::ofstream(folder.path() + "/x.cpp") << "#include <stdlib.h>\nstruct A { A() { abort(); } } a;\n" << source;
     const auto outcome = host::run_child({host::find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"},
-                                         folder.path(), host::compiler_environment(host::find_compiler().path));
+                                         folder.path(), host::program_environment(host::find_compiler().path));
     CAPTURE(outcome.output);
     REQUIRE(outcome.status == 0);
     std::ifstream file(folder.path() + "/x.so", std::ios::binary);

@@ -231,7 +231,7 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   CHECK(edges_of(mine) == edges_of(theirs));
   note("saved, loaded and run in its place");
   GraphExecPtr exec = instantiated(*graph, options);
-  exec->origin_ = origin_;  // as a child of another capture, it is saved as what this is
+  exec->captured_work_ = captured_work_;  // as a child of another capture, it is saved as what this is
   return exec;
 }
 
