@@ -55,8 +55,8 @@ WEIR_FUNCTION double rcbrt(double x) {
   const double rest = __builtin_fma(-p, q, 1.0) - (__builtin_fma(x, y, -p) * q + p * __builtin_fma(y, y, -q));
   return rest > -0.5 && rest < 0.5 ? y + y * rest * (1.0 / 3.0) : y;  // not of zeros, infinities and NaN
 }
-// With pi, exactly at multiples of a half: the argument is reduced about the nearest zero, before it is multiplied. `parity`:
-// whether the number of half turns is odd. From 2^53 on all numbers are even.
+// With pi, exactly at multiples of a half: the argument is reduced about the nearest zero, before it is multiplied.
+// `parity`: whether the number of half turns is odd. From 2^53 on all numbers are even.
 namespace weir_host {
 template <class T>
 WEIR_BOTH inline bool is_odd_number(T n) {
@@ -67,7 +67,8 @@ WEIR_BOTH inline double nearest(double x) { return rint(x); }
 // Each for |r| <= 1/2.
 WEIR_BOTH inline float sine_of_part(float r) { return (float)sin((double)r * 3.14159265358979324); }
 WEIR_BOTH inline double sine_of_part(double r) {
-  const double high = r * 3.14159265358979324, low = __builtin_fma(r, 3.14159265358979324, -high) + r * 1.2246467991473532e-16;
+  const double high = r * 3.14159265358979324,
+               low = __builtin_fma(r, 3.14159265358979324, -high) + r * 1.2246467991473532e-16;
   return sin(high) + low * cos(high);
 }
 template <class T>

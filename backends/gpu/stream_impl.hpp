@@ -114,8 +114,12 @@ bool GpuStream<Api>::learn_identity() const {
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
     // The legacy default stream, asked for its id beside the capture of a blocking stream, would break that.
-    const bool tells = capture.status == CaptureStatus::none &&
-                       (kind() != StreamKind::legacy_default || api_.ask_legacy_stream() == Api::success);
+    bool tells = capture.status == CaptureStatus::none;
+    if (tells && kind() == StreamKind::legacy_default) {
+      const Result legacy = api_.ask_legacy_stream();
+      tells = legacy == Api::success || Api::meaning(legacy).errc != Errc::capture_implicit;
+      if (tells) result = legacy;
+    }
     is_told = tells;
     if (tells && wants_id && result == Api::success) {
       std::uint64_t id = 0;

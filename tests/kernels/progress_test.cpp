@@ -15,8 +15,8 @@
 namespace weir::test::progress_test {
 namespace {
 
-// Each thread, or the first one of each warp while the others return, adds to a sum under a lock. `section`: what it does that
-// waits for its warp. `take`: how it waits for the lock.
+// Each thread, or the first one of each warp while the others return, adds to a sum under a lock. `section`: what it does
+// that waits for its warp. `take`: how it waits for the lock.
 constexpr const char* locks = R"(
 #include <cooperative_groups.h>
 __device__ int lock, inner, next, serving, owner, depth;
@@ -269,7 +269,8 @@ void run_random_programs(bool with_volatile, unsigned seed, int count) {
     for (const auto& ops : program.threads) length = std::max(length, ops.size() + 1);
     std::vector<Op> flat(length * program.threads.size());
     for (std::size_t t = 0; t < program.threads.size(); ++t)
-      std::copy(program.threads[t].begin(), program.threads[t].end(), flat.begin() + static_cast<std::ptrdiff_t>(t * length));
+      std::copy(program.threads[t].begin(), program.threads[t].end(),
+                flat.begin() + static_cast<std::ptrdiff_t>(t * length));
     const auto out = upload(std::vector<int>(program.threads.size()));
     launch(reset, {.grid = {1}, .block = {256}}, held);
     launch_in_time(fmt::format("random program {}{}", seed, with_volatile ? " with volatile" : ""), run,

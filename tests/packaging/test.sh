@@ -135,7 +135,7 @@ test_installed() {
   # GCC and Clang follow one C++ ABI: a program of one works with a library of the other.
   for other in g++ clang++; do
     if [[ $(basename "$compiler") == *"$other"* ]] || ! command -v "$other" >/dev/null; then continue; fi
-    quietly "compiling with $other" "$other" -std=c++20 "$consumer/consumer.cpp" \
+    quietly "compiling with $other" "$other" -std=c++20 "-DWEIR_KERNELS_TARGET=\"consumer.consumer\"" "$consumer/consumer.cpp" \
       "$folder/found/weir_kernels/consumer/triple.cpp" "-I$folder/moved/include" "-L${library%/*}" -lweir \
       -Wl,-rpath,"${library%/*}" -o "$folder/found/$other"
     runs "$folder/found/$other" "$folder/moved"
