@@ -149,6 +149,7 @@ class WEIR_API StreamImpl : public Stream {
     bool leave_open(std::shared_ptr<const void> native_stream) noexcept;
     /// Of a stream whose capture can never be ended.
     static void leave_open_for_ever(std::shared_ptr<const void> native_stream) noexcept;
+    /// Throws `capture_unjoined`: a stream that joined the capture of the body has not been joined back.
     [[noreturn]] static void refuse_unjoined(const char* operation, const Stream& outer);
 
    private:
