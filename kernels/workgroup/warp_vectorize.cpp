@@ -165,7 +165,7 @@ void vectorize_warps(BlockFunction& block, WarpVersion version, bool needed, con
   llvm::Function& function = *block.function;
   llvm::Module& module = *function.getParent();
   replace_thread_index(block, version);
-  if (version == WarpVersion::whole_rows) step_full_warps(function);
+  if (needed && version == WarpVersion::whole_rows) step_full_warps(function);
   WarpDivergence rules;
   const Calls before_ends = structurize(function, rules);
   load_sizes(block);
