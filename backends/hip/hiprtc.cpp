@@ -125,7 +125,7 @@ void Compiler::find(const gpu::Library& runtime, int release) {
                 : ", and the runtime has none within it; install HIPRTC of the same ROCm, or name its file in WEIR_HIPRTC");
     return;
   }
-  auto* const functions = new Functions;
+  auto functions = std::make_shared<Functions>();
   functions_ = functions;
 #define WEIR_HIPRTC_FIND(name)                                                                     \
   functions->name = library->find_as<decltype(&::hiprtc##name)>("hiprtc" #name);                   \

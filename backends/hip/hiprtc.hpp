@@ -45,7 +45,7 @@ class Compiler {
   void find(const gpu::Library& runtime, int release);
   void list_architectures(const gpu::Library& runtime, int release);
 
-  const Functions* functions_ = nullptr;
+  std::shared_ptr<const Functions> functions_;  // shared: the type is complete in hiprtc.cpp alone
   std::vector<std::string> architectures_;  // those that the code generator has; empty if it cannot be asked
   std::vector<std::string> files_;          // that it consists of
   std::string description_;
