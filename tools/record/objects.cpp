@@ -33,7 +33,10 @@ Recorder::Number Recorder::stream_of(const Operation& operation) {
     saved.is_blocking = !saved.is_default && !stream.is_non_blocking();
     saved.priority = stream.priority();
   }
-  if (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted)
+  // The stream of a conditional node's body is borrowed from the backend, and nobody else has it.
+  const auto* const capture = operation.capture != 0 ? graphs_.find(model::capture_id(operation)) : nullptr;
+  const bool is_of_body = capture != nullptr && capture->conditional != 0;
+  if (!is_of_body && (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted))
     note(fmt::format("what other code submits to {}, which is its own", model::place_of(operation)));
   NumberWriter data;
   data.put(saved);
