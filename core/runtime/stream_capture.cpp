@@ -408,6 +408,11 @@ struct Conditional {
   }
 };
 
+void submit_conditional(Stream& stream, const char* operation, const Conditional& node) {
+  const StreamPtr self(&stream);  // a body may drop the last other owner
+  submit(stream, operation, node);
+}
+
 }  // namespace
 
 void Stream::add_child_graph(GraphRef child) {
@@ -416,25 +421,21 @@ void Stream::add_child_graph(GraphRef child) {
 }
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  const StreamPtr self(this);  // a body may drop the last other owner
-  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, {&body, 1}});
+  submit_conditional(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, {&body, 1}});
 }
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
                         UniqueFunction<void(Stream&)> otherwise) {
-  const StreamPtr self(this);  // a body may drop the last other owner
   UniqueFunction<void(Stream&)> bodies[] = {std::move(body), std::move(otherwise)};
-  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, bodies});
+  submit_conditional(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, bodies});
 }
 
 void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  const StreamPtr self(this);  // a body may drop the last other owner
-  submit(*this, "Stream::capture_while", Conditional{ConditionalKind::while_nonzero, condition, {&body, 1}});
+  submit_conditional(*this, "Stream::capture_while", Conditional{ConditionalKind::while_nonzero, condition, {&body, 1}});
 }
 
 void Stream::capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies) {
-  const StreamPtr self(this);  // a body may drop the last other owner
-  submit(*this, "Stream::capture_switch", Conditional{ConditionalKind::switch_case, condition, bodies});
+  submit_conditional(*this, "Stream::capture_switch", Conditional{ConditionalKind::switch_case, condition, bodies});
 }
 
 // --- Dependencies -----------------------------------------------------------------------------------------------------

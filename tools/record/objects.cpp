@@ -34,9 +34,7 @@ Recorder::Number Recorder::stream_of(const Operation& operation) {
     saved.priority = stream.priority();
   }
   // The stream of a conditional node's body is borrowed from the backend, and nobody else has it.
-  const auto* const capture = operation.capture != 0 ? graphs_.find(model::capture_id(operation)) : nullptr;
-  const bool is_of_body = capture != nullptr && capture->conditional != 0;
-  if (!is_of_body && (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted))
+  if (!is_of_body(operation) && (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted))
     note(fmt::format("what other code submits to {}, which is its own", model::place_of(operation)));
   NumberWriter data;
   data.put(saved);

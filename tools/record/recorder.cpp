@@ -207,6 +207,11 @@ std::optional<Written> Recorder::begin_conditional(const Operation& operation) {
   return written;
 }
 
+bool Recorder::is_of_body(const Operation& operation) {
+  const auto* const capture = graphs_.find(model::capture_id(operation));
+  return capture != nullptr && capture->conditional != 0;
+}
+
 /// A body begins with the first operation of its capture.
 void Recorder::note_body(const Operation& operation) {
   const auto open = conditionals_.find(operation.thread);
@@ -249,8 +254,7 @@ void Recorder::write_result(const Operation& operation) {
     return;
   }
   if (operation.kind == OperationKind::end_capture) {
-    const auto* const capture = graphs_.find(model::capture_id(operation));
-    if (capture != nullptr && capture->conditional != 0) return;  // a body's
+    if (is_of_body(operation)) return;
     const bool has_graph = !operation.has_failed && operation.new_graph != nullptr;
     (void)add(Kind::end_capture, operation, operation.name, none, has_graph ? 1 : 0);
     if (has_graph) graphs_made_of_[operation.new_graph] = graphs_made_++;

@@ -75,6 +75,8 @@ class Recorder final : public Tool {
   std::optional<Written> write(const Operation& operation);
   std::optional<Written> begin_conditional(const Operation& operation);
   void end_conditional(const Operation& operation);
+  /// Whether the operation belongs to the capture of a conditional node's body.
+  bool is_of_body(const Operation& operation);
   void note_body(const Operation& operation);
   void write_result(const Operation& operation);
   Written add(Kind kind, const Operation& operation, std::string_view name, Number object = none, Number other = none,
