@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/host/engine/executable.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
