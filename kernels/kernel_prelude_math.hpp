@@ -106,7 +106,10 @@ WEIR_BOTH inline double norm_of(bool reciprocal, double a, double b, double c = 
   const double infinity = __builtin_huge_val();
   if (a == infinity || b == infinity || c == infinity || d == infinity) return reciprocal ? 0.0 : infinity;
   const double ab = a < b ? b : a, cd = c < d ? d : c, most = ab < cd ? cd : ab;
-  const double scale = most < 0x1p-400 ? 0x1p600 : most > 0x1p400 ? 0x1p-600 : 1.0;
+  // 2^-400, 2^600, 2^400 and 2^-600: C++ before 17 has no hexadecimal floating-point literals.
+  const double scale = most < 3.8725919148493183e-121   ? 4.149515568880993e+180
+                       : most > 2.5822498780869086e+120 ? 2.409919865102884e-181
+                                                        : 1.0;
   a *= scale, b *= scale, c *= scale, d *= scale;
   const double root = sqrt(a * a + b * b + c * c + d * d);
   return reciprocal ? scale / root : root / scale;
