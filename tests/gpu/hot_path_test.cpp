@@ -152,7 +152,8 @@ int main(int argc, char** argv) try {
   switch (error.errc()) {
     case weir::Errc::plugin_not_found:
     case weir::Errc::driver_not_found:
-    case weir::Errc::no_device: return 77;
+    case weir::Errc::no_device:
+    case weir::Errc::driver_too_old: return 77;
     default: return 1;
   }
 }
