@@ -1,35 +1,37 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# abi_test.sh COMPILER INCLUDE LIBRARY [--write]: the library exports what the headers of the C interface in INCLUDE declare, and
-# nothing else; and nothing that the first release had, in weir_c.abi, is gone or changed. Functions, enumerators, and fields at
-# the end of structures may be added. --write makes the file anew: for a deliberate break, which is a line in CHANGELOG.md and
-# another WEIR_C_SOVERSION in CMakeLists.txt.
+# abi_test.sh COMPILER INCLUDE LIBRARY: the library exports what the headers of the C interface in INCLUDE declare, and nothing
+# else; and nothing that the last release had, whose tag is the newest v*, is gone or changed. Functions, enumerators, and fields
+# at the end of structures may be added. A deliberate break is a line in CHANGELOG.md and another WEIR_C_SOVERSION in CMakeLists.txt.
 set -euo pipefail
 compiler=$1 include=$2 library=$3
-folder=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 # A library in C with the same functions: its debug information has the types of the headers, and none of C++.
-declarations=$(echo '#include "weir/c.h"' | "$compiler" -std=c11 -E -P "-I$include" -x c - | tr '\n' ' ' | tr ';' '\n' |
-  sed -n 's/^ *__attribute__((visibility("default"))) //p')
+without='^$'
+declarations() {  # FOLDER_OF_HEADERS
+  echo '#include "weir/c.h"' | "$compiler" -std=c11 -E -P "-I$1" -x c - | tr '\n' ' ' | tr ';' '\n' |
+    sed -n 's/^ *__attribute__((visibility("default"))) //p' | grep -v "$without"
+}
 stand_in() {  # FOLDER_OF_HEADERS OUTPUT
-  { echo '#include "weir/c.h"'; while read -r declaration; do echo "$declaration { __builtin_trap(); }"; done <<<"$declarations"; } |
+  { echo '#include "weir/c.h"'; declarations "$1" | sed 's/$/ { __builtin_trap(); }/'; } |
     "$compiler" -std=c11 -g -w -shared -fPIC "-I$1" -x c - -o "$2"
 }
 stand_in "$include" "$scratch/now.so"
 exports() { nm -D --defined-only "$1" | awk '{ print $3 }' | sort; }
 diff <(exports "$scratch/now.so") <(exports "$library") || { echo "the library and the headers differ"; exit 1; }
-echo "the library exports the $(wc -l <<<"$declarations") functions of the headers"
+echo "the library exports the $(exports "$library" | wc -l) functions of the headers"
 
-for tool in abidw abidiff; do
-  command -v "$tool" >/dev/null || { echo "$tool is not here: install abigail-tools"; exit 77; }
-done
-if [ "${4-}" = --write ]; then
-  abidw --drop-private-types --headers-dir "$include/weir" --no-show-locs --no-corpus-path --no-comp-dir-path \
-    --out-file "$folder/weir_c.abi" "$scratch/now.so"
-  exit
+command -v abidiff >/dev/null || { echo "abidiff is not here: install abigail-tools"; exit 77; }
+# Before the first release only the judge itself is tested: below, against the headers as they are.
+before=$include
+if release=$(git -C "$include" describe --tags --match 'v*' --abbrev=0 2>/dev/null); then
+  mkdir "$scratch/release"
+  git -C "$include/.." archive "$release" include | tar -x -C "$scratch/release"
+  before=$scratch/release/include
 fi
+stand_in "$before" "$scratch/before.so"
 # abidiff reports a structure that grows as it reports other changes. So each line of its report must be one of those that it has
 # for that; what has moved or has another type has other lines.
 grown=(
@@ -42,14 +44,15 @@ grown=(
 )
 compare() {
   local status=0
-  abidiff --no-added-syms "$folder/weir_c.abi" "$1" >"$scratch/report" || status=$?
+  abidiff --no-show-locs --no-added-syms "$scratch/before.so" "$1" >"$scratch/report" || status=$?
   [ $status != 0 ] || return 0
   [ $((status & 3)) = 0 ] || return 1  # it could not compare
   ! sed 's/^ *//' "$scratch/report" | grep -vE "$(IFS='|'; echo "${grown[*]}")"
 }
-compare "$scratch/now.so" || { cat "$scratch/report"; echo "what the first release had is gone or changed"; exit 1; }
+compare "$scratch/now.so" || { cat "$scratch/report"; echo "what $release had is gone or changed"; exit 1; }
 
-# What it lets pass, and what not.
+# What the comparison lets pass, and what not.
+cp "$scratch/now.so" "$scratch/before.so"
 change() {  # STATUS FILE SED_EXPRESSION
   rm -rf "$scratch/other"
   mkdir "$scratch/other"
@@ -66,6 +69,6 @@ change 0 base.h 's/^  WEIR_ERROR_UNKNOWN = 999/  WEIR_ERROR_MORE = 42,\n&/'
 change 1 stream.h 's/^  uint32_t flags; /  uint64_t flags; /'
 change 1 module.h 's/^  weir_dim3 grid; /  uint32_t before;\n&/'
 change 1 memory.h 's/WEIR_MEMORY_PINNED = 1/WEIR_MEMORY_PINNED = 3/'
-declarations=$(grep -v weir_stream_query <<<"$declarations")
+without=weir_stream_query
 change 1 base.h 's/^#define WEIR_C_REVISION .*/#define WEIR_C_REVISION 99/'
-echo "nothing that the first release had is gone or changed"
+echo "nothing that ${release:-a release} had is gone or changed"

@@ -17,7 +17,6 @@ enum {
   compile_options_size = 104,
   kernel_properties_size = 56,
   launch_config_size = 40,
-  stream_pool_options_size = 32,
   portable_memory_size = 40,
 };
 FIRST(weir_error, error_size);
@@ -31,7 +30,6 @@ FIRST(weir_access_policy_window, access_policy_window_size);
 FIRST(weir_compile_options, compile_options_size);
 FIRST(weir_kernel_properties, kernel_properties_size);
 FIRST(weir_launch_config, launch_config_size);
-FIRST(weir_stream_pool_options, stream_pool_options_size);
 FIRST(weir_portable_memory, portable_memory_size);
 // These do not grow.
 _Static_assert(sizeof(weir_memory_operation) == 32 && sizeof(weir_dim3) == 12 && sizeof(weir_graph_edge) == 8 &&
@@ -97,9 +95,6 @@ void test_structures(void) {
   weir_memory_pool_options pool_options = {.struct_size = memory_pool_options_size - 1};
   weir_memory_pool* pool = NULL;
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "struct_size is 23", weir_memory_pool_create(test_device(), &pool_options, &pool));
-  weir_stream_pool_options lending = {.struct_size = stream_pool_options_size - 1};
-  weir_stream_pool* lender = NULL;
-  FAILS(WEIR_ERROR_INVALID_ARGUMENT, "struct_size is 31", weir_stream_pool_create(test_device(), &lending, &lender));
   weir_compile_options compilation = {.struct_size = compile_options_size - 1};
   weir_module* module = NULL;
   FAILS(WEIR_ERROR_INVALID_ARGUMENT, "struct_size is 103", weir_module_compile(test_device(), "", &compilation, &module));

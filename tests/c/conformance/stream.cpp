@@ -252,8 +252,5 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
   need(weir_stream_set_access_policy_window(handle(this), &c));
 }
 void Stream::copy_attributes(StreamRef other) { need(weir_stream_copy_attributes(handle(this), handle(other.get()))); }
-StreamPtr current_stream(Device& device) {
-  return made<Stream, weir_stream>([&](auto** s) { return weir_stream_get_current(handle(device), s); });
-}
 
 }  // namespace weir
