@@ -53,9 +53,6 @@ weir_result call(const char* function, F&& body) noexcept {
 
 // --- Handles ------------------------------------------------------------------------------------------------------------
 
-class LentStream;
-class SharedPool;
-
 /// The class behind a handle. A handle is the address of its object.
 template <class Handle>
 struct Behind;
@@ -83,8 +80,6 @@ WEIR_C_HANDLE(weir_kernel, Kernel)
 WEIR_C_HANDLE(weir_graph, Graph)
 WEIR_C_HANDLE(weir_graph_exec, GraphExec)
 WEIR_C_HANDLE(weir_portable_graph, PortableGraph)
-WEIR_C_HANDLE(weir_stream_pool, SharedPool)
-WEIR_C_HANDLE(weir_stream_lease, LentStream)
 #undef WEIR_C_HANDLE
 
 [[noreturn]] void refuse_null(const char* name);

@@ -12,6 +12,8 @@ static_assert(static_cast<unsigned>(StreamKind::per_thread_default) == WEIR_STRE
 static_assert(static_cast<unsigned>(Ownership::adopt) == WEIR_OWNERSHIP_ADOPT);
 static_assert(static_cast<unsigned>(PendingWork::Kind::other) == WEIR_PENDING_OTHER);
 
+namespace {
+
 StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::int32_t number) {
   check_flags(flags, WEIR_STREAM_BLOCKING, "flags");
   StreamOptions options{.blocking = (flags & WEIR_STREAM_BLOCKING) != 0, .priority = Priority::normal};
@@ -23,8 +25,6 @@ StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::i
   }
   refuse_enumerator("priority", priority);
 }
-
-namespace {
 
 StreamRef reference(const weir_stream* stream) noexcept {
   if (stream == nullptr) return nullptr;

@@ -6,8 +6,6 @@
 
 namespace weir::c {
 
-StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::int32_t number);
-
 /// An operation in the words of C.
 weir_memory_operation operation_of(const MemoryOperation& operation) noexcept;
 

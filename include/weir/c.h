@@ -34,7 +34,8 @@
 /// **Threads.** Any thread may call any function with any object, at once with others, unless the function says otherwise.
 /// No function depends on the calling thread's current device or context, or changes it.
 ///
-/// Not here: collectives, and what C++ programs tell tools. Use the C++ headers for those.
+/// Not here: collectives, pools of streams, current streams, and what C++ programs tell tools. Use the C++ headers for
+/// those.
 
 #include "weir/c/base.h"
 #include "weir/c/device.h"
@@ -46,6 +47,5 @@
 #include "weir/c/portable_graph.h"
 #include "weir/c/stream.h"
 #include "weir/c/stream_memory.h"
-#include "weir/c/stream_pool.h"
 
 #endif

@@ -53,12 +53,6 @@ typedef struct weir_graph weir_graph;
 typedef struct weir_graph_exec weir_graph_exec;
 /// A graph that was loaded from a file, whose memory and functions can be bound.
 typedef struct weir_portable_graph weir_portable_graph;
-/// A pool that lends streams.
-typedef struct weir_stream_pool weir_stream_pool;
-/// The loan of a stream.
-typedef struct weir_stream_lease weir_stream_lease;
-/// A scope in which a stream is its thread's current one.
-typedef struct weir_stream_scope weir_stream_scope;
 
 // --- Results ------------------------------------------------------------------------------------------------------------
 
