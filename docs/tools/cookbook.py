@@ -3,9 +3,10 @@
 """Makes docs/cookbook.md of the programs in docs/recipes, and docs/python-cookbook.md of those in docs/recipes-python:
 cookbook.py [--check].
 
-A recipe begins with comments: the question, an empty line, the text. Everything behind them is the program. order.txt has the
-chapters. Recipes of one name in both folders are linked to each other. In other pages the block of code below
-<!-- recipe: NAME --> becomes that program in C++. With --check the pages are compared instead, and the exit status is 1 if one
+A recipe begins with comments: the question, an empty line, the text. Everything behind them is the program, to which the page
+has a link; the HTML pages have the program itself (doxygen_page.py). order.txt has the chapters. Recipes of one name in both
+folders are linked to each other. In other pages the block of code below <!-- recipe: NAME --> becomes that program in C++. With
+--check the pages are compared instead, and the exit status is 1 if one
 differs.
 """
 import re
@@ -20,16 +21,16 @@ CPP = """\
 # Cookbook
 
 Each recipe answers one question with a whole program: copy it, [link it to Weir](getting-started.md), run it. The programs are the
-files of [docs/recipes](recipes); the tests build and run them (`ctest -L recipes`). They return 0 if what they did came out right,
-and 77 where the device lacks what they show. Many are there [in Python](python-cookbook.md), too.
+files of [docs/recipes](recipes), linked below each question; the tests build and run them (`ctest -L recipes`). They return 0 if
+what they did came out right, and 77 where the device lacks what they show. Many are there [in Python](python-cookbook.md), too.
 """
 
 PYTHON = """\
 # Python cookbook
 
 Each recipe answers one question with a whole program in [Python](python.md), which checks its result against numpy: copy it and run
-it. The programs are the files of [docs/recipes-python](recipes-python); the tests run them (`ctest -L recipes`). They end with 77
-where the device lacks what they show. The chapters are those of the [cookbook for C++](cookbook.md).
+it. The programs are the files of [docs/recipes-python](recipes-python), linked below each question; the tests run them
+(`ctest -L recipes`). They end with 77 where the device lacks what they show. The chapters are those of the [cookbook for C++](cookbook.md).
 [What Python lacks](python.md#what-python-lacks): collectives, for one, so that there is no recipe for an all-reduce.
 """
 
@@ -70,11 +71,11 @@ class Book:
             contents.append(f"\n**{title}**\n")
             bodies.append(f"\n## {title}\n")
             for name in names:
-                question, text, program = self.recipe(name)
+                question, text, _ = self.recipe(name)
                 file = f"[{name}.{self.suffix}]({self.folder.name}/{name}.{self.suffix})"
                 twin = f" · [in {other.title}]({other.link_to(name)})" if name in other.names else ""
                 contents.append(f"- [{question}](#{slug(question)})")
-                bodies.append(f"\n### {question}\n\n{text}\n\n{file}{twin}\n\n```{self.language}\n{program}\n```")
+                bodies.append(f"\n### {question}\n\n{text}\n\n{file}{twin}")
         return self.introduction + "\n".join(contents) + "\n" + "\n".join(bodies) + "\n"
 
     @property

@@ -3,16 +3,17 @@
 """Doxygen's filter for the pages: writes them with labels that Doxygen knows, since it has none of GitHub's anchors.
 
 Each heading gets the label PAGE--ANCHOR, and links between pages become links to such labels. Links to files that are no pages
-(programs, scripts) keep their text only: in the HTML there is nothing to link to.
+(programs, scripts) keep their text only: in the HTML there is nothing to link to. A recipe of the cookbooks is followed by its
+program.
 """
 import re
 import sys
 from pathlib import Path
 
-from pages import LINK, headings, label, pages, prose, root
+from pages import LINK, headings, label, pages, prose, root, with_programs
 
 path = Path(sys.argv[1]).resolve()
-text = re.sub(r"\A(?:<!--.*?-->\s*)+", "", path.read_text(), flags=re.S)  # Doxygen wants the title first
+text = re.sub(r"\A(?:<!--.*?-->\s*)+", "", with_programs(path), flags=re.S)  # Doxygen wants the title first
 
 
 def top(page):

@@ -13,6 +13,16 @@ def pages():
     return sorted([*root.glob("*.md"), *(root / "docs").glob("*.md")])
 
 
+def with_programs(page):
+    """The text of a page; in a cookbook, each link to a recipe is followed by the program, without the comment that is the page's."""
+    def program(link):
+        comment = {"cpp": "//", "py": "#"}[link[3]]
+        lines = (page.parent / link[2]).read_text(encoding="utf-8").splitlines()
+        start = next(i for i, line in enumerate(lines) if line and not line.startswith(comment))
+        return "\n".join([link[1], "", f"```{'python' if link[3] == 'py' else link[3]}", *lines[start:], "```"])
+    return re.sub(r"^(\[[\w.]+\]\((recipes[\w-]*/\w+\.(cpp|py))\).*)$", program, page.read_text(encoding="utf-8"), flags=re.M)
+
+
 def prose(text):
     """The lines outside of code blocks, as (number, line)."""
     fence = None

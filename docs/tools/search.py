@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from pages import headings, label, pages, root
+from pages import headings, label, pages, root, with_programs
 
 # Pages that come behind the others: for those who change Weir, or who ask what happened to it, and those of Python that answer the
 # same questions as a page for C++.
@@ -54,7 +54,7 @@ STOP = words("a an and are at by can do does for from get have how i in is it my
 
 def entries():
     for page in pages():
-        text = page.read_text()
+        text = with_programs(page)
         lines = text.splitlines()
         found = list(headings(text))
         first = "index" if page == root / "README.md" else label(page, found[0][3])
