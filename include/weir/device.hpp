@@ -136,13 +136,6 @@ class WEIR_API Device {
   /// do with it. What `deleter` throws is logged. Throws `invalid_argument` for null with a size; the memory stays the
   /// caller's then.
   AllocationPtr adopt_memory(void* data, std::size_t bytes, MemoryKind kind, MemoryDeleter deleter);
-  /// `allocate_bytes`, with the error as the result.
-  Result<AllocationPtr> try_allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device) noexcept;
-  /// Likewise `count` elements of `T`.
-  template <class T>
-  Result<Buffer<T>> try_allocate(std::size_t count, MemoryKind kind = MemoryKind::device) noexcept {
-    return attempt([&] { return allocate<T>(count, kind); });
-  }
   /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
   [[nodiscard]] MemoryInfo memory_info() const;
   /// Copies and waits, outside the order of any stream. Throws `capture_unsupported` if an open capture forbids it.

@@ -12,7 +12,6 @@
 #include "weir/memory.hpp"
 #include "weir/ptr.hpp"
 #include "weir/ref.hpp"
-#include "weir/result.hpp"
 #include "weir/timeout.hpp"
 
 /// Events: points in the order of a stream, which streams and the host can wait for.
@@ -56,10 +55,6 @@ class WEIR_API Event : public RefCounted {
   /// Like `synchronize`, but gives up when `timeout` has passed: false then. Zero or less: asks once. If the event is
   /// recorded again meanwhile, this may wait for the new record.
   [[nodiscard]] bool synchronize_for(Timeout timeout) const;
-  /// `is_complete`, with the error as the result.
-  Result<bool> try_is_complete() const noexcept;
-  /// `synchronize`, with the error as the result.
-  Result<void> try_synchronize() const noexcept;
   /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
   /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event` or `not_ready`, in this order.
   [[nodiscard]] std::chrono::duration<double, std::milli> elapsed_since(EventRef start) const;

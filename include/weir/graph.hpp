@@ -16,7 +16,6 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 #include "weir/ref.hpp"
-#include "weir/result.hpp"
 #include "weir/stream_ref.hpp"
 
 /// Graphs: captured work, which can be inspected, instantiated and launched many times.
@@ -121,8 +120,6 @@ class WEIR_API GraphExec : public RefCounted {
   /// stream, the graph becomes a child node; throws `unsupported` then if it allocates memory. The next `synchronize` of
   /// `stream` rethrows exceptions of the graph's host functions.
   void launch(StreamRef stream);
-  /// `launch`, with the error as the result.
-  Result<void> try_launch(StreamRef stream) noexcept;
   /// Prepares the first launch ahead of time, in the order of `stream`. Feature `graph_upload`.
   void upload(StreamRef stream);
   /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them, and

@@ -32,7 +32,6 @@
 #include "weir/pitched_span.hpp"
 #include "weir/ptr.hpp"
 #include "weir/ref.hpp"
-#include "weir/result.hpp"
 #include "weir/span.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
@@ -480,42 +479,6 @@ class WEIR_API Stream : public RefCounted {
     if (!is_complete) [[unlikely]]
       return launch_raw(kernel, config, arguments, types.sizes);  // which says what is missing
     launch_packed(*kernel, config, arguments.data(), types);
-  }
-
-  // --- Without exceptions -----------------------------------------------------------------------------------------
-
-  /// `synchronize`, with the error as the result.
-  Result<void> try_synchronize() noexcept;
-  /// `is_complete`, with the error as the result.
-  Result<bool> try_is_complete() const noexcept;
-  /// `close`, with the error as the result.
-  Result<void> try_close() noexcept;
-  /// `record`, with the error as the result.
-  Result<EventPtr> try_record() noexcept;
-  /// Likewise, of an event that there is.
-  Result<void> try_record(Ref<Event> event) noexcept;
-  /// `wait`, with the error as the result.
-  Result<void> try_wait(EventRef event) noexcept;
-  /// Likewise, for a stream.
-  Result<void> try_wait(StreamRef other) noexcept;
-  /// `copy_bytes`, with the error as the result.
-  Result<void> try_copy_bytes(void* destination, const void* source, std::size_t bytes) noexcept;
-  /// `copy`, with the error as the result.
-  template <ElementRange To, ElementRange From>
-  Result<void> try_copy(To&& destination, From&& source) noexcept {
-    return attempt([&] { copy(std::forward<To>(destination), std::forward<From>(source)); });
-  }
-  /// `allocate_bytes_async`, with the error as the result.
-  Result<AllocationPtr> try_allocate_bytes_async(std::size_t bytes, MemoryPoolRef pool = nullptr) noexcept;
-  /// `allocate_async`, with the error as the result.
-  template <class T>
-  Result<Buffer<T>> try_allocate_async(std::size_t count, MemoryPoolRef pool = nullptr) noexcept {
-    return attempt([&] { return allocate_async<T>(count, pool); });
-  }
-  /// `launch` of a typed or an untyped kernel, with the error as the result.
-  template <class K, class... Args>
-  Result<void> try_launch(const K& kernel, const LaunchConfig& config, const Args&... args) noexcept {
-    return attempt([&] { launch(kernel, config, args...); });
   }
 
   // --- Attributes -------------------------------------------------------------------------------------------------

@@ -26,24 +26,25 @@ extern "C" __global__ void scale(int n, float a, float* x) {
 int main(int argc, char** argv) {
   weir::Device& device = weir::default_device();
   const weir::StreamPtr stream = device.create_stream();
-  const weir::Result<weir::Buffer<float>> x = device.try_allocate<float>(1000);
+  const weir::Result<weir::Buffer<float>> x = weir::attempt([&] { return device.allocate<float>(1000); });
   expect(x.has_value(), "memory");
   std::vector<float> host(1000, 2.0F);
-  expect(stream->try_copy(*x, host).has_value(), "copy");
+  expect(weir::attempt([&] { stream->copy(*x, host); }).has_value(), "copy");
   const auto module = weir::attempt([&] { return device.compile(source); });
   if (module) {
     const auto scale = (*module)->kernel<void(int, float, float*)>("scale");
-    expect(stream->try_launch(scale, {4, 256}, 1000, 3.0F, *x).has_value(), "launch");
-    expect(stream->try_copy(host, *x).has_value() && stream->try_synchronize().has_value(), "copy back");
+    expect(weir::attempt([&] { stream->launch(scale, {4, 256}, 1000, 3.0F, *x); }).has_value(), "launch");
+    expect(weir::attempt([&] { stream->copy(host, *x); }).has_value(), "copy back");
+    expect(weir::attempt([&] { stream->synchronize(); }).has_value(), "synchronize");
     expect(host[999] == 6.0F, "result");
-    const auto refused = stream->try_launch(scale, {0, 256}, 1000, 3.0F, *x);
+    const auto refused = weir::attempt([&] { stream->launch(scale, {0, 256}, 1000, 3.0F, *x); });
     expect(!refused && refused.error().errc() == weir::Errc::invalid_argument, "an empty grid");
   } else {
     expect(module.error().errc() == weir::Errc::compiler_not_found, module.error().what());
   }
   const weir::StreamPtr other = device.create_stream();
   other->close();
-  const weir::Result<void> closed = other->try_synchronize();
+  const weir::Result<void> closed = weir::attempt([&] { other->synchronize(); });
   expect(!closed && closed.error().errc() == weir::Errc::stream_closed, "a closed stream");
   if (argc > 1 && std::strcmp(argv[1], "unexpected") == 0) other->synchronize();
   return failures == 0 ? 0 : 1;

@@ -26,6 +26,7 @@
 #include "weir/plugin/caller.hpp"
 #include "weir/plugin/tool.hpp"
 #include "weir/registry.hpp"
+#include "weir/result.hpp"
 #include "weir/stream.hpp"
 
 namespace weir::tool {
@@ -84,7 +85,7 @@ class Replay {
       is_lack_ = error.errc() == Errc::unsupported || error.errc() == Errc::invalid_image;
     }
     for (const StreamPtr& stream : streams_) {  // a capture that did not end in the recording
-      if (stream && stream->is_capturing()) (void)stream->try_close();
+      if (stream && stream->is_capturing()) (void)attempt([&] { stream->close(); });
     }
     for (const StreamPtr& stream : streams_) {
       try {
