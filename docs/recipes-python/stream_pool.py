@@ -2,21 +2,23 @@
 #
 # How do I get a stream now and then in Python without making a new one?
 #
-# A `StreamPool` makes its streams when they are first needed and lends them: `with pool.lease() as stream:` makes one
-# current and gives it back. `sharing="round_robin"` lends the same streams to several at a time, as PyTorch's pool does.
+# A queue of streams: `get` waits until one is free, `put` gives it back. A stream that comes back may still have work; what
+# the next user enqueues runs behind it. In asyncio take an `asyncio.Queue`, and `await streams.get()`.
+import queue
+
 import weir
 
 device = weir.Device()
-pool = weir.StreamPool(device, max_streams=2)
+streams: queue.SimpleQueue[weir.Stream] = queue.SimpleQueue()
+for _ in range(2):
+    streams.put(device.create_stream())
+
 x = device.allocate(1000, weir.int32)
 for i in range(1, 11):
-    with pool.lease() as stream:
+    with (stream := streams.get()):  # waits until one is free
         x.fill(i)
         stream.sync()
+    streams.put(stream)
 
-first, second = pool.lease(), pool.lease()
-assert pool.size == 2 and first.stream != second.stream
-assert pool.try_lease() is None  # lease() would raise PoolExhaustedError
-first.close()
-with pool.lease():
+with streams.get():
     assert (x.get() == 10).all()

@@ -39,7 +39,7 @@ def main() -> None:
         assert len(done) == 3
 
         try:
-            weir.launch(stream, weir.grid_for(n), saxpy, n, 2, x)
+            weir.launch(stream, weir.grid_for(n), saxpy, n, 2, x)  # type: ignore  # mypy and pyright find this, too
         except TypeError as error:
             print(error)
     print(f"right on {device} ({device.name})")

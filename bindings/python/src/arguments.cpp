@@ -86,8 +86,8 @@ void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const Buf
                 "argument " + std::to_string(i + 1) + " is memory of " + its.describe() + ", and the kernel is of " +
                     own.describe() + "; copy it to a Buffer of that device, or pin it there: Device.register_host");
   }
-  slot.set_address(buffer.data);
-  slot.access = {buffer.data, buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
+  slot.set_address(buffer.data());
+  slot.access = {buffer.data(), buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
 }
 
 /// Copies the bytes of a scalar that has its own type, as numpy's and ctypes' do. False for other objects.

@@ -141,13 +141,17 @@ void check_copy(const char* operation, const Side& to, const Side& from) {
   }
 }
 
-/// A copy to or from host memory that Weir does not own. Blocks until it is done, since that memory may be freed then.
-void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes) {
+/// A copy to or from host memory that Weir does not own. Blocks until it is done, since that memory may be freed then. Keeps
+/// `memory`, the other side: another thread may close its buffer meanwhile.
+void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes, AllocationPtr memory) {
   check_may_wait("copy");
   // So that Ctrl-C ends the wait for earlier work. The copy itself takes no such wait.
   if (waits_with_signals() && !without_gil([&] { return stream.is_capturing(); }))
     wait_with_signals(stream, Seconds(std::numeric_limits<double>::infinity()));
-  without_gil([&] { stream.read_bytes(to, from, bytes); });
+  without_gil([&] {
+    stream.read_bytes(to, from, bytes);
+    memory.reset();
+  });
   raise_thrown(stream);
 }
 
@@ -170,7 +174,7 @@ class Other {
   }
 
   Side side() const { return memory_ ? Side(*memory_) : Side(*buffer_); }
-  void* data() const noexcept { return memory_ ? memory_->data() : buffer_->data; }
+  void* data() const noexcept { return memory_ ? memory_->data() : buffer_->data(); }
   /// Whether the copy must be over when the call returns.
   bool must_wait() const noexcept { return memory_ || is_pageable_; }
   nb::handle object() const noexcept { return object_; }
@@ -183,7 +187,7 @@ class Other {
 };
 
 void copy(nb::handle self, const Other& other, const StreamPtr& on, void* to, const void* from, std::size_t bytes) {
-  if (other.must_wait()) return copy_and_wait(*on, to, from, bytes);
+  if (other.must_wait()) return copy_and_wait(*on, to, from, bytes, nb::cast<const BufferObject&>(self).memory());
   use(*on, {self, other.object()});
   without_gil([&] { on->copy_bytes(to, from, bytes); });
 }
@@ -194,7 +198,7 @@ nb::object copy_from(nb::handle_t<BufferObject> self, nb::handle source, nb::han
   const StreamPtr on = stream_of(stream, to.device());
   const Other from(source, HostMemory::Access::read, on);
   check_copy("Buffer.copy_from", Side(to), from.side());
-  copy(self, from, on, to.data, from.data(), to.size_bytes());
+  copy(self, from, on, to.data(), from.data(), to.size_bytes());
   return nb::borrow(self);
 }
 
@@ -203,7 +207,7 @@ nb::object copy_to(nb::handle_t<BufferObject> self, nb::object destination, nb::
   const StreamPtr on = stream_of(stream, from.device());
   const Other to(destination, HostMemory::Access::write, on);
   check_copy("Buffer.copy_to", to.side(), Side(from));
-  copy(self, to, on, to.data(), from.data, from.size_bytes());
+  copy(self, to, on, to.data(), from.data(), from.size_bytes());
   return destination;
 }
 
@@ -219,7 +223,7 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
       throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
     check_writable(*to);
     check_copy("Stream.copy_batch", *to, *from);
-    copies.push_back({to->data, from->data, to->size_bytes()});
+    copies.push_back({to->data(), from->data(), to->size_bytes()});
     use(*self.stream, {dst, src});
     used.insert(used.end(), {dst, src});
   }
@@ -232,10 +236,10 @@ void prefetch(const BufferObject& self, const std::string& location, nb::handle 
   if (location != "device" && location != "host")
     throw nb::value_error(("location: '" + location + "'; it is 'device' or 'host'").c_str());
   const StreamPtr on = stream_of(stream, self.device());
-  const auto* const begin = static_cast<const std::byte*>(self.memory->data());
-  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data) - begin);
+  const auto* const begin = static_cast<const std::byte*>(self.memory()->data());
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data()) - begin);
   without_gil([&] {
-    on->prefetch(self.memory, offset, self.size_bytes(),
+    on->prefetch(self.memory(), offset, self.size_bytes(),
                  location == "device" ? PrefetchTarget::device : PrefetchTarget::host);
   });
 }
@@ -257,17 +261,9 @@ void fill(nb::handle_t<BufferObject> filled, nb::handle value, nb::handle stream
   use(*on, {filled});
   without_gil([&] {
     if (self.size() != 0)
-      on->fill_pattern(self.data, element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
+      on->fill_pattern(self.data(), element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
                        self.size());
   });
-}
-
-/// A view of the memory from byte `offset` on.
-BufferObject part_of(const BufferObject& self, std::size_t offset, DType dtype, std::vector<std::int64_t> shape) {
-  void* const data = self.data != nullptr ? static_cast<std::byte*>(self.data) + offset : nullptr;
-  BufferObject part(self.memory, data, dtype, std::move(shape), self.read_only);
-  part.is_of_graph = self.is_of_graph;
-  return part;
 }
 
 BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) {
@@ -276,14 +272,14 @@ BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) 
   if (!shape.is_none()) {
     auto extents = shape_of(shape);
     if (byte_count(extents, type) > bytes) throw nb::value_error("view: the memory is smaller than that");
-    return part_of(self, 0, type, std::move(extents));
+    return self.part(0, type, std::move(extents));
   }
-  if (type.size() == self.dtype.size()) return part_of(self, 0, type, self.shape);
+  if (type.size() == self.dtype.size()) return self.part(0, type, self.shape);
   auto extents = self.shape;
   const std::size_t row = extents.empty() ? 1 : static_cast<std::size_t>(extents.back()) * self.dtype.size();
   if (extents.empty() || row % type.size() != 0) throw nb::value_error("view: a row holds no whole number of such elements");
   extents.back() = static_cast<std::int64_t>(row / type.size());
-  return part_of(self, 0, type, std::move(extents));
+  return self.part(0, type, std::move(extents));
 }
 
 BufferObject slice(const BufferObject& self, nb::handle index) {
@@ -297,7 +293,7 @@ BufferObject slice(const BufferObject& self, nb::handle index) {
   auto shape = self.shape;
   const std::size_t row = self.shape[0] != 0 ? self.size_bytes() / static_cast<std::size_t>(self.shape[0]) : 0;
   shape[0] = static_cast<std::int64_t>(length);
-  return part_of(self, static_cast<std::size_t>(start) * row, self.dtype, std::move(shape));
+  return self.part(static_cast<std::size_t>(start) * row, self.dtype, std::move(shape));
 }
 
 }  // namespace
@@ -306,13 +302,60 @@ void check_copy(const char* operation, const BufferObject& to, const BufferObjec
   check_copy(operation, Side(to), Side(from));
 }
 
-BufferObject::~BufferObject() { release(memory); }
+BufferObject BufferObject::part(std::size_t offset, DType type, std::vector<std::int64_t> extents) const {
+  void* const first = data() != nullptr ? static_cast<std::byte*>(data_) + offset : nullptr;
+  BufferObject part(memory_, first, type, std::move(extents), read_only);
+  part.is_of_graph = is_of_graph;
+  part.owner = owner;
+  return part;
+}
+
+void BufferObject::close() noexcept {
+  owner = nullptr;
+  data_ = nullptr;
+  AllocationPtr memory = std::move(memory_);
+  release(memory);
+}
+
+void BufferObject::refuse_closed() { throw nb::value_error("the buffer is closed"); }
+
+nb::object keeper_of(nb::handle object) {
+  if (!object.type().is(type_of<BufferObject>())) return nb::borrow(object);
+  const BufferObject& buffer = held_by<BufferObject>(object);
+  return nb::cast(buffer.part(0, buffer.dtype, buffer.shape));
+}
+
+namespace {
+
+// The memory may be of an object that refers to the buffer: `array.on_device = weir.from_dlpack(array)`. The reference that
+// keeps it belongs to the allocation, which several buffers may share.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const BufferObject& buffer = *nb::inst_ptr<BufferObject>(self);
+  if (buffer.is_only_owner()) Py_VISIT(buffer.owner);
+  return 0;
+}
+
+/// Those of the buffer protocol, and for the garbage collector.
+PyType_Slot* all_slots() {
+  static std::vector<PyType_Slot> slots = [] {
+    std::vector<PyType_Slot> all{{Py_tp_traverse, reinterpret_cast<void*>(&traverse)}};
+    const PyType_Slot* slot = buffer_slots();
+    do all.push_back(*slot);
+    while ((slot++)->slot != 0);
+    return all;
+  }();
+  return slots.data();
+}
+
+}  // namespace
 
 void bind_buffer(nb::module_& module) {
-  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(buffer_slots()), class_text)
+  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(all_slots()), class_text)
       .def_prop_ro("device", &BufferObject::device, nb::rv_policy::reference, "The device that the memory was allocated on.")
       .def_prop_ro(
-          "handle", [](const BufferObject& b) { return reinterpret_cast<std::uintptr_t>(b.data); },
+          "handle", [](const BufferObject& b) { return reinterpret_cast<std::uintptr_t>(b.data()); },
           "The address of the first element; 0 for memory of 0 bytes.")
       .def_prop_ro(
           "dtype", [](const BufferObject& b) { return class_of(b.dtype); }, nb::sig("def dtype(self) -> weir.dtypes.dtype"),
@@ -327,50 +370,61 @@ void bind_buffer(nb::module_& module) {
       .def_prop_ro(
           "itemsize", [](const BufferObject& b) { return b.dtype.size(); }, "The size of an element in bytes.")
       .def_prop_ro(
-          "kind", [](const BufferObject& b) { return std::string(to_string(b.memory->kind())); },
+          "kind", [](const BufferObject& b) { return std::string(to_string(b.memory()->kind())); },
           "``\"device\"``, ``\"pinned\"`` or ``\"managed\"``.")
       .def_prop_rw(
-          "name", [](const BufferObject& b) { return b.memory->name(); },
-          [](BufferObject& b, std::string_view name) { b.memory->set_name(name); },
+          "name", [](const BufferObject& b) { return b.memory()->name(); },
+          [](BufferObject& b, std::string_view name) { b.memory()->set_name(name); },
           "The name of the memory in tools; views share it. Empty if not set.")
       .def_prop_ro(
-          "is_host_accessible", [](const BufferObject& b) { return b.memory->host_accessible(); },
+          "is_host_accessible", [](const BufferObject& b) { return b.memory()->host_accessible(); },
           "Whether the host can access the memory: true for pinned and managed memory.")
       .def_prop_ro("__cuda_array_interface__", &cuda_array_interface,
                    nb::sig("def __cuda_array_interface__(self) -> dict[str, Any]"),
                    "Version 3; ``stream`` is the current stream. CUDA only.")
-      .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: Any, *, stream: Any = None) -> Buffer"),
+      .def("copy_from", &copy_from, nb::sig("def copy_from(self, src: _Array, *, stream: _Stream = None) -> Buffer"),
            nb::arg("src"), nb::kw_only(), nb::arg("stream") = nb::none(),
            "Copies the elements of ``src`` in stream order and returns this buffer. ``src``: a ``Buffer``, an object with\n"
            "the buffer protocol, or an array with ``__dlpack__`` or ``__cuda_array_interface__``, of the same type and\n"
            "shape; extents of 1 do not count. If one side has the type ``uint8``, only the number of bytes must be the\n"
            "same. A copy from memory of the host that is no ``Buffer`` blocks until it is done, any other does not. Raises\n"
            "``TypeError`` for another type or byte order, and ``LengthMismatchError`` for another shape.")
-      .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _T, *, stream: Any = None) -> _T"), nb::arg("dst"),
+      .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _Target, *, stream: _Stream = None) -> _Target"),
+           nb::arg("dst"),
            nb::kw_only(), nb::arg("stream") = nb::none(),
            "Copies the elements to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
-           nb::sig("def get(self, *, stream: Any = None) -> Any"),
+           nb::sig("def get(self, *, stream: _Stream = None) -> numpy.ndarray[Any, Any]"),
            "Copies the elements to a new numpy array in the order of ``stream`` (default: the current stream). Blocks\n"
            "until the copy is done. Work on another stream may still be writing: pass the stream that it is on.")
-      .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: Any = None) -> None"), nb::arg("value"),
+      .def("fill", &fill, nb::sig("def fill(self, value: complex, *, stream: _Stream = None) -> None"), nb::arg("value"),
            nb::kw_only(), nb::arg("stream") = nb::none(), "Sets every element to ``value`` in stream order.")
       .def("prefetch", &prefetch, nb::arg("location") = "device", nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def prefetch(self, location: Literal[\"device\", \"host\"] = \"device\", *, "
-                   "stream: Any = None) -> None"),
+                   "stream: _Stream = None) -> None"),
            "Moves managed memory to the ``\"device\"`` of ``stream`` or to the ``\"host\"`` before it is used. Feature\n"
            "``managed_prefetch``.")
-      .def("view", &view, nb::sig("def view(self, dtype: Any = None, shape: Any = None) -> Buffer"),
+      .def("view", &view, nb::sig("def view(self, dtype: _DType | None = None, shape: _Shape | None = None) -> Buffer"),
            nb::arg("dtype") = nb::none(), nb::arg("shape") = nb::none(),
            "The same memory with another element type, which changes the last extent, or another shape, which may be\n"
            "smaller.")
       .def("__getitem__", &slice, nb::sig("def __getitem__(self, range: slice) -> Buffer"), nb::arg("range"),
            "A view of some rows: ``buffer[10:20]``.")
+      .def("close", &BufferObject::close, nb::lock_self(),
+           "Gives up the memory, as ``del`` of the last reference does. It is freed now, unless views, arrays over it or\n"
+           "graphs still use it. Uses of this object then raise ``ValueError``. No other thread may use it meanwhile.")
+      .def_prop_ro("is_closed", &BufferObject::is_closed)
+      .def(
+          "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Buffer"))
+      .def(
+          "__exit__", [](BufferObject& b, nb::args) { b.close(); }, nb::lock_self(),
+          nb::sig("def __exit__(self, *args: object) -> None"), "Closes the buffer.")
       .def("__repr__",
-           [](const BufferObject& b) {
+           [](const BufferObject& b) -> std::string {
+             if (b.is_closed()) return "<Buffer, closed>";
              return "<Buffer of " + std::string(name_of(b.dtype)) + " " +
                     nb::cast<std::string>(nb::str(nb::tuple(nb::cast(b.shape)))) + ", " +
-                    std::string(to_string(b.memory->kind())) + " memory of " + b.device().describe() + ">";
+                    std::string(to_string(b.memory()->kind())) + " memory of " + b.device().describe() + ">";
            })
       .def("__len__", [](const BufferObject& b) {
         if (b.shape.empty()) throw nb::type_error("a buffer without dimensions has no length");
@@ -378,7 +432,7 @@ void bind_buffer(nb::module_& module) {
       });
 
   nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(),
-                       nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", "
+                       nb::sig("def allocate(self, shape: _Shape, dtype: _DType = \"uint8\", "
                                "kind: Literal[\"device\", \"pinned\", \"managed\"] = \"device\") -> Buffer"),
                        nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
                        "Allocates uninitialized memory for ``shape`` elements of ``dtype``; ``allocate(n)`` allocates\n"
@@ -386,7 +440,7 @@ void bind_buffer(nb::module_& module) {
                        "``OutOfMemoryError``.");
   nb::cpp_function_def(
       &allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
-      nb::sig("def allocate(self, shape: Any, dtype: Any = \"uint8\", pool: MemoryPool | None = None) -> Buffer"),
+      nb::sig("def allocate(self, shape: _Shape, dtype: _DType = \"uint8\", pool: MemoryPool | None = None) -> Buffer"),
       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
       "Allocates memory for work that is enqueued on this stream after this call. When the last reference is gone, it is\n"
       "freed in stream order, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its\n"
@@ -395,7 +449,8 @@ void bind_buffer(nb::module_& module) {
       &copy_batch, nb::scope(module.attr("Stream")), nb::name("copy_batch"), nb::is_method(), nb::arg("copies"),
       nb::arg("source_access") = "in_stream_order",
       nb::sig(
-          "def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], source_access: str = \"in_stream_order\") -> None"),
+          "def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], "
+          "source_access: Literal[\"in_stream_order\", \"any_time\"] = \"in_stream_order\") -> None"),
       "For each pair ``(dst, src)``, copies the second buffer to the first; all in one call (cuMemcpyBatchAsync). The\n"
       "copies run in any order, possibly concurrently; later work waits for all of them. ``source_access``:\n"
       "``\"any_time\"`` if no earlier work on the stream writes the sources. Raises ``LengthMismatchError``. Feature\n"

@@ -22,9 +22,10 @@ const char* format_of(DType type) noexcept {
   return "B";
 }
 
-/// The arrays that a Py_buffer points to.
+/// What a Py_buffer points to.
 struct Exported {
   std::vector<Py_ssize_t> shape, strides;
+  AllocationPtr memory;  // the buffer may be closed before the array is gone
 };
 
 int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
@@ -34,7 +35,11 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
     return -1;
   }
   const BufferObject& self = *nb::inst_ptr<BufferObject>(nb::handle(object));
-  if (!self.memory->host_accessible() || ((flags & PyBUF_WRITABLE) != 0 && self.read_only)) {
+  if (self.is_closed()) {
+    PyErr_SetString(PyExc_ValueError, "the buffer is closed");
+    return -1;
+  }
+  if (!self.memory()->host_accessible() || ((flags & PyBUF_WRITABLE) != 0 && self.read_only)) {
     PyErr_SetString(PyExc_BufferError, self.read_only
                                            ? "the buffer is read-only"
                                            : "the host may not touch memory of the kind 'device': use Buffer.get(), or "
@@ -49,18 +54,19 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
   if (detail::tools_watch.load(std::memory_order_relaxed) && self.size() != 0) {
     try {
       const Caller caller;
-      detail::note_host_access(*self.memory, self.data, self.size_bytes());
+      detail::note_host_access(*self.memory(), self.data(), self.size_bytes());
     } catch (...) {  // a tool refuses the access, or memory is exhausted
       return set_python_error(), -1;
     }
   }
   auto* const exported = new (std::nothrow) Exported;
   if (exported == nullptr) return PyErr_NoMemory(), -1;
+  exported->memory = self.memory();
   exported->shape.assign(self.shape.begin(), self.shape.end());
   exported->strides.resize(self.shape.size());
   Py_ssize_t stride = static_cast<Py_ssize_t>(self.dtype.size());
   for (std::size_t i = self.shape.size(); i-- != 0; stride *= exported->shape[i]) exported->strides[i] = stride;
-  view->buf = self.data;
+  view->buf = self.data();
   view->obj = Py_NewRef(object);
   view->len = static_cast<Py_ssize_t>(self.size_bytes());
   view->readonly = self.read_only ? 1 : 0;
@@ -74,7 +80,10 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
   return 0;
 }
 
-void release_buffer(PyObject*, Py_buffer* view) noexcept { delete static_cast<Exported*>(view->internal); }
+void release_buffer(PyObject*, Py_buffer* view) noexcept {
+  const std::unique_ptr<Exported> exported(static_cast<Exported*>(view->internal));
+  release(exported->memory);
+}
 
 PyType_Slot all_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
                            {Py_bf_releasebuffer, reinterpret_cast<void*>(&release_buffer)},

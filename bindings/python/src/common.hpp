@@ -28,7 +28,6 @@ void bind_current_stream(nb::module_& module);
 void bind_buffer(nb::module_& module);
 void bind_memory_pool(nb::module_& module);
 void bind_values(nb::module_& module);
-void bind_stream_pool(nb::module_& module);
 void bind_partition(nb::module_& module);
 void bind_interprocess(nb::module_& module);
 void bind_kernel(nb::module_& module);

@@ -55,7 +55,7 @@ void bind_current_stream(nb::module_& module) {
                        "Restores the previous current stream.");
   module.def(
       "get_current_stream", [](nb::handle device) { return StreamObject{current_stream_of(device_of(device))}; },
-      nb::arg("device") = nb::none(),
+      nb::arg("device") = nb::none(), nb::sig("def get_current_stream(device: _Device = None) -> Stream"),
       "The current stream of ``device``: that of the innermost ``with stream:``, or the device's default stream.");
 }
 

@@ -178,7 +178,7 @@ void bind_device(nb::module_& module) {
           "The least and the greatest stream priority. These are the vendor's numbers: a lower number is more urgent.")
       .def("create_stream", &create_stream,
            nb::sig("def create_stream(self, *, nonblocking: bool = True, "
-                   "priority: Literal[\"low\", \"normal\", \"high\"] | int | None = None) -> Stream"),
+                   "priority: _Priority = None) -> Stream"),
            nb::kw_only(), nb::arg("nonblocking") = true, nb::arg("priority") = nb::none(),
            "A new stream. ``nonblocking``: it does not synchronize with the legacy default stream. ``priority``:\n"
            "``\"low\"``, ``\"normal\"``, ``\"high\"``, or a number in ``priority_range``.")

@@ -54,13 +54,13 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape) {
 template <class Managed>
 nb::object capsule_of(const BufferObject& buffer, Place place, [[maybe_unused]] std::uint64_t flags) {
   auto whole = std::make_unique<Export<Managed>>();
-  whole->memory = buffer.memory;
+  whole->memory = buffer.memory();
   whole->shape = buffer.shape;
   whole->strides = strides_of(buffer.shape);
   Managed& managed = whole->managed;
   managed.owner = whole.get();
   managed.deleter = &release_export<Managed>;
-  managed.tensor = {.data = buffer.data,
+  managed.tensor = {.data = buffer.data(),
                     .place = place,
                     .dimensions = static_cast<std::int32_t>(buffer.shape.size()),
                     .code = static_cast<std::uint8_t>(buffer.dtype.code),
@@ -83,7 +83,7 @@ nb::object capsule_of(const BufferObject& buffer, Place place, [[maybe_unused]] 
 Place place_of(const BufferObject& buffer) {
   const Device& device = buffer.device();
   const std::string_view backend = device.backend().name();
-  const MemoryKind kind = buffer.memory->kind();
+  const MemoryKind kind = buffer.memory()->kind();
   if (backend == "host") return {DeviceType::cpu, 0};
   if (backend == "cuda") {
     if (kind == MemoryKind::pinned) return {DeviceType::cuda_host, 0};
@@ -100,7 +100,7 @@ Place place_of(const BufferObject& buffer) {
 /// was allocated on, if any.
 StreamPtr ready_stream(const BufferObject& buffer) {
   StreamPtr current = current_stream_of(buffer.device());
-  Stream* const allocated_on = buffer.memory->stream();
+  Stream* const allocated_on = buffer.memory()->stream();
   if (allocated_on != nullptr && *allocated_on != *current && !allocated_on->is_closed())
     without_gil([&] { current->wait(*allocated_on); });
   return current;
@@ -139,7 +139,7 @@ BufferObject copy_of(const BufferObject& buffer, MemoryKind kind) {
   return without_gil([&] {
     AllocationPtr memory = buffer.device().allocate_bytes(buffer.size_bytes(), kind);
     void* const data = memory->data();
-    stream->copy_bytes(data, buffer.data, buffer.size_bytes());
+    stream->copy_bytes(data, buffer.data(), buffer.size_bytes());
     return BufferObject(std::move(memory), data, buffer.dtype, buffer.shape);
   });
 }
@@ -150,7 +150,7 @@ nb::object to_dlpack(const BufferObject& self, nb::handle stream, nb::handle max
   Place wanted = own;
   if (!dl_device.is_none())
     wanted = {static_cast<DeviceType>(nb::cast<int>(dl_device[0])), nb::cast<std::int32_t>(dl_device[1])};
-  const bool is_seen_by_host = self.memory->host_accessible() || own.type == DeviceType::cpu;
+  const bool is_seen_by_host = self.memory()->host_accessible() || own.type == DeviceType::cpu;
   if (wanted != own && wanted != Place{DeviceType::cpu, 0})
     throw nb::buffer_error("dl_device: Weir gives a buffer where it is, or to the host; copy it to a Buffer of that device");
   const bool must_copy = wanted != own && !is_seen_by_host;
@@ -167,7 +167,7 @@ nb::object to_dlpack(const BufferObject& self, nb::handle stream, nb::handle max
                         : capsule_of<dlpack::Unversioned>(buffer, wanted, 0);
   };
   if (copies)
-    return capsule(copy_of(self, must_copy ? MemoryKind::pinned : self.memory->kind()), dlpack::Versioned::is_copied);
+    return capsule(copy_of(self, must_copy ? MemoryKind::pinned : self.memory()->kind()), dlpack::Versioned::is_copied);
   return capsule(self, self.read_only ? dlpack::Versioned::is_read_only : 0);
 }
 
@@ -182,7 +182,7 @@ nb::object cuda_array_interface(const BufferObject& self) {
   nb::dict interface;
   interface["shape"] = nb::tuple(nb::cast(self.shape));
   interface["typestr"] = type.attr("typestr");
-  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data), self.read_only);
+  interface["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(self.data()), self.read_only);
   interface["strides"] = nb::none();
   interface["version"] = 3;
   interface["stream"] = number_of_stream(*ready_stream(self));
@@ -192,8 +192,8 @@ nb::object cuda_array_interface(const BufferObject& self) {
 void bind_dlpack(nb::module_& module) {
   const nb::object buffer = module.attr("Buffer");
   nb::cpp_function_def(&to_dlpack, nb::scope(buffer), nb::name("__dlpack__"), nb::is_method(),
-                       nb::sig("def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, "
-                               "copy: bool | None = None) -> Any"),
+                       nb::sig("def __dlpack__(self, *, stream: _Stream = None, max_version: Any = None, "
+                               "dl_device: Any = None, copy: bool | None = None) -> Any"),
                        nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
                        nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
                        "A DLPack capsule over the memory. The consumer's ``stream``, given by its number, waits for all\n"

@@ -21,13 +21,12 @@ nb::object class_of(Errc code) {
 
 /// What the core's texts name in C++, in Python.
 std::string in_python(std::string text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> words{{
       {"EventOptions{.timing = true}", "timing_enabled=True"},
       {"EventOptions{.interprocess = true}", "ipc_enabled=True"},
       {"CaptureOptions{.portable = true}", "portable=True"},
       {"CompileOptions::kernels names (KERNELS in weir_add_kernels)", "name_expressions lists"},
       {"CompileOptions::kernels", "name_expressions"},
-      {"PoolSharing::round_robin", "sharing=\"round_robin\""},
       {"one that native_handle or release_handle returned", "a Stream's handle"},
       {"Device::per_thread_stream", "Device.per_thread_default_stream"},
       {"Stream::synchronize_for", "Stream.sync"},

@@ -48,16 +48,19 @@ Location location_of(Place place) {
       ("from_dlpack: Weir has no device of DLPack's kind " + std::to_string(static_cast<int>(place.type))).c_str());
 }
 
-/// A buffer over memory of `owner`. Keeps a reference to `owner` until the buffer's last owner is gone.
+/// A buffer over memory of `owner`. Keeps a reference to `owner` until the buffer's last owner is gone. `shown`: the object
+/// to which this is the only reference, for the garbage collector; default: `owner`.
 nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
-                 nb::object owner) {
+                 nb::object owner, PyObject* shown = nullptr) {
   std::size_t bytes = dtype.size();
   for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
   Device* const device = &location.device;
   AllocationPtr memory = device->adopt_memory(bytes == 0 ? nullptr : data, bytes, location.kind,
                                               [object = owner.ptr(), device](void*) { release_later(object, device); });
+  BufferObject made(std::move(memory), bytes == 0 ? nullptr : data, dtype, std::move(shape), read_only);
+  made.owner = shown != nullptr ? shown : owner.ptr();
   owner.release();
-  return nb::cast(BufferObject(std::move(memory), bytes == 0 ? nullptr : data, dtype, std::move(shape), read_only));
+  return nb::cast(std::move(made));
 }
 
 [[noreturn]] void refuse_gaps() {
@@ -197,7 +200,8 @@ nb::object adopt_view(nb::handle object, Device* device = nullptr) {
   PyObject* const owner = PyCapsule_New(lent.get(), nullptr, &end_loan);
   if (owner == nullptr) throw nb::python_error();
   lent.release();
-  return adopt(location, view.buf, *dtype, {view.shape, view.shape + view.ndim}, view.readonly != 0, nb::steal(owner));
+  return adopt(location, view.buf, *dtype, {view.shape, view.shape + view.ndim}, view.readonly != 0, nb::steal(owner),
+               view.obj);
 }
 
 // --- __cuda_array_interface__ -----------------------------------------------------------------------------------------
@@ -247,6 +251,8 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
       const StreamPtr consumer = stream_of(stream, location_of(there).device);
       return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
     }
+    // A capsule of numpy's hides the reference to the array; what the buffer protocol exports does not.
+    if (PyObject_CheckBuffer(object.ptr()) != 0 && nb::hasattr(object, "__array_interface__")) return adopt_view(object);
     try {
       return adopt_capsule(capsule_from(object, nb::none()));
     } catch (const nb::python_error& error) {
@@ -289,14 +295,14 @@ bool foreign_address_of(nb::handle object, void*& address) {
 void bind_foreign_arrays(nb::module_& module) {
   module.def(
       "from_dlpack", &from_dlpack, nb::arg("x"), nb::kw_only(), nb::arg("stream") = nb::none(),
-      nb::sig("def from_dlpack(x: Any, /, *, stream: Any = None) -> Buffer"),
+      nb::sig("def from_dlpack(x: _Array, /, *, stream: _Stream = None) -> Buffer"),
       "A ``Buffer`` over the memory of ``x``, without a copy. It keeps a reference to ``x``, which must have\n"
       "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol and be C-contiguous. ``stream`` (default: the\n"
       "current stream of its device) waits for the work that produces the elements. Ordinary host memory belongs to\n"
       "``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
   nb::cpp_function_def(
       [](Device& d, nb::object x) { return adopt_view(x, &d); }, nb::scope(module.attr("Device")), nb::name("register_host"),
-      nb::is_method(), nb::arg("x"), nb::sig("def register_host(self, x: Any) -> Buffer"),
+      nb::is_method(), nb::arg("x"), nb::sig("def register_host(self, x: _Array) -> Buffer"),
       "Pins the memory of ``x``, a numpy array or another object with the buffer protocol, in place. Returns a\n"
       "``Buffer`` over it, whose copies do not block. The memory stays pinned, and ``x`` alive, until the buffer is gone\n"
       "and the device's work is done. Raises ``BufferError`` for what a ``Buffer`` cannot be. Feature\n"

@@ -229,9 +229,15 @@ void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
   for (PyObject* const object : objects) {
     const nb::handle used = object;
     if (used.is_none() || PyLong_CheckExact(object) || PyFloat_CheckExact(object)) continue;
-    if (used.type().is(type_of<BufferObject>()) && held_by<BufferObject>(used).is_of_graph) continue;
-    const nb::object address = nb::steal(PyLong_FromVoidPtr(object));
-    if (PyDict_SetItem(kept.ptr(), address.ptr(), object) != 0) throw nb::python_error();
+    const void* key = object;
+    if (used.type().is(type_of<BufferObject>())) {
+      const BufferObject& buffer = held_by<BufferObject>(used);
+      if (buffer.is_of_graph) continue;
+      key = buffer.memory().get();  // a closed buffer's address may become another object's
+    }
+    const nb::object address = nb::steal(PyLong_FromVoidPtr(const_cast<void*>(key)));
+    if (PyDict_Contains(kept.ptr(), address.ptr()) == 1) continue;
+    if (PyDict_SetItem(kept.ptr(), address.ptr(), keeper_of(used).ptr()) != 0) throw nb::python_error();
   }
 }
 
@@ -279,9 +285,12 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro(
           "device", [](const GraphObject& g) -> Device& { return graph_of(g)->device(); }, nb::rv_policy::reference)
       .def("launch", &launch, nb::arg("stream") = nb::none(),
+           nb::sig("def launch(self, stream: _Stream = None) -> None"),
            "Enqueues one run of the graph on ``stream`` (default: the current stream). If that stream is capturing, the\n"
            "graph becomes a node of the capture.")
-      .def("upload", &upload, nb::arg("stream") = nb::none(), "Prepares the first launch. Feature ``graph_upload``.")
+      .def("upload", &upload, nb::arg("stream") = nb::none(),
+           nb::sig("def upload(self, stream: _Stream = None) -> None"),
+           "Prepares the first launch. Feature ``graph_upload``.")
       .def("update", &update, nb::arg("source"),
            "Replaces the parameters of all nodes by those of ``source``, a graph of the same topology. If ``source`` has\n"
            "Python functions, they belong to this graph from now on, and ``source`` cannot be launched any more. Raises\n"

@@ -20,7 +20,11 @@ struct ChangesObject {
   std::vector<KernelPtr> kernels{};  // those of `changes`, which does not keep them alive
   nb::dict kept{};                   // by node: the buffers and arrays that it will use
 
-  void keep(std::uint32_t node, nb::tuple used) { kept[nb::int_(node)] = std::move(used); }
+  void keep(std::uint32_t node, nb::handle used) {
+    nb::list keepers;
+    for (const nb::handle object : used) keepers.append(keeper_of(object));
+    kept[nb::int_(node)] = keepers;
+  }
 };
 
 void change_launch(ChangesObject& self, std::uint32_t node, const LaunchConfig& config, nb::handle kernel, nb::args args) {
@@ -29,10 +33,12 @@ void change_launch(ChangesObject& self, std::uint32_t node, const LaunchConfig& 
   const KernelObject& launched = kernel_of(kernel, *self.device);
   change(self.changes, {node}, config, launched, arguments.data(), arguments.size());
   self.kernels.push_back(launched.kernel);
-  self.keep(node, std::move(args));
+  self.keep(node, args);
 }
 
-Span<std::byte> bytes_of(const BufferObject& buffer) { return {static_cast<std::byte*>(buffer.data), buffer.size_bytes()}; }
+Span<std::byte> bytes_of(const BufferObject& buffer) {
+  return {static_cast<std::byte*>(buffer.data()), buffer.size_bytes()};
+}
 
 void change_copy(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObject> dst, nb::handle_t<BufferObject> src) {
   const BufferObject& to = nb::cast<const BufferObject&>(dst);
@@ -50,7 +56,7 @@ void change_fill(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObj
   if (!store_number(element, value, buffer.dtype)) throw nb::value_error("fill: the value is none of the buffer's type");
   const auto fill = [&]<class T>(T bits) {
     std::memcpy(&bits, element, sizeof(T));
-    self.changes.fill({node}, Span<T>(static_cast<T*>(buffer.data), buffer.size()), bits);
+    self.changes.fill({node}, Span<T>(static_cast<T*>(buffer.data()), buffer.size()), bits);
     self.keep(node, nb::make_tuple(filled));
   };
   switch (buffer.dtype.size()) {
@@ -78,7 +84,7 @@ void apply(GraphObject& self, const ChangesObject& changes) {
 
 void bind_graph_changes(nb::module_& module) {
   nb::class_<ChangesObject>(
-      module, "GraphChanges",
+      module, "GraphChanges", nb::type_slots(traverse_slots<ChangesObject, &ChangesObject::kept>()),
       "Changes to nodes of a graph; ``Graph.apply`` makes them in one call. The nodes must be kernels, copies or fills.\n"
       "``Stream.last_captured_node`` and ``GraphBuilder.add`` return their numbers.")
       .def(nb::new_([](nb::handle device) { return ChangesObject{&device_of(device)}; }), nb::arg("device") = nb::none(),

@@ -81,7 +81,7 @@ const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
   if (buffer.dtype != DType{TypeCode::unsigned_integer, 32} || buffer.size() == 0)
     throw nb::type_error("condition: a Buffer of uint32");
   use(stream, {condition});
-  return static_cast<const std::uint32_t*>(buffer.data);
+  return static_cast<const std::uint32_t*>(buffer.data());
 }
 
 /// The body of a conditional node of a capture on `outer`. Owns neither argument, since it is destroyed without the GIL.
@@ -126,6 +126,7 @@ void bind_graph_parts(nb::module_& module) {
       module, "GraphBuilder",
       "Builds a graph from nodes and edges, for shapes that streams cannot express. Use it from one thread at a time.")
       .def(nb::init<nb::handle, bool>(), nb::arg("device") = nb::none(), nb::kw_only(), nb::arg("portable") = false,
+           nb::sig("def __init__(self, device: _Device = None, *, portable: bool = False) -> None"),
            "``portable``: ``Graph.save`` can save the graph. Feature ``graph_capture``.")
       .def("add", &BuilderObject::add, nb::arg("after"), nb::arg("function"),
            nb::sig("def add(self, after: Sequence[int], function: Callable[[Stream], object]) -> int"),

@@ -119,7 +119,8 @@ void bind_host_functions(nb::module_& module) {
   nb::cpp_function_def(
       &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(),
       nb::arg("function"), nb::arg("args"), nb::arg("name") = nb::none(),
-      nb::sig("def launch_host_func(self, function: Callable[..., object], *args: Any, name: str | None = None) -> None"),
+      nb::sig("def launch_host_func(self, function: Callable[[Unpack[_Ts]], object], *args: Unpack[_Ts], "
+              "name: str | None = None) -> None"),
       "Calls ``function(*args)`` in stream order; later work waits until it has returned. A thread of the package calls\n"
       "it, never a driver thread. The function may enqueue work but must not wait for work. If it raises, the stream's\n"
       "next ``sync`` raises the exception; later work still runs. In a capture, the function becomes part of the graph\n"
@@ -135,7 +136,8 @@ void bind_host_functions(nb::module_& module) {
   nb::cpp_function_def(
       &add_callback, nb::scope(stream), nb::name("add_callback"), nb::is_method(), nb::arg("callback"),
       nb::arg("arg") = nb::none(),
-      nb::sig("def add_callback(self, callback: Callable[[Stream, Error | None, Any], object], arg: Any = None) -> None"),
+      nb::sig("def add_callback(self, callback: Callable[[Stream, Error | None, Any], object], "
+              "arg: Any = None) -> None"),
       "Calls ``callback(stream, error, arg)`` soon after all work enqueued so far is done; ``error`` is None, or the\n"
       "error if the stream has failed. No work waits for the callback, so a thread that holds the GIL delays only the\n"
       "callback. Exceptions go to ``sys.unraisablehook``. Cannot be captured.");

@@ -22,9 +22,9 @@ InterprocessHandle handle_of(const nb::bytes& descriptor) {
 }
 
 nb::bytes descriptor_of_buffer(const BufferObject& self) {
-  if (self.data != self.memory->data())
+  if (self.data() != self.memory()->data())
     throw nb::value_error("ipc_descriptor: the other process gets the whole memory; ask the buffer that was allocated");
-  return bytes_of(without_gil([&] { return self.device().interprocess_handle(*self.memory); }));
+  return bytes_of(without_gil([&] { return self.device().interprocess_handle(*self.memory()); }));
 }
 
 BufferObject open_buffer(nb::handle device, const nb::bytes& descriptor, nb::handle shape, nb::handle dtype) {
@@ -53,8 +53,8 @@ void bind_interprocess(nb::module_& module) {
       .def_static(
           "from_ipc_descriptor", &open_buffer, nb::arg("device").none(), nb::arg("ipc_descriptor"), nb::arg("shape"),
           nb::arg("dtype") = "uint8",
-          nb::sig(
-              "def from_ipc_descriptor(device: Any, ipc_descriptor: bytes, shape: Any, dtype: Any = \"uint8\") -> Buffer"),
+          nb::sig("def from_ipc_descriptor(device: _Device, ipc_descriptor: bytes, shape: _Shape, "
+                  "dtype: _DType = \"uint8\") -> Buffer"),
           "Opens another process's buffer, with this shape. ``device``: the same as there. Order the work of the two\n"
           "processes yourself, by an event or ``sync``. Feature ``interprocess_memory``.");
   nb::borrow<nb::class_<EventObject>>(module.attr("Event"))
@@ -63,7 +63,7 @@ void bind_interprocess(nb::module_& module) {
           [](const EventObject& e) { return bytes_of(without_gil([&] { return e.event->interprocess_handle(); })); },
           "Bytes with which another process opens this event, made with ``ipc_enabled``. Feature ``interprocess_events``.")
       .def_static("from_ipc_descriptor", &open_event, nb::arg("device").none(), nb::arg("ipc_descriptor"),
-                  nb::sig("def from_ipc_descriptor(device: Any, ipc_descriptor: bytes) -> Event"),
+                  nb::sig("def from_ipc_descriptor(device: _Device, ipc_descriptor: bytes) -> Event"),
                   "Opens another process's event. Feature ``interprocess_events``.");
 }
 

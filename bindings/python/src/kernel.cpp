@@ -168,7 +168,10 @@ void call(nb::handle self, nb::handle grid, nb::handle block, nb::handle args, s
 template <class Class>
 void def_call(Class& c) {
   c.def("__call__", &call, nb::arg("grid"), nb::arg("block"), nb::arg("args"), nb::kw_only(), nb::arg("shared_mem") = 0,
-        nb::arg("stream") = nb::none(), "Launches the kernel with ``args`` on ``stream`` (default: the current stream).");
+        nb::arg("stream") = nb::none(),
+        nb::sig("def __call__(self, grid: _Extent, block: _Extent, args: Sequence[Any], *, shared_mem: int = 0, "
+                "stream: _Stream = None) -> None"),
+        "Launches the kernel with ``args`` on ``stream`` (default: the current stream).");
 }
 
 /// Whether these are the first bytes of a bundle (docs/bundle-format.md).
@@ -281,8 +284,8 @@ void bind_kernel(nb::module_& module) {
             config.priority = priority;
             new (self) LaunchConfig(config);
           },
-          nb::sig("def __init__(self, grid: int | Sequence[int], block: int | Sequence[int], shmem_size: int = 0, "
-                  "is_cooperative: bool = False, *, cluster: int | Sequence[int] | None = None, "
+          nb::sig("def __init__(self, grid: _Extent, block: _Extent, shmem_size: int = 0, "
+                  "is_cooperative: bool = False, *, cluster: _Extent | None = None, "
                   "programmatic_stream_serialization: bool = False, priority: int | None = None) -> None"),
           nb::arg("grid"), nb::arg("block"), nb::arg("shmem_size") = 0, nb::arg("is_cooperative") = false, nb::kw_only(),
           nb::arg("cluster") = nb::none(), nb::arg("programmatic_stream_serialization") = false,
@@ -383,7 +386,8 @@ void bind_kernel(nb::module_& module) {
   def_call(kernel);
 
   auto function =
-      nb::class_<KernelFunction>(module, "KernelFunction", nb::dynamic_attr(),
+      nb::class_<KernelFunction>(module, "KernelFunction", nb::dynamic_attr(), nb::is_generic(),
+                                 nb::sig("class KernelFunction(Generic[_Parameters])"),
                                  "Kernel source that is compiled for a device at its first launch there. See ``kernel``.");
   function
       .def(
@@ -397,6 +401,7 @@ void bind_kernel(nb::module_& module) {
       .def(
           "on", [](KernelFunction& f, nb::handle device) { return &f.on(device_of(device)); },
           nb::arg("device") = nb::none(), nb::rv_policy::reference_internal,
+          nb::sig("def on(self, device: _Device = None) -> Kernel"),
           "The kernel for that device; compiles it if necessary.");
   def_call(function);
 
@@ -407,6 +412,7 @@ void bind_kernel(nb::module_& module) {
           "handle", [](const ModuleObject& m) { return reinterpret_cast<std::uintptr_t>(m.module->native_handle()); },
           "The vendor's module (CUmodule, hipModule_t) as an integer.")
       .def("get_kernel", &ModuleObject::kernel, nb::arg("name"), nb::arg("types") = nb::none(),
+           nb::sig("def get_kernel(self, name: str, types: Iterable[Any] | None = None) -> Kernel"),
            "The kernel of that name, as written in the source; ``\"blur<float, 3>\"`` for a template instance.\n"
            "``types``: the types of its parameters, such as ``(weir.int32, weir.ptr)``; launches then convert their\n"
            "arguments. Raises ``KernelNotFoundError``, and ``InvalidArgumentError`` if the types are known not to match\n"
@@ -435,14 +441,15 @@ void bind_kernel(nb::module_& module) {
         return ModuleObject{std::move(made)};
       },
       nb::arg("source"), nb::arg("device") = nb::none(), nb::arg("options"),
-      nb::sig("def compile(source: str, device: Any = None, *, name: str = ..., define_macro: dict[str, str] = {}, "
-              "include_path: str | list[str] = [], std: str = ..., use_fast_math: bool = False, debug: bool = False, "
-              "options: list[str] = [], headers: dict[str, str] = {}, name_expressions: list[str] = []) -> Module"),
+      nb::sig("def compile(source: str, device: _Device = None, *, name: str = ..., define_macro: dict[str, str] = {}, "
+              "include_path: _Path | Iterable[_Path] = [], std: Literal[\"c++14\", \"c++17\", \"c++20\"] = ..., "
+              "use_fast_math: bool = False, debug: bool = False, options: Iterable[str] = [], "
+              "headers: dict[str, str] = {}, name_expressions: Iterable[str] = []) -> Module"),
       "Compiles ``source``, written in the common subset of CUDA C++ and HIP C++, for ``device`` and loads it. Kernels\n"
       "are ``extern \"C\" __global__ void``; ``name_expressions`` instantiates templates: ``[\"blur<float, 3>\"]``.\n"
       "``options`` are passed to NVRTC, HIPRTC or the host compiler unchanged. Results are cached on disk.\n\n"
-      "Raises ``CompilationFailedError`` with the full compiler log. Without a compiler, raises ``UnsupportedError``,\n"
-      "which names the package to install.");
+      "Raises ``CompilationFailedError`` with the full compiler log. Without a compiler, raises\n"
+      "``CompilerNotFoundError``, which names the package to install.");
   module.def(
       "load",
       [](nb::bytes image, nb::handle device) {
@@ -452,6 +459,7 @@ void bind_kernel(nb::module_& module) {
             [&] { return ModuleObject{is_bundle(bytes) ? on.load(KernelBundle(bytes)) : on.load_module(bytes)}; });
       },
       nb::arg("image"), nb::arg("device") = nb::none(),
+      nb::sig("def load(image: bytes, device: _Device = None) -> Module"),
       "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the CPU; or, from a\n"
       "bundle made by ``weir kernels``, what fits the device. Raises ``InvalidImageError``.");
 

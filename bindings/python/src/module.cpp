@@ -18,7 +18,6 @@ NB_MODULE(_core, module) {
   bind_memory_pool(module);
   bind_buffer(module);
   bind_values(module);
-  bind_stream_pool(module);
   bind_partition(module);
   bind_interprocess(module);
   bind_kernel(module);

@@ -19,6 +19,8 @@ class Gate;
 struct StreamObject {
   StreamPtr stream;
   std::shared_ptr<Gate> gate{};  // set once this object has enqueued a Python function
+  /// Another library's stream object, to which `stream` holds a reference. For the garbage collector.
+  PyObject* owner = nullptr;
 
   explicit StreamObject(StreamPtr made) noexcept : stream(std::move(made)) {}
   StreamObject(StreamObject&&) = default;
@@ -36,25 +38,49 @@ struct EventObject {
 };
 
 /// Elements in memory: C order, contiguous.
-struct BufferObject {
-  AllocationPtr memory;
-  void* data = nullptr;  // within `memory`
+class BufferObject {
+ public:
   DType dtype{};
   std::vector<std::int64_t> shape{};
   bool read_only = false;
   bool is_of_graph = false;  // allocated in a capture: its free is captured, too, so the graph cannot keep it
+  /// The object whose memory this is, if the allocation holds a reference to it. For the garbage collector.
+  PyObject* owner = nullptr;
 
-  BufferObject(AllocationPtr owner, void* first, DType type, std::vector<std::int64_t> extents, bool is_const = false)
-      : memory(std::move(owner)), data(first), dtype(type), shape(std::move(extents)), read_only(is_const) {}
+  /// `first` is within `memory`.
+  BufferObject(AllocationPtr memory, void* first, DType type, std::vector<std::int64_t> extents, bool is_const = false)
+      : dtype(type), shape(std::move(extents)), read_only(is_const), memory_(std::move(memory)), data_(first) {}
   BufferObject(BufferObject&&) = default;
   BufferObject& operator=(BufferObject&&) = delete;
-  ~BufferObject();
+  ~BufferObject() { close(); }
 
   /// The number of elements.
   std::size_t size() const noexcept;
   std::size_t size_bytes() const noexcept { return size() * dtype.size(); }
-  Device& device() const noexcept { return memory->device(); }
+  bool is_closed() const noexcept { return !memory_; }
+  /// These throw ValueError if the buffer is closed.
+  const AllocationPtr& memory() const {
+    if (!memory_) [[unlikely]]
+      refuse_closed();
+    return memory_;
+  }
+  void* data() const { return memory(), data_; }
+  Device& device() const { return memory()->device(); }
+  /// A view of the memory from byte `offset` on.
+  BufferObject part(std::size_t offset, DType type, std::vector<std::int64_t> extents) const;
+  /// Gives up this object's share of the memory.
+  void close() noexcept;
+  /// Whether nothing else holds the memory, and so the reference to `owner`.
+  bool is_only_owner() const noexcept { return memory_ && memory_->use_count() == 1; }
+
+ private:
+  [[noreturn]] static void refuse_closed();
+
+  AllocationPtr memory_;
+  void* data_ = nullptr;
 };
+/// An object that keeps the memory of a Buffer although that is closed; other objects keep themselves.
+nb::object keeper_of(nb::handle object);
 
 struct PoolObject {
   MemoryPoolPtr pool;
@@ -82,6 +108,18 @@ T& held_by(nb::handle object) {
   if (!nb::inst_ready(object)) [[unlikely]]
     throw nb::type_error("the object is not initialized: only __new__ was called");
   return *nb::inst_ptr<T>(object);
+}
+
+/// The slots of a class whose instances hold a Python object in `member`, for the garbage collector.
+template <class T, auto member>
+PyType_Slot* traverse_slots() noexcept {
+  static constexpr traverseproc traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) Py_VISIT((nb::inst_ptr<T>(nb::handle(self))->*member).ptr());
+    return 0;
+  };
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
+  return slots;
 }
 
 /// Throws TypeError if the elements differ in type, and `length_mismatch` if the shapes differ, unless one side is bytes

@@ -41,6 +41,7 @@ void bind_partition(nb::module_& module) {
           "handle", [](const PartitionObject& p) { return reinterpret_cast<std::uintptr_t>(p.partition->native_handle()); },
           "The vendor's object (CUgreenCtx) as an integer; 0 where there is none.")
       .def("create_stream", &create_stream, nb::kw_only(), nb::arg("priority") = nb::none(),
+           nb::sig("def create_stream(self, *, priority: _Priority = None) -> Stream"),
            "A new stream whose kernels run only on these units. ``priority``: as for ``Device.create_stream``.")
       .def("__repr__", [](const PartitionObject& p) { return "<Partition " + p.partition->describe() + ">"; });
 

@@ -29,8 +29,8 @@ void add(std::vector<NamedMemory>& all, nb::handle buffers, MemoryRole role) {
     if (!nb::try_cast(nb::object(item[1]), buffer, false) || buffer == nullptr)
       throw nb::type_error(
           "a name of memory stands for a weir.Buffer; weir.from_dlpack makes one of another library's array");
-    all.emplace_back(nb::cast<std::string>(nb::object(item[0])), buffer->data, buffer->size_bytes(), buffer->memory->kind(),
-                     role);
+    all.emplace_back(nb::cast<std::string>(nb::object(item[0])), buffer->data(), buffer->size_bytes(),
+                     buffer->memory()->kind(), role);
   }
 }
 
@@ -96,8 +96,8 @@ void bind(PortableObject& self, const std::string& name, nb::handle target, nb::
   if (nb::try_cast(target, buffer, false) && buffer != nullptr) {
     if (args.size() != 0) throw nb::type_error("bind: arguments are for a function, and this is a Buffer");
     self.locked(
-        [&] { self.graph->bind(name, Span<std::byte>(static_cast<std::byte*>(buffer->data), buffer->size_bytes())); });
-    self.bound[name.c_str()] = target;
+        [&] { self.graph->bind(name, Span<std::byte>(static_cast<std::byte*>(buffer->data()), buffer->size_bytes())); });
+    self.bound[name.c_str()] = keeper_of(target);
     return;
   }
   if (!PyCallable_Check(target.ptr()))
@@ -173,6 +173,7 @@ void bind_portable_graph(nb::module_& module) {
       });
 
   nb::class_<PortableObject>(module, "PortableGraph", nb::is_weak_referenceable(),
+                             nb::type_slots(traverse_slots<PortableObject, &PortableObject::bound>()),
                              "A graph loaded from a file, with its kernels on a device. Made by ``Device.load_graph``.\n"
                              "``bind`` binds its names, ``build`` makes a ``Graph``.")
       .def_prop_ro(

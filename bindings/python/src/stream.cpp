@@ -58,6 +58,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
+  if (stream.stream && stream.stream->use_count() == 1) Py_VISIT(stream.owner);  // else others hold the reference, too
   if (stream.gate) Py_VISIT(stream.gate->exception_of(stream));
   return 0;
 }
@@ -130,7 +131,7 @@ void bind_stream(nb::module_& module) {
            nb::sig("def record(self, event: Event | None = None, *, timing_enabled: bool = False) -> Event"),
            nb::arg("event") = nb::none(), nb::kw_only(), nb::arg("timing_enabled") = false,
            "Records ``event``, or a new one, behind all work enqueued so far, and returns it.")
-      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Any) -> None"), nb::arg("event_or_stream"),
+      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Event | _Stream) -> None"), nb::arg("event_or_stream"),
            "Later work of this stream waits for the event, or for all work enqueued so far on the other stream. Does not "
            "block.")
       .def(

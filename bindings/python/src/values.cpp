@@ -17,8 +17,8 @@ template <class F>
 auto with_value(nb::handle_t<BufferObject> object, F&& function) {
   const BufferObject& buffer = nb::cast<const BufferObject&>(object);
   if (buffer.size() == 0) throw nb::value_error("the buffer has no element");
-  if (buffer.dtype == DType{TypeCode::unsigned_integer, 32}) return function(static_cast<std::uint32_t*>(buffer.data));
-  if (buffer.dtype == DType{TypeCode::unsigned_integer, 64}) return function(static_cast<std::uint64_t*>(buffer.data));
+  if (buffer.dtype == DType{TypeCode::unsigned_integer, 32}) return function(static_cast<std::uint32_t*>(buffer.data()));
+  if (buffer.dtype == DType{TypeCode::unsigned_integer, 64}) return function(static_cast<std::uint64_t*>(buffer.data()));
   throw nb::type_error("a value is the first element of a Buffer of uint32 or uint64");
 }
 
@@ -38,7 +38,7 @@ T value_of(std::uint64_t value) {
 OperationObject write_of(nb::handle_t<BufferObject> buffer, std::uint64_t value) {
   check_writable(nb::cast<const BufferObject&>(buffer));
   const auto write = [&]<class T>(T* address) { return MemoryOperation::write(address, value_of<T>(value)); };
-  return {with_value(buffer, write), nb::borrow(buffer)};
+  return {with_value(buffer, write), keeper_of(buffer)};
 }
 
 WaitCondition condition_of(const std::string& name) {
@@ -56,7 +56,7 @@ OperationObject wait_of(nb::handle_t<BufferObject> buffer, std::uint64_t value, 
   const auto wait = [&]<class T>(const T* address) {
     return MemoryOperation::wait(address, value_of<T>(value), wanted, remote_writes_of(flush));
   };
-  return {with_value(buffer, wait), nb::borrow(buffer)};
+  return {with_value(buffer, wait), keeper_of(buffer)};
 }
 
 void submit(StreamObject& self, const std::vector<OperationObject>& operations) {
@@ -91,7 +91,9 @@ void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint
 }  // namespace
 
 void bind_values(nb::module_& module) {
-  nb::class_<OperationObject>(module, "MemoryOperation", "One operation of ``Stream.batch_memory_operations``.")
+  nb::class_<OperationObject>(module, "MemoryOperation",
+                              nb::type_slots(traverse_slots<OperationObject, &OperationObject::buffer>()),
+                              "One operation of ``Stream.batch_memory_operations``.")
       .def_static("write", &write_of, nb::arg("buffer"), nb::arg("value"), "Like ``Stream.write_value``.")
       .def_static("wait", &wait_of, nb::arg("buffer"), nb::arg("value"), nb::arg("condition") = "geq",
                   nb::arg("flush") = false, "Like ``Stream.wait_value``.")

@@ -2,8 +2,8 @@
 """All operations on many threads in any order, with checked values: stress_mixture.py SECONDS [SEED [THREADS]].
 
 Each thread has streams of its own, and cells: buffers whose elements all have one known value in the order of one stream. A
-step changes cells, moves them to another stream, compares them, or drops objects while their work is pending. Pools, kernels
-and one thread's objects that another drops are shared.
+step changes cells, moves them to another stream, compares them, or drops objects while their work is pending. Pools, spare
+streams, kernels and one thread's objects that another drops are shared.
 """
 
 import asyncio
@@ -51,8 +51,9 @@ def fail():
 class Shared:
     def __init__(self, device):
         self.device = device
-        self.leases = weir.StreamPool(device, max_streams=6)
-        self.turns = weir.StreamPool(device, max_streams=2, sharing="round_robin")
+        self.spare = queue.SimpleQueue()  # streams that one thread after another uses
+        for _ in range(6):
+            self.spare.put(device.create_stream())
         self.memory = device.create_memory_pool()
         self.dropped = queue.Queue(maxsize=200)  # what another thread drops
         self.steps = 0
@@ -264,18 +265,32 @@ class Worker:
             self.sync(old)
             old.close()
 
-    def do_lease(self):
-        lease = self.shared.leases.try_lease() if self.random.random() < 0.7 else self.shared.turns.try_lease()
-        if lease is None:
+    def do_spare_stream(self):
+        try:
+            stream = self.shared.spare.get_nowait()
+        except queue.Empty:
             return
         cell = self.cell()
-        lease.stream.wait(cell.stream)
+        stream.wait(cell.stream)
         value = self.number()
-        weir.launch(lease.stream, weir.grid_for(cell.buffer.size), add, cell.buffer.size, value, cell.buffer)
+        weir.launch(stream, weir.grid_for(cell.buffer.size), add, cell.buffer.size, value, cell.buffer)
         cell.value += value
-        cell.stream.wait(lease.stream)
-        if self.random.random() < 0.5:
-            lease.close()
+        cell.stream.wait(stream)
+        self.shared.spare.put(stream if self.random.random() < 0.7 else self.device.create_stream())
+
+    def do_close(self):
+        """Closes a buffer whose memory views, arrays and graphs go on to use."""
+        cell = self.cell()
+        if self.device.backend == "host" and cell.buffer.is_host_accessible and self.random.random() < 0.5:
+            array = np.asarray(cell.buffer)
+            view = cell.buffer.view()
+            cell.buffer.close()
+            self.sync(cell.stream)
+            self.check(cell, array)
+            cell.buffer = view
+            return
+        former, cell.buffer = cell.buffer, cell.buffer.view()
+        former.close()
 
     def do_values(self):
         stream, other = self.stream(), self.stream()
@@ -377,9 +392,6 @@ class Worker:
                 forked.wait(stream)
                 self.device.allocate(10).fill(1, stream=forked)
                 stream.wait(forked)
-            if self.random.random() < 0.3 and self.shared.leases.size:
-                if (lease := self.shared.leases.try_lease()) is not None:
-                    lease.close()
         self.graphs.append((captured.graph, cell, total))
 
     def do_build(self):

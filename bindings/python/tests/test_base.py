@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import copy
+import inspect
 import math
 import os
 import pathlib
@@ -159,6 +160,7 @@ def test_each_code_has_a_class():
     header = pathlib.Path(__file__).parents[3] / "include" / "weir" / "error.hpp"
     body = re.search(r"enum class Errc[^{]*\{(.*?)\};", header.read_text(), re.S)[1]
     codes = set(re.findall(r"^\s*(?:X\()?([a-z_]+)\b(?=[ ,=)])", body, re.M))
+    codes.discard("pool_exhausted")  # pools of streams are C++'s alone
     assert len(codes) > 30 and codes <= set(weir.errors._by_code), codes - set(weir.errors._by_code)
     stream = weir.Device().create_stream()
     with pytest.raises(weir.CaptureError) as caught:
@@ -167,3 +169,22 @@ def test_each_code_has_a_class():
     with pytest.raises(weir.BackendUnavailableError) as caught:
         weir.Device("nonsense")
     assert caught.value.code == "backend_unknown" and caught.value.code in weir.BackendUnavailableError.codes
+
+
+def test_signatures_are_read_by_inspect():
+    names = [name for name in weir.__all__ if callable(getattr(weir, name)) and not inspect.isclass(getattr(weir, name))]
+    assert str(inspect.signature(weir.launch)) == "(stream, config, kernel, *args)"
+    for name in names:
+        inspect.signature(getattr(weir, name))
+    classes = [getattr(weir, name) for name in weir.__all__ if inspect.isclass(getattr(weir, name))]
+    methods = [value for one in classes for name, value in vars(one).items() if callable(value) and not name.startswith("_")]
+    assert len(methods) > 60
+    for method in methods:
+        inspect.signature(method)
+    assert list(inspect.signature(weir.Stream.sync).parameters) == ["self", "timeout"]
+    bound = inspect.signature(weir.Device().create_stream().sync)
+    assert list(bound.parameters) == ["timeout"] and bound.parameters["timeout"].default is None
+    bound.bind(timeout=1)
+    with pytest.raises(TypeError):
+        bound.bind(1, 2)
+    assert "block" in inspect.signature(weir.LaunchConfig).parameters

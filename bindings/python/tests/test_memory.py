@@ -2,6 +2,8 @@
 import gc
 import subprocess
 import sys
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -43,7 +45,6 @@ MAKERS = {
     "callbacks": lambda stream: stream.add_callback(lambda *arguments: None),
     "graphs": make_graph,
     "graphs by hand": make_graph_by_hand,
-    "leases": lambda stream: weir.StreamPool(stream.device).lease().stream,
     "pinned arrays": lambda stream: stream.device.register_host(bytearray(64)),
 }
 
@@ -201,11 +202,133 @@ def test_memory_of_other_processes_where_there_is_none(stream):
                 call()
 
 
-if __name__ == "__main__":
-    main(MAKERS[sys.argv[1]])
-
-
 @pytest.mark.parametrize("use", [lambda x: x[0], lambda x: x[...], lambda x: list(x), lambda x: 3 in x])
 def test_a_buffer_has_no_elements(use):
     with pytest.raises(TypeError, match="slices"):
         use(weir.Device().allocate((2, 3), weir.int32))
+
+
+USES = [
+    lambda x: x.fill(1),
+    lambda x: x.get(),
+    lambda x: x.copy_from(bytes(64)),
+    lambda x: x.handle,
+    lambda x: x.device,
+    lambda x: x[1:],
+    lambda x: x.view(weir.uint8),
+    lambda x: memoryview(x),
+    lambda x: x.__dlpack__(),
+    lambda x: weir.MemoryOperation.write(x, 1),
+    lambda x: x.device.create_stream().wait_value(x, 1),
+    lambda x: weir.GraphChanges().fill(0, x, 1),
+    lambda x: weir.compile('extern "C" __global__ void f(int* x) { *x = 1; }')["f"]((1,), (1,), (x,)),
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_closed_buffer_is_refused(use):
+    with weir.Device().allocate(16, weir.uint32, "pinned") as x:
+        assert not x.is_closed
+    assert x.is_closed and "closed" in repr(x)
+    x.close()
+    with pytest.raises(ValueError, match="the buffer is closed"):
+        use(x)
+
+
+def test_close_frees_memory_that_a_variable_still_refers_to(stream):
+    pool = stream.device.create_memory_pool()
+    x = stream.allocate(1 << 20, pool=pool)
+    assert pool.used_bytes() >= 1 << 20
+    x.close()
+    stream.sync()
+    assert pool.used_bytes() == 0
+
+
+def test_views_and_graphs_keep_the_memory_of_a_closed_buffer(stream):
+    x = stream.device.allocate(4096, weir.int32, kind="pinned")
+    x.fill(3, stream=stream)
+    view, array = x[1024:], np.asarray(x)
+    with weir.capture(stream) as captured:
+        x.fill(5, stream=stream)
+    changes = weir.GraphChanges(stream.device)
+    changes.fill(0, x, 7)
+    x.close()
+    others = [stream.device.allocate(4096, weir.int32, kind="pinned") for _ in range(8)]  # would take the memory
+    for other in others:
+        other.fill(-1, stream=stream)
+    stream.sync()
+    assert (array == 3).all() and (view.get() == 3).all()
+    captured.graph.launch(stream)
+    stream.sync()
+    assert (array == 5).all()
+    captured.graph.apply(changes)
+    captured.graph.launch(stream)
+    stream.sync()
+    assert (array == 7).all()
+
+
+class Numbers(np.ndarray):
+    """Takes attributes, and weak references."""
+
+
+class Owner:
+    """Takes attributes, and weak references; a stream of another library."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.handle = stream.handle
+
+
+def cached_by_from_dlpack(device):
+    array = np.zeros(1000, np.int32).view(Numbers)
+    array.buffer = weir.from_dlpack(array)
+    return array
+
+
+def cached_by_register_host(device):
+    array = np.zeros(1000, np.int32).view(Numbers)
+    array.buffer = device.register_host(array)
+    return array
+
+
+def cached_by_wrap(device):
+    owner = Owner(device.create_stream())
+    owner.wrapped = weir.Stream.wrap(owner, device)
+    return owner
+
+
+def cached_by_graph_changes(device):
+    array = cached_by_from_dlpack(device)
+    array.changes = weir.GraphChanges(weir.Device("host"))
+    array.changes.fill(0, array.buffer, 1)
+    del array.buffer
+    return array
+
+
+@pytest.mark.parametrize(
+    "make", [cached_by_from_dlpack, cached_by_register_host, cached_by_wrap, cached_by_graph_changes]
+)
+def test_objects_that_cache_their_wrapper_are_collected(make):
+    device = weir.Device()
+    device.sync()
+    gone = weakref.ref(make(device))
+    for _ in range(500):  # a thread drops the last reference, once the device is idle
+        gc.collect()
+        if gone() is None:
+            break
+        time.sleep(0.01)
+    assert gone() is None
+
+
+def test_a_view_keeps_the_array_that_caches_its_buffer():
+    array = cached_by_from_dlpack(weir.Device())
+    view = array.buffer[10:20]
+    del array
+    gc.collect()
+    weir.Device("host").sync()
+    view.fill(4)
+    assert (view.get() == 4).all()
+
+
+if __name__ == "__main__":
+    main(MAKERS[sys.argv[1]])

@@ -18,49 +18,6 @@ def device():
     return weir.Device()
 
 
-def test_a_lease_is_exclusive_and_ends_with_its_scope(device):
-    pool = weir.StreamPool(device, max_streams=1, priority="high")
-    assert pool.size == 0
-    with pool.lease() as stream:
-        assert weir.get_current_stream(device) == stream and stream.is_nonblocking
-        assert pool.try_lease() is None
-        with pytest.raises(weir.PoolExhaustedError):
-            pool.lease()
-    assert weir.get_current_stream(device) == device.default_stream
-    lease = pool.try_lease()
-    assert lease.stream == stream and pool.size == 1
-    assert not lease.is_closed
-    lease.close()
-    lease.close()
-    assert lease.is_closed
-    with pytest.raises(ValueError, match="closed"):
-        lease.__enter__()  # another user may hold the stream
-    kept = pool.lease()
-    del pool  # a lease may outlive the pool
-    kept.stream.sync()
-
-
-def test_a_round_robin_pool_lends_a_stream_twice(device):
-    pool = weir.StreamPool(device, max_streams=1, sharing="round_robin")
-    a, b = pool.lease(), pool.lease()
-    assert a.stream == b.stream
-
-
-def test_a_pool_of_no_streams_and_of_unknown_sharing(device):
-    with pytest.raises(ValueError):
-        weir.StreamPool(device, max_streams=0)
-    with pytest.raises(ValueError, match="round_robin"):
-        weir.StreamPool(device, sharing="shared")
-
-
-def test_a_lease_gives_back_its_stream_when_the_block_raises(device):
-    pool = weir.StreamPool(device, max_streams=1)
-    with pytest.raises(RuntimeError, match="inside"):
-        with pool.lease():
-            raise RuntimeError("inside")
-    assert pool.try_lease() is not None
-
-
 def test_partitions(device):
     part = device.create_partition(1)
     assert part.device == device and part.compute_units >= 1

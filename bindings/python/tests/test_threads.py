@@ -298,29 +298,6 @@ def test_objects_come_and_go_while_cycles_are_collected(device, monkeypatch):
     assert told == ["nobody waits"] * (ROUNDS * (THREADS - 1))
 
 
-def test_leases(device):
-    pool = weir.StreamPool(device, max_streams=2)
-    busy = set()
-
-    def work(i):
-        for _ in range(ROUNDS):
-            if (lease := pool.try_lease()) is None:
-                continue
-            with lease as stream:
-                assert stream.handle not in busy
-                busy.add(stream.handle)
-                assert weir.get_current_stream(device) == stream
-                busy.remove(stream.handle)
-
-    together(work)
-    assert pool.size <= 2
-    one = weir.StreamPool(device, max_streams=1)
-    lease = one.lease()
-    together(lambda i: lease.close())
-    again = one.lease()  # it was returned, and only once
-    assert again.stream == lease.stream and one.try_lease() is None
-
-
 def test_the_current_stream_is_a_threads_own(device):
     def work(i):
         for _ in range(ROUNDS):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weir: one Stream for NVIDIA GPUs, AMD GPUs and the CPU."""
 
-from . import errors
+from . import _signatures, errors
 from ._core import (
     Buffer,
     Device,
@@ -19,8 +19,6 @@ from ._core import (
     PortableGraph,
     PortableMemory,
     Stream,
-    StreamLease,
-    StreamPool,
     compile,
     from_dlpack,
     get_current_stream,
@@ -92,11 +90,11 @@ __all__ = [
     "PortableMemory",
     "ptr",
     "Stream",
-    "StreamLease",
-    "StreamPool",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
 ]
 __all__ += errors.__all__
+
+_signatures.install(compile, LaunchConfig.__repr__, LaunchConfig(1, 1).__repr__)

@@ -8,7 +8,9 @@ from ._core import KernelFunction, LaunchConfig
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVarTuple, Unpack
+
+    Ts = TypeVarTuple("Ts")
 
 
 def _config(grid: Any, block: Any, shmem_size: int, is_cooperative: bool, cluster: Any, serializes: bool, priority: int | None) -> LaunchConfig:
@@ -18,7 +20,7 @@ def _config(grid: Any, block: Any, shmem_size: int, is_cooperative: bool, cluste
     )
 
 
-def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], KernelFunction]:
+def kernel(source: str, **options: Any) -> Callable[[Callable[[Unpack[Ts]], None]], KernelFunction[tuple[Unpack[Ts]]]]:
     """Declares the signature of the kernel in ``source`` that has the function's name::
 
         @weir.kernel(source)
@@ -31,7 +33,7 @@ def kernel(source: str, **options: Any) -> Callable[[Callable[..., None]], Kerne
     are those of ``compile``. The function itself is never called.
     """
 
-    def decorate(function: Callable[..., None]) -> KernelFunction:
+    def decorate(function: Callable[[Unpack[Ts]], None]) -> KernelFunction[tuple[Unpack[Ts]]]:
         from typing import get_type_hints  # slow to import
 
         types = get_type_hints(function)

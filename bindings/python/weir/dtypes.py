@@ -11,9 +11,19 @@ from types import GenericAlias
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of Weir
 if TYPE_CHECKING:
-    from typing import Any, Generic, TypeVar
+    from ctypes import _SimpleCData, c_void_p
+    from typing import Any, Generic, SupportsComplex, SupportsFloat, SupportsIndex, SupportsInt
 
-    T = TypeVar("T", bound="scalar")
+    from typing_extensions import TypeVar
+
+    from ._core import Buffer
+    from ._types import _CudaArray, _DLPack
+
+    T = TypeVar("T", bound="scalar", default=Any)
+    Argument = TypeVar("Argument")
+
+    class parameter(Generic[Argument]):
+        """A parameter of a kernel, for which launches take an ``Argument``."""
 
 
 class dtype(type):
@@ -74,69 +84,83 @@ class scalar(metaclass=dtype):
         return f"{type(self)!r}({self.value!r})"
 
 
-class bool_(scalar, kind="b", itemsize=1):
+if TYPE_CHECKING:
+
+    class _bool(scalar, parameter[SupportsInt | scalar | _SimpleCData[Any]]): ...
+
+    class _integer(scalar, parameter[SupportsIndex | scalar | _SimpleCData[Any]]): ...
+
+    class _real(scalar, parameter[SupportsFloat | scalar | _SimpleCData[Any]]): ...
+
+    class _complex(scalar, parameter[SupportsComplex | SupportsFloat | scalar]): ...
+
+else:
+    _bool = _integer = _real = _complex = scalar
+
+
+class bool_(_bool, kind="b", itemsize=1):
     """``bool``: one byte."""
 
 
-class int8(scalar, kind="i", itemsize=1):
+class int8(_integer, kind="i", itemsize=1):
     """``signed char``"""
 
 
-class int16(scalar, kind="i", itemsize=2):
+class int16(_integer, kind="i", itemsize=2):
     """``short``"""
 
 
-class int32(scalar, kind="i", itemsize=4):
+class int32(_integer, kind="i", itemsize=4):
     """``int``"""
 
 
-class int64(scalar, kind="i", itemsize=8):
+class int64(_integer, kind="i", itemsize=8):
     """``long``, ``long long``"""
 
 
-class uint8(scalar, kind="u", itemsize=1):
+class uint8(_integer, kind="u", itemsize=1):
     """``unsigned char``"""
 
 
-class uint16(scalar, kind="u", itemsize=2):
+class uint16(_integer, kind="u", itemsize=2):
     """``unsigned short``"""
 
 
-class uint32(scalar, kind="u", itemsize=4):
+class uint32(_integer, kind="u", itemsize=4):
     """``unsigned int``"""
 
 
-class uint64(scalar, kind="u", itemsize=8):
+class uint64(_integer, kind="u", itemsize=8):
     """``unsigned long``, ``size_t``"""
 
 
-class float16(scalar, kind="f", itemsize=2):
+class float16(_real, kind="f", itemsize=2):
     """``__half``"""
 
 
-class bfloat16(scalar, kind="bf", itemsize=2):
+class bfloat16(_real, kind="bf", itemsize=2):
     """``__nv_bfloat16``"""
 
 
-class float32(scalar, kind="f", itemsize=4):
+class float32(_real, kind="f", itemsize=4):
     """``float``"""
 
 
-class float64(scalar, kind="f", itemsize=8):
+class float64(_real, kind="f", itemsize=8):
     """``double``"""
 
 
-class complex64(scalar, kind="c", itemsize=8):
+class complex64(_complex, kind="c", itemsize=8):
     """Two ``float``."""
 
 
-class complex128(scalar, kind="c", itemsize=16):
+class complex128(_complex, kind="c", itemsize=16):
     """Two ``double``."""
 
 
 if TYPE_CHECKING:
 
-    class ptr(Generic[T]):
+    class ptr(Generic[T], parameter[Buffer | _DLPack | _CudaArray | SupportsIndex | c_void_p | None]):
         """A kernel's pointer parameter: ``weir.ptr[weir.float32]`` takes a ``Buffer`` of ``float32``, ``weir.ptr`` any."""
 
 else:

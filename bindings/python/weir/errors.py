@@ -19,7 +19,6 @@ __all__ = [
     "CaptureError",
     "GraphUpdateFailedError",
     "OutOfMemoryError",
-    "PoolExhaustedError",
     "CompilationFailedError",
     "CompilerNotFoundError",
     "InvalidImageError",
@@ -141,12 +140,6 @@ class OutOfMemoryError(Error, MemoryError):
     """Host or device memory is exhausted."""
 
     code = "out_of_memory"
-
-
-class PoolExhaustedError(Error):
-    """All streams of a pool are on loan or capturing."""
-
-    code = "pool_exhausted"
 
 
 # Kernels.
