@@ -24,28 +24,31 @@ SCHEDULES = {  # the variables of a run
 INTRODUCTION = """\
 # Museum: stream-order bugs of real projects
 
-Each row is a bug that a project has published, rebuilt on Weir from what its thread tells. The programs are in
-[examples/museum](../examples/museum), in a broken and a fixed version: look for the row that resembles your bug, see what the tools
-say of it, and run it:
+For those who look for a stream-order bug, or who judge the tools. Each row is a bug that a project has published, rebuilt on Weir from
+the thread's description. The programs are in [examples/museum](../examples/museum), each in a broken and a fixed version. Find the row
+that resembles your bug, read what the tools report, and run it:
 
 ```console
 $ WEIR_BACKEND=host WEIR_TOOLS=race build/bin/museum_rmm_2490 broken
 $ weir shake --seeds=20 -- build/bin/museum_rmm_2490 broken
 ```
 
-[`race`](tools.md#race-missing-waits-the-stream-sanitizer) finds {found} of the {all} on a CPU, also in runs whose result is
-right; the column names the two operations of its report. [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the
-{all} give a wrong result within 20 seeds, by random picks or by priorities (`--schedule=pct`). Without it {hidden} of them were right in
-20 of 20 runs. [`weir race --witness`](tools.md#a-witness-for-each-race) shows 31 of them with one seed, by the two orders of a
-reported pair, and NCCL #1976, whose ranks are threads, in some runs. On the fixed versions `race` is silent, and no seed fails.
-`ctest -R museum` tests all of this but the numbers of the last column, which `docs/tools/museum.py --run build/bin` counts. "Cost" is
-what the thread says.
+- [`race`](tools.md#race-missing-waits-the-stream-sanitizer) finds {found} of the {all} on a CPU, even if the run's result is right. The
+  column has the two operations of its report.
+- [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the {all} return a wrong result within 20 seeds, with random schedules
+  or with priorities (`--schedule=pct`). Without it, {hidden} of them were right in 20 of 20 runs.
+- [`weir race --witness`](tools.md#a-witness-for-each-race) runs the two operations of a report in both orders. It shows 31 of the bugs
+  with one seed, and NCCL #1976, whose ranks are threads, in some runs.
+- On the fixed versions `race` reports nothing, and no seed fails.
 
-On an H200 (driver 580.159.04) `race` found the same 32, and was silent on the fixed versions. There 5 of the 32 gave a wrong
-result in 5 runs without a tool. NVIDIA's compute-sanitizer (`--tool memcheck --track-stream-ordered-races all`) told the broken
-version from the fixed one in 4: cudf #21908, nvMolKit #55, openvdb #2287 and TensorRT-LLM #15265.
+`ctest -R museum` tests all of this except the numbers in the last column, which `docs/tools/museum.py --run build/bin` counts. "Cost" is
+from the thread.
 
-| project, thread | what went wrong | what it cost | `race` says | `shake` says |
+On an H200 (driver 580.159.04) `race` found the same 32, and reported nothing on the fixed versions. There, 5 of the 32 returned a wrong
+result in 5 runs without a tool. NVIDIA's compute-sanitizer (`--tool memcheck --track-stream-ordered-races all`) distinguished the broken
+version from the fixed one in 4 cases: cudf #21908, nvMolKit #55, openvdb #2287 and TensorRT-LLM #15265.
+
+| project, thread | bug | cost | report of `race` | wrong results under `shake` |
 |---|---|---|---|---|
 """
 

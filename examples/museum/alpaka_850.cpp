@@ -4,8 +4,8 @@
 //
 // Wrong: A blocking queue launches its kernels on a stream of its own, and copies by cudaMemcpy, which works on the
 // default stream. The queue's stream was made with cudaStreamNonBlocking: the default stream does not wait for it.
-// Cost: A user's program had data races between copies and kernels; the last release had the bug, too, and got a fix of
-// its own.
+// Cost: A user's program had data races between copies and kernels. The last release also had the bug and got its
+// own fix.
 // Here: The queue copies, scales, and copies back.
 // Race: kernel 'scale' reads and writes, then Stream::copy reads
 // Shake: 10 of 20 seeds, pct 10; without it 1 of 20 runs

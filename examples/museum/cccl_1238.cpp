@@ -2,9 +2,9 @@
 //
 // cccl #1238: https://github.com/NVIDIA/cccl/pull/1238
 //
-// Wrong: `stream_ref::wait` called cudaStreamQuery, which asks whether the work is done, where it should call
+// Wrong: `stream_ref::wait` called cudaStreamQuery, which returns whether the work is done, instead of
 // cudaStreamSynchronize, which waits until it is.
-// Cost: Not said. The function had a test, which did not look at what had been waited for.
+// Cost: Not said. The function's test did not check that the work was complete.
 // Here: The host reads what a slow stream copies. (The stream sleeps so that it is not done by chance.)
 // Race: Stream::copy writes, then Buffer::host reads and writes
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs

@@ -2,8 +2,8 @@
 //
 // cudf #21908: https://github.com/NVIDIA/cudf/pull/21908
 //
-// Wrong: The JSON reader reads its sources on the streams of a pool into one buffer, and goes on with the buffer on the
-// user's stream. The fork was there; the join behind the reads was missing.
+// Wrong: The JSON reader reads its sources on the streams of a pool into one buffer, and then uses the buffer on the
+// user's stream. It had the fork, but no join after the reads.
 // Cost: Not said: it was found when another change was discussed.
 // Here: Three sources are read into one buffer. The user's stream copies it while the last ones are still under way.
 // Race: Stream::copy writes, then Stream::copy reads

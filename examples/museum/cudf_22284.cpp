@@ -2,10 +2,10 @@
 //
 // cudf #22284: https://github.com/NVIDIA/cudf/issues/22284
 //
-// Wrong: A function stages its arguments in a local buffer, enqueues a copy of it and returns. When the buffer became
-// pinned memory from a pool, to be faster, the copy became asynchronous: the buffer went back to the pool, and was
-// overwritten, before it was read.
-// Cost: Taken for the cause of illegal and misaligned addresses in the CI of spark-rapids (cudf-spark #14630), which
+// Wrong: A function stages its arguments in a local buffer, enqueues a copy of it and returns. When the buffer
+// became pinned memory from a pool, to be faster, the copy became asynchronous: the buffer returned to the pool and
+// was overwritten before it was read.
+// Cost: The suspected cause of illegal and misaligned addresses in the CI of spark-rapids (cudf-spark #14630), which
 // CUDA_LAUNCH_BLOCKING=1 made disappear.
 // Here: Two columns are staged, one after the other. The device gets the second one's content twice.
 // Race: Stream::copy reads, then Buffer::host reads and writes

@@ -2,9 +2,9 @@
 //
 // cutorch #222: https://github.com/torch/cutorch/pull/222
 //
-// Wrong: A barrier records one event on each stream in turn, and waits for it once. Each record moves the event, so only
-// the last stream is waited for.
-// Cost: Not said. The tests had passed, since the stream that was recorded last happened to be done last; an engineer of
+// Wrong: A barrier records one event on each stream in turn, and waits for it once. Each record replaces the
+// previous one, so the barrier waits only for the last stream.
+// Cost: Not said. The tests passed because the stream that was recorded last also finished last; an engineer of
 // NVIDIA read the code.
 // Here: Four streams fill a quarter each, and a fifth copies the whole behind the barrier.
 // Race: Stream::fill writes, then Stream::copy reads

@@ -2,11 +2,11 @@
 //
 // DeepSpeed #7805: https://github.com/deepspeedai/DeepSpeed/pull/7805
 //
-// Wrong: Two buffers take turns: gradients are written to one while those in the other are reduced, on another stream. A
-// change put the buffer's index among what is cleared after each bucket, so each bucket was written where the last one
-// was being reduced.
-// Cost: grad_norm was NaN or stood still (#7188). The first fix waited for each reduction, and there was no overlap any
-// more.
+// Wrong: Two buffers alternate: gradients are written to one while another stream reduces those in the other. A
+// change reset the buffer's index after each bucket, so each bucket was written where the last one was being
+// reduced.
+// Cost: grad_norm was NaN or did not change (#7188). The first fix waited for each reduction, which removed the
+// overlap.
 // Here: Four buckets. The waits are right: a buffer's reduction is over when its turn comes again.
 // Race: Stream::copy reads, then Stream::fill writes
 // Shake: 20 of 20 seeds, pct 15; without it 20 of 20 runs

@@ -2,11 +2,11 @@
 //
 // fastfields-lib #88: https://github.com/fastfields/fastfields-lib/issues/88
 //
-// Wrong: A library runs a kernel on its caller's stream, and fetches the result by a copy on the default stream. What
-// orders the two is cudaFree, which happens to wait for the whole device. In a caller such as PyTorch nothing else does:
-// its streams do not wait for the default stream, nor it for them.
-// Cost: Nothing yet: it was found by reading. It breaks as soon as the temporary memory comes from a pool, since
-// cudaFreeAsync waits for nothing.
+// Wrong: A library runs a kernel on its caller's stream, and copies the result on the default stream. Only cudaFree
+// orders the two, because it happens to wait for the whole device. In a caller such as PyTorch nothing else does:
+// its streams do not wait for the default stream, nor the default stream for them.
+// Cost: Nothing yet: it was found by reading. It breaks when the temporary memory comes from a pool, because
+// cudaFreeAsync does not wait.
 // Here: The temporary memory is the stream's; freeing it does not block.
 // Race: kernel 'distances' reads and writes, then Stream::copy reads
 // Shake: 13 of 20 seeds, pct 10; without it 2 of 20 runs

@@ -2,9 +2,9 @@
 //
 // ROCm/hip #1205: https://github.com/ROCm/hip/issues/1205
 //
-// Wrong: alpaka runs host code in a queue's order by hipStreamAddCallback, which promises that the stream waits for the
-// callback. This HIP ran callbacks on threads of their own, and the stream went on.
-// Cost: alpaka's tests failed; its tasks were not thread-safe any more.
+// Wrong: alpaka runs host code in a queue's order by hipStreamAddCallback, which promises that the stream waits for
+// the callback. This HIP ran callbacks on separate threads, and the stream did not wait for them.
+// Cost: alpaka's tests failed; its tasks were no longer thread-safe.
 // Here: A stream that waits for the queue stands for the thread of a callback. The task changes what the queue has copied
 // to the host, and is about to copy back.
 // Race: Stream::copy reads, then Buffer::host reads and writes

@@ -2,9 +2,9 @@
 //
 // IREE #23575: https://github.com/iree-org/iree/issues/23575
 //
-// Wrong: A runtime submits work on a stream that its user lent it, and wakes the user's thread before it has recorded the
-// event that the user is to wait for. An event that was never recorded counts as complete.
-// Cost: In about 1 run of 100 under the load of the continuous integration, users read zeros or values of a former run.
+// Wrong: A runtime submits work on its user's stream, and wakes the user's thread before it has recorded the event
+// that the user waits for. An event that was never recorded counts as complete.
+// Cost: In about 1 run of 100, on loaded CI machines, users read zeros or values of a former run.
 // Here: One thread does both. The user goes on as soon as it may, which is the order that fails.
 // Race: Stream::copy writes, then Buffer::host reads and writes
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs

@@ -2,10 +2,10 @@
 //
 // LichtFeld-Studio #1427: https://github.com/MrNeRF/LichtFeld-Studio/issues/1427
 //
-// Wrong: A loader hands out images, masks and depths, which it makes on its own stream. The training waits for the depth's
-// event; the image and the mask have none, so their conversion may not be over.
-// Cost: Crashes by illegal addresses now and then; none under compute-sanitizer, which "serializes stream ops, so a clean
-// run under it isn't a verdict". The fix cost no speed: 149.7 and 149.4 iterations a second.
+// Wrong: A loader returns images, masks and depths, which it makes on its own stream. The training waits for the
+// depth's event; the image and the mask have no event, so their conversion may still run.
+// Cost: Occasional crashes by illegal addresses; none under compute-sanitizer, which "serializes stream ops, so a
+// clean run under it isn't a verdict". The fix cost no speed: 149.7 and 149.4 iterations a second.
 // Here: The depth is loaded first, and its event recorded; the image comes after it.
 // Race: Stream::copy writes, then Stream::copy reads
 // Shake: 5 of 20 seeds, pct 8; without it 0 of 20 runs

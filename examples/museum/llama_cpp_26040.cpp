@@ -2,10 +2,10 @@
 //
 // llama.cpp #26040, #23321: https://github.com/ggml-org/llama.cpp/pull/26040
 //
-// Wrong: A model's layers are split between GPU and CPU. A split on the GPU only enqueues its copies and kernels. The
-// split behind it, on the CPU, has no input that it would wait for: it runs at once, in memory that the GPU's copy has
-// yet to read, since the allocator assumes that a split is over when the next one begins.
-// Cost: With --no-kv-offload on Vulkan, Qwen models answered in gibberish.
+// Wrong: A model's layers are split between GPU and CPU. A split on the GPU only enqueues its copies and kernels.
+// The next split, on the CPU, has no input to wait for. It runs at once, in memory that the GPU's copy has not read
+// yet, because the allocator assumes that a split is over when the next one begins.
+// Cost: With --no-kv-offload on Vulkan, Qwen models answered with gibberish.
 // Here: The GPU's input and the CPU's results have the same place in host memory.
 // Race: Stream::copy reads, then Buffer::host reads and writes
 // Shake: 19 of 20 seeds, pct 17; without it 20 of 20 runs

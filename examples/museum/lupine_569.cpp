@@ -2,9 +2,9 @@
 //
 // lupine #569: https://github.com/lupinemachines/lupine/pull/569
 //
-// Wrong: CUDA orders an event of the default stream behind the work of all blocking streams. This layer, which runs CUDA
-// programs on remote GPUs, looked only at the queue of the stream that the event was recorded on: for its own copies the
-// program's blocking streams were non-blocking ones.
+// Wrong: In CUDA, an event of the default stream follows the work of all blocking streams. This layer, which runs
+// CUDA programs on remote GPUs, looked only at the queue of the stream that recorded the event: for its own copies,
+// it treated the program's blocking streams as non-blocking.
 // Cost: The CUDA sample simpleStreams read -1 instead of 2500 and failed.
 // Here: As in the sample, four streams copy to the host, and the host waits for an event of the default stream.
 // Race: Stream::copy writes, then Buffer::host reads and writes

@@ -2,8 +2,9 @@
 //
 // mlx #1768: https://github.com/ml-explore/mlx/pull/1768
 //
-// Wrong: Streams signal progress by a counter: whoever needs step 1 waits until it is at least 1. A load on another thread
-// signals step 2 when it is done, without waiting for step 1. That ends the wait for step 1, whose work is still running.
+// Wrong: Streams signal progress by a counter: a wait for step 1 ends when the counter is at least 1. A load on
+// another thread signals step 2 when it is done, without waiting for step 1. That ends the wait for step 1, whose
+// work is still running.
 // Cost: Not said. "That would have gone unnoticed for long."
 // Here: `compute` makes `a` and signals 1; `io` loads and signals 2; `all_sum` waits for 1 and reads `a`.
 // Race: Stream::fill writes, then Stream::copy reads

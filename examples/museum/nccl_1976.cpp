@@ -2,9 +2,9 @@
 //
 // NCCL #1976: https://github.com/NVIDIA/nccl/issues/1976
 //
-// Wrong: A communicator with `blocking=0` starts its kernels on a thread of its own. A caller passes cudaStreamPerThread,
-// which there means that thread's stream. So the collective runs on a stream that the caller has never seen, unordered
-// against all that the caller enqueues before and behind it.
+// Wrong: A communicator with `blocking=0` starts its kernels on a thread of its own. A caller passes
+// cudaStreamPerThread, which on that thread is another stream. So the collective runs on a stream that the caller
+// never sees, with no order to the caller's earlier and later work.
 // Cost: Corrupted data; and a thread and a stream for each call.
 // Here: A group of one rank. Where there is no NCCL, a copy has its place, which is what the sum of one rank is.
 // Race: Stream::fill writes, then Communicator::all_reduce reads

@@ -2,9 +2,9 @@
 //
 // nvMolKit #55: https://github.com/NVIDIA-BioNeMo/nvMolKit/pull/55
 //
-// Wrong: Device memory is allocated in the order of the default stream, and used on another one, which does not wait: it
-// may use the memory before it is its own, while earlier work of the default stream still writes there.
-// Cost: Very rare; it may have been behind errors that users had reported.
+// Wrong: Device memory is allocated in the order of the default stream, and used on another stream, which does not
+// wait: it may use the memory before the allocation, while earlier work of the default stream still writes there.
+// Cost: Very rare; it may explain errors that users had reported.
 // Here: The default stream frees a block behind a fill, and gets it again. The other stream writes it before that fill.
 // Race: Stream::allocate_async writes, then Stream::fill writes
 // Shake: 10 of 20 seeds, pct 9; without it 0 of 20 runs

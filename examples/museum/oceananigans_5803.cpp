@@ -2,10 +2,11 @@
 //
 // Oceananigans #5803: https://github.com/CliMA/Oceananigans.jl/pull/5803
 //
-// Wrong: Halos are exchanged over NCCL, on a stream of their own, for one field after another. All share one event: it is
-// recorded behind a field's pack on the compute stream, and behind its transfer on the communication stream. A wait for
-// it may stand for the pack of one field instead of the transfer of another, which is then unpacked before it has come.
-// Cost: A halo could be read that was received in part; found in a test on 16 GH200, as one of three bugs.
+// Wrong: Halos are exchanged over NCCL, on a separate stream, for one field after another. All fields share one
+// event: it is recorded after a field's pack on the compute stream, and after its transfer on the communication
+// stream. A wait for the event may wait for the pack of one field instead of the transfer of another, whose halo is
+// then unpacked before it has arrived.
+// Cost: A halo could be read before it was complete; found in a test on 16 GH200, as one of three bugs.
 // Here: The pack of v is enqueued while u is under way. What neighbours send is a copy.
 // Race: Stream::copy writes, then Stream::copy reads
 // Shake: 8 of 20 seeds, pct 12; without it 20 of 20 runs

@@ -2,10 +2,11 @@
 //
 // onnxruntime #32342: https://github.com/microsoft/onnxruntime/issues/32342
 //
-// Wrong: An arena hands a free chunk to a stream if it was that stream's, or nobody's. Temporary tensors are allocated
-// without naming their stream, so their chunks are nobody's while the queued work still uses them, and the next run gets
-// them on another stream.
-// Cost: Concurrent runs of one session failed now and then with an illegal address, which an innocent later call reported.
+// Wrong: An arena gives a free chunk to a stream if the chunk belonged to that stream or to none. Temporary tensors
+// are allocated without a stream, so their chunks belong to none while queued work still uses them, and the next run
+// gets them on another stream.
+// Cost: Concurrent runs of one session failed sometimes with an illegal address, which an unrelated later call
+// reported.
 // Here: Two runs on two streams take a temporary tensor each, which is the same chunk.
 // Race: Stream::copy writes, then Stream::copy writes
 // Shake: 11 of 20 seeds, pct 1; without it 1 of 20 runs

@@ -2,9 +2,9 @@
 //
 // openvdb #2287: https://github.com/AcademySoftwareFoundation/openvdb/pull/2287
 //
-// Wrong: A buffer remembers by one event when it was last used, so that it is freed behind that. A second use, on another
-// stream, records the event again, which forgets the first use: the memory may be freed while the first stream still reads
-// it.
+// Wrong: A buffer records its last use in one event, so that it is freed after that. A second use, on another
+// stream, records the event again, which replaces the first use: the memory may be freed while the first stream
+// still reads it.
 // Cost: Not said: it was found in a review.
 // Here: `a` and `b` read the buffer, `b` last. Its memory goes back to `home`, which fills it anew while `a` still reads.
 // Race: Stream::copy reads, then the free writes

@@ -2,9 +2,9 @@
 //
 // PyTorch #121320: https://github.com/pytorch/pytorch/issues/121320
 //
-// Wrong: Two non-blocking copies are enqueued on one stream: floats to pinned memory, and from there to integers on the
-// GPU. The second one changes the type, and did that on the host, before it enqueued anything: it read what the first one
-// had not written yet.
+// Wrong: Two non-blocking copies are enqueued on one stream: floats to pinned memory, and from there to integers on
+// the GPU. The second one changes the type, on the host and before it enqueues anything, so it read memory that the
+// first one had not written yet.
 // Cost: The issue's example prints 0 instead of 10.
 // Here: As in the example. The fix converts on the GPU (#121341).
 // Race: Stream::copy writes, then Buffer::host reads and writes

@@ -2,8 +2,8 @@
 //
 // quadrants #649: https://github.com/Genesis-Embodied-AI/quadrants/pull/649
 //
-// Wrong: A compiled kernel keeps one buffer on the GPU for its arguments, and each launch copies them there. Since
-// launches may be on any stream, the arguments of the next one may come while the last one still reads its own.
+// Wrong: A compiled kernel keeps one buffer on the GPU for its arguments, and each launch copies them there.
+// Launches may be on any stream, so the arguments of the next one may arrive while the last one still reads its own.
 // Cost: Corrupted data, as soon as users could choose streams; tests of streams failed.
 // Here: One kernel on two streams.
 // Race: kernel 'add' reads, then Stream::copy writes

@@ -2,9 +2,10 @@
 //
 // rmm #2490: https://github.com/rapidsai/rmm/pull/2490
 //
-// Wrong: A pool keeps free blocks by stream, with an event behind the last use of each stream's. A stream that takes over
-// the blocks of another waits for that one's event, but does not record its own again, so its event does not cover them.
-// Cost: Hit in production, with 8 threads and 8 streams on one pool: a radix sort's memory was taken away while it sorted.
+// Wrong: A pool keeps free blocks by stream, with an event after each stream's last use. A stream that takes over
+// the blocks of another waits for that stream's event, but does not record its own event again, so the event does
+// not cover them.
+// Cost: Hit in production, with 8 threads and 8 streams on one pool: a radix sort lost its memory while it ran.
 // Here: `c` takes a block from `b`, which took it over from `a`. The fill of `a` may come after that of `c`.
 // Race: Stream::fill writes, then Stream::fill writes
 // Shake: 8 of 20 seeds, pct 8; without it 1 of 20 runs

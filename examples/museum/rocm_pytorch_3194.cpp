@@ -2,8 +2,9 @@
 //
 // ROCm/pytorch #3194: https://github.com/ROCm/pytorch/issues/3194
 //
-// Wrong: Weights are copied to the GPU on a transfer stream (`copy_(…, non_blocking=True)`), and a matmul on the default
-// stream uses them at once. PyTorch's streams do not wait for the default stream, nor it for them.
+// Wrong: Weights are copied to the GPU on a transfer stream (`copy_(…, non_blocking=True)`), and a matmul on the
+// default stream uses them at once. PyTorch's streams do not wait for the default stream, nor the default stream for
+// them.
 // Cost: On five RX 7800 XT, about 98 % of the iterations computed with the former weights; a maintainer saw 99 of 100 on
 // an MI250X. It was reported as a bug of ROCm; the answer was that CUDA promises no more.
 // Here: The layer's memory holds the weights of the layer before, until the copy has come.

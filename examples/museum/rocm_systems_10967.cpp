@@ -2,10 +2,10 @@
 //
 // ROCm/rocm-systems #10967: https://github.com/ROCm/rocm-systems/issues/10967
 //
-// Wrong: A test clears slots by hipMemset and has a stream write values into them. hipMemset of device memory returns
-// before it is done, on the default stream, and the stream, being non-blocking, does not wait for that.
-// Cost: Nightly tests failed with `0 == 0xdeadbeeffeedface`, and were taken for defects of one GPU, or of what they
-// tested.
+// Wrong: A test clears slots with hipMemset, and a stream writes values into them. hipMemset of device memory
+// returns before it is done, on the default stream, and the stream is non-blocking, so it does not wait for that.
+// Cost: Nightly tests failed with `0 == 0xdeadbeeffeedface`. The failures were mistaken for defects of one GPU, or
+// of the tested code.
 // Here: As in the test, with one slot of 32 bits.
 // Race: Stream::fill writes, then Stream::write_value writes
 // Shake: 10 of 20 seeds, pct 9; without it 0 of 20 runs

@@ -2,8 +2,8 @@
 //
 // stable-audio-3 #80: https://github.com/Stability-AI/stable-audio-3/pull/80
 //
-// Wrong: A TensorRT engine runs on a stream of its own. The caller waits for that stream, so the output is safe to read;
-// but the engine does not wait for the caller's stream, on which the input is still being made.
+// Wrong: A TensorRT engine runs on its own stream. The caller waits for that stream, so the output is safe to read.
+// But the engine does not wait for the caller's stream, which is still writing the input.
 // Cost: Wrong sound in the default configuration, with no error and exit status 0.
 // Here: The input is cast on the caller's stream, and the decoder reads it on the engine's.
 // Race: kernel 'cast' reads and writes, then kernel 'decode' reads

@@ -2,9 +2,9 @@
 //
 // TensorRT-LLM #15265: https://github.com/NVIDIA/TensorRT-LLM/pull/15265
 //
-// Wrong: A tensor is made on one stream and read on another, which waits for an event. The event orders the work, but not
-// the memory: when the tensor is dropped, its block is free for new work of the first stream, though the second one still
-// reads it.
+// Wrong: A tensor is made on one stream and read on another, which waits for an event. The event orders the work,
+// but not the memory: when the tensor is dropped, new work of the first stream can get its block while the second
+// stream still reads it.
 // Cost: An illegal address in each warm-up with a batch of 1088 on a B300, reported later and elsewhere.
 // CUDA_LAUNCH_BLOCKING=1 hid it.
 // Here: The weights are dropped once the indexer's work is enqueued, and the next tensor takes their memory.

@@ -2,8 +2,9 @@
 //
 // uGDS #20: https://github.com/ScaleX-IO/uGDS/pull/20
 //
-// Wrong: A test clears a buffer by cudaMemset and has the SSD write into it, without the host between (peer-to-peer DMA).
-// hipMemset returns before the buffer is clear, and the SSD's write is on no stream that would wait for it.
+// Wrong: A test clears a buffer with cudaMemset, and the SSD writes into it without the host in between
+// (peer-to-peer DMA). hipMemset returns before the buffer is clear, and the SSD's write is on no stream that would
+// wait for it.
 // Cost: 10 of 20 functional tests failed on an MI210, and passed on an A100.
 // Here: The SSD's DMA engine is a stream that waits for none.
 // Race: Stream::fill writes, then Stream::copy writes

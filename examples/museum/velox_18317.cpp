@@ -2,9 +2,9 @@
 //
 // velox #18317: https://github.com/facebookincubator/velox/pull/18317
 //
-// Wrong: An operator keeps the keys that it has seen from batch to batch. Each batch comes with a stream of its own, and
-// nothing orders the streams: a batch may look at the keys before the batch before it has added its own.
-// Cost: Not said. #16431, #16866, #18264 and #18337 mended the like in other operators.
+// Wrong: An operator stores the keys that it has seen, from batch to batch. Each batch has its own stream, and
+// nothing orders the streams: a batch may read the keys before the previous batch has added its own.
+// Cost: Not said. #16431, #16866, #18264 and #18337 fixed similar bugs in other operators.
 // Here: All batches have the same keys. They are new in the first batch only.
 // Race: kernel 'mark_distinct' reads and writes, then kernel 'mark_distinct' reads and writes
 // Shake: 16 of 20 seeds, pct 14; without it 0 of 20 runs

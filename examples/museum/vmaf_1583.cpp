@@ -3,9 +3,9 @@
 // vmaf #1583: https://github.com/Netflix/vmaf/pull/1583
 //
 // Wrong: For each frame a sum is cleared on the extractor's stream, and a kernel adds to it on the picture's stream.
-// Nothing orders the two, so the clearing may come late and wipe out what was added.
-// Cost: 9 of 117 runs had wrong scores: motion looked less than it was, and nothing told. The neighbouring extractor had
-// the same mistake.
+// Nothing orders the two, so the clearing may come late and erase the sum.
+// Cost: 9 of 117 runs had wrong scores without an error: motion looked less than it was. The neighbouring extractor
+// had the same mistake.
 // Here: The sum of each frame's differences is read back; it is 0 where the fill came late.
 // Race: Stream::fill writes, then kernel 'add_differences' updates by atomic operations
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs

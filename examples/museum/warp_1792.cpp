@@ -2,10 +2,10 @@
 //
 // Warp #1792: https://github.com/NVIDIA/warp/issues/1792
 //
-// Wrong: A matrix keeps the pinned memory and the event of the last copy of its size to the host, and whoever asks for
-// the size waits for that event. If the copy was captured, a launch of the graph makes it again, and whether the event
-// then stands for the new copy depends on the driver. Where it does not, the wait is over at once.
-// Cost: 1 failure in 15206 tests, on one device of a machine of the continuous integration.
+// Wrong: A matrix keeps the pinned memory and the event of the last copy of its size to the host. A reader of the
+// size waits for that event. If the copy was captured, each launch of the graph repeats it, and it depends on the
+// driver whether the event then covers the new copy. If it does not, the wait returns at once.
+// Cost: 1 failure in 15206 tests, on one device of a CI machine.
 // Here: The event is recorded outside the graph, as if the driver did not record it again.
 // Race: Stream::copy writes, then Buffer::host reads and writes
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs
