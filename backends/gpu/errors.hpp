@@ -31,6 +31,7 @@ NativeError native_error(const Api& api, typename Api::Result result) {
 template <class Api>
 [[noreturn]] void fail(const Api& api, typename Api::Result result, std::string_view operation, std::string_view object,
                        std::string_view detail = {}) {
+  if (Api::is_shut_down(result)) support::wait_for_exit();
   const Meaning meaning = Api::meaning(result);
   raise({meaning.errc, operation, object, detail.empty() ? meaning.detail : detail, native_error(api, result)});
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <new>
@@ -26,9 +27,14 @@ Reclaimer& Reclaimer::of_modules() noexcept {
   return *reclaimer;
 }
 
+namespace {
+std::atomic<pid_t> exiting_thread{0};  // which runs the exit handlers
+}  // namespace
+
 // Handlers run in the reverse order of their registration, and a driver's is registered when the driver is opened.
 void Reclaimer::stop_at_exit() noexcept {
   std::atexit([] {
+    exiting_thread = ::gettid();
     instance().stop();
     of_modules().stop();
   });
@@ -120,6 +126,11 @@ void Reclaimer::stop() {
   }
   lock.unlock();
   thread_->join();
+}
+
+void support::wait_for_exit() noexcept {
+  const pid_t exiting = exiting_thread;
+  if (exiting != 0 && exiting != ::gettid()) std::this_thread::sleep_for(2s);
 }
 
 bool support::reclaim(UniqueFunction<bool()>&& try_to_end) noexcept {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -20,6 +21,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -273,6 +275,19 @@ int play_exit(unsigned seed) {
   return 0;
 }
 
+/// A detached thread goes on submitting while the process ends, and catches nothing.
+int play_submit_at_exit() {
+  end_after(30);
+  static Buffer<int>& memory = *new Buffer<int>(device().allocate<int>(1 << 20));
+  static std::atomic<int> rounds{0};
+  std::thread([] {
+    for (;; ++rounds) device().create_stream()->fill(memory, 1);
+  }).detach();
+  while (rounds < 20) std::this_thread::yield();
+  say("leaving");
+  return 0;
+}
+
 }  // namespace
 
 int play_child(const std::string& name, const std::string& argument) {
@@ -280,6 +295,7 @@ int play_child(const std::string& name, const std::string& argument) {
   if (name == "memory") return play_memory(argument);
   if (name == "fault") return play_fault();
   if (name == "exit") return play_exit(static_cast<unsigned>(std::stoul(argument)));
+  if (name == "submit_at_exit") return play_submit_at_exit();
   std::fprintf(stderr, "weir-conformance: no such part '%s'\n", name.c_str());
   return 2;
 }
@@ -345,15 +361,16 @@ TEST_CASE("S19 S29 failure: of work on the device comes out of synchronize, and 
   CHECK(result.output == "device_fault called told\n");
 }
 
-TEST_CASE("S9 exit: with live streams, events, graphs, memory, a capture and pending work, in whatever order they go") {
-  constexpr unsigned runs = 12, at_once = 4;
+// Runs the part for each of so many arguments, a few at once. Each run must end well.
+void check_ends(const char* part, unsigned runs) {
+  constexpr unsigned at_once = 4;
   // Work is under way at these ends, so that a leak checker finds memory whose only pointer a thread holds.
   ::setenv("ASAN_OPTIONS", "detect_leaks=0", 0);
   for (unsigned first = 0; first < runs; first += at_once) {
     std::vector<std::unique_ptr<Child>> children;
-    for (unsigned i = 0; i < at_once; ++i) children.push_back(std::make_unique<Child>("exit", std::to_string(first + i)));
+    for (unsigned i = 0; i < at_once; ++i) children.push_back(std::make_unique<Child>(part, std::to_string(first + i)));
     for (unsigned i = 0; i < at_once; ++i) {
-      INFO("order ", first + i);
+      INFO("run ", first + i);
       const ChildResult result = children[i]->wait();
       CHECK(result.output == "leaving\n");
       CHECK_MESSAGE(result.exited, "ended by signal " << result.status);
@@ -361,6 +378,14 @@ TEST_CASE("S9 exit: with live streams, events, graphs, memory, a capture and pen
       CHECK(result.status == 0);
     }
   }
+}
+
+TEST_CASE("S9 exit: with live streams, events, graphs, memory, a capture and pending work, in whatever order they go") {
+  check_ends("exit", 12);
+}
+
+TEST_CASE("S9 exit: a detached thread that goes on submitting does not end the process by an exception") {
+  check_ends("submit_at_exit", 8);
 }
 
 TEST_CASE("S9 fork: a child that did not open the registry itself gets a clear error") {

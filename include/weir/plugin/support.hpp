@@ -134,6 +134,11 @@ WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
 /// The same on a thread of its own for modules, whose unloading may wait for the whole device.
 WEIR_API bool reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept;
 
+/// For a call that fails because the driver has shut down, which it does while the process exits. Where another thread runs
+/// the exit handlers, waits up to two seconds for the process to end: the caller would throw, and a detached thread catches
+/// nothing. It does not wait for ever, since a static object may join the caller. In the exiting thread it returns at once.
+WEIR_API void wait_for_exit() noexcept;
+
 /// A stream in words, with its name if it has one: "host:0 stream 'copies' 0x55…".
 WEIR_API std::string label_of(const StreamKey& stream);
 
