@@ -36,6 +36,17 @@ typename Api::Result destroy_graph(const Api& api, typename Api::GraphHandle gra
   return api.GraphDestroy(graph);
 }
 
+/// For calls that copy a graph, as clones and child graphs do. Drivers refuse some kinds of nodes there, and don't name them.
+template <class Api, class Object>
+void check_copy(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
+  const bool refused = result != Api::success && Api::meaning(result).errc == Errc::unsupported;
+  if (refused) [[unlikely]]
+    fail(api, result, operation, object.describe(),
+         "this driver neither clones a graph with conditional nodes or allocations nor takes one as a child graph; capture "
+         "its work again instead");
+  check(api, result, operation, object);
+}
+
 /// The nodes in the order in which they were added.
 template <class Api, class Object>
 std::vector<typename Api::NodeHandle> nodes_of(const Api& api, typename Api::GraphHandle graph, const char* operation,

@@ -68,7 +68,7 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   Handle copy = nullptr;
   {
     const std::lock_guard copying(copy_mutex<Api>());
-    check(device_.api().GraphClone(&copy, native()), "Graph::clone");
+    check_copy(device_.api(), device_.api().GraphClone(&copy, native()), "Graph::clone", *this);
   }
   return own(device_, copy, [&] { return modules_; });
 }
@@ -169,9 +169,8 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     const auto result = executable->instantiate(graph, contents.has_priorities);
     if (result != Api::success && contents.has_conditions && Api::meaning(result).errc == Errc::unsupported) {
       fail(device_.api(), result, operation, describe(),
-           "this driver makes one executable at a time of a graph with conditional nodes, and neither copies such a graph "
-           "nor "
-           "takes it as a child; drop the other executable, or capture the work once for each");
+           "this driver makes one executable at a time of a graph with conditional nodes; drop the other one, or capture "
+           "the work once for each");
     }
     check(result, operation);
     executable->node_count = contents.node_count;
@@ -189,7 +188,7 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   const std::lock_guard lock(mutex_);
   if (capture) {
     on.keep_modules(executable_->made_of->modules(), capture);
-    executable_->made_of->with_handle([&](auto graph) { on.add_child(graph); });
+    executable_->made_of->with_handle([&](auto graph) { on.add_child(graph, "GraphExec::launch"); });
     return;
   }
   const typename GpuStream<Api>::Submission submission(on);

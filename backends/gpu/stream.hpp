@@ -94,7 +94,7 @@ class GpuStream final : public StreamImpl {
   };
   Capture capture(bool with_dependencies = false) const;
   /// Adds a graph as one node of the capture. The caller has kept the modules of its kernels.
-  void add_child(typename Api::GraphHandle graph);
+  void add_child(typename Api::GraphHandle graph, const char* operation);
   void keep_modules(const KeptModules& modules, const CaptureState& capture) {
     if (modules == nullptr) return;
     for (const ModulePtr& module : *modules) keep_module(module, capture);
@@ -190,7 +190,7 @@ class GpuStream final : public StreamImpl {
     const Submission submission(*this);
     const auto& child = static_cast<const GpuGraph<Api>&>(graph);
     keep_modules(child.modules(), capture);
-    child.with_handle([&](auto handle) { add_child(handle); });
+    child.with_handle([&](auto handle) { add_child(handle, "Stream::add_child_graph"); });
   }
   void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
                               std::span<UniqueFunction<void(Stream&)>> bodies, const CaptureState& capture) override;

@@ -158,16 +158,17 @@ void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureStat
 // --- Child graphs ---------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
+void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const char* operation) {
   const Capture capture = this->capture(true);
   if (graph == capture.graph) {  // of capture_info, or external code captures into it; drivers would recurse without end
-    throw Error(Errc::capture_unsupported, "Stream::add_child_graph", describe(),
+    throw Error(Errc::capture_unsupported, operation, describe(),
                 "this is the graph that is being captured, which cannot be a node of itself; the capture goes on");
   }
   typename Api::NodeHandle node = nullptr;
-  check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
-        "Stream::add_child_graph");
-  go_on_behind({&node, 1}, "Stream::add_child_graph");
+  const auto result =
+      api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph);
+  check_copy(api_, result, operation, *this);
+  go_on_behind({&node, 1}, operation);
 }
 
 // --- Dependencies -----------------------------------------------------------------------------------------------------

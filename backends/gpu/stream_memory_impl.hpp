@@ -175,7 +175,7 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     operations = operations.subspan(count);
   }
   if (capture) {
-    add_child(native_graph.graph);
+    add_child(native_graph.graph, name);
     return;
   }
   {
