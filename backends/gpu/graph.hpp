@@ -36,7 +36,8 @@ typename Api::Result destroy_graph(const Api& api, typename Api::GraphHandle gra
   return api.GraphDestroy(graph);
 }
 
-/// For calls that copy a graph, as clones and child graphs do. Drivers refuse some kinds of nodes there, and don't name them.
+/// For calls that copy a graph, as clones and child graphs do. Drivers refuse some kinds of nodes there, and don't name
+/// them.
 template <class Api, class Object>
 void check_copy(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
   const bool refused = result != Api::success && Api::meaning(result).errc == Errc::unsupported;

@@ -195,8 +195,8 @@ class WEIR_API Stream : public RefCounted {
   // --- Host work --------------------------------------------------------------------------------------------------
 
   /// Calls `function` on a thread of the driver, in stream order; later work waits until it has returned. `function` is any
-  /// callable, move-only ones included. It must not call Weir (`called_from_host_function`), wait for work of this device, or
-  /// take a lock that another thread holds while it calls Weir: drivers hold a lock of their own in calls that wait. An
+  /// callable, move-only ones included. It must not call Weir (`called_from_host_function`), wait for work of this device,
+  /// or take a lock that another thread holds while it calls Weir: drivers hold a lock of their own in calls that wait. An
   /// exception that it throws is logged and rethrown by the stream's next `synchronize`; later work still runs. It must not
   /// end its thread (`pthread_exit`, cancellation): the process aborts. A captured function belongs to the graph and runs at
   /// every launch. If enqueuing fails, the function is destroyed. Feature `host_functions`.
@@ -289,10 +289,10 @@ class WEIR_API Stream : public RefCounted {
   // --- Copies and fills -------------------------------------------------------------------------------------------
 
   /// Copies all elements of `source` to `destination`. Each is a `Buffer`, a `Span`, a `std::span`, a container or an array,
-  /// of the same element type. The driver finds the direction from the addresses. Copies of device, pinned and managed memory
-  /// do not block the caller; those of pageable memory may, and pending work must not write their source: CUDA reads up to
-  /// 2 MiB of it when the call is made, and in a graph when the graph is launched.
-  /// Throws `length_mismatch`. Zero elements: does nothing.
+  /// of the same element type. The driver finds the direction from the addresses. Copies of device, pinned and managed
+  /// memory do not block the caller; those of pageable memory may, and pending work must not write their source: CUDA reads
+  /// up to 2 MiB of it when the call is made, and in a graph when the graph is launched. Throws `length_mismatch`. Zero
+  /// elements: does nothing.
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
     Span to = detail::lasting_span(std::forward<To>(destination));

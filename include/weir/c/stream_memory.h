@@ -13,8 +13,8 @@ WEIR_C_BEGIN
 // --- Copies and fills ---------------------------------------------------------------------------------------------------
 
 /// Copies `bytes` bytes. The driver finds the direction from the addresses. Copies of device, pinned and
-/// managed memory do not block the caller; those of pageable memory may, and their source must not be written by work that is
-/// still pending: CUDA reads up to 2 MiB of it when the call is made. (cudaMemcpyAsync)
+/// managed memory do not block the caller; those of pageable memory may, and their source must not be written by work that
+/// is still pending: CUDA reads up to 2 MiB of it when the call is made. (cudaMemcpyAsync)
 WEIR_C_API weir_result weir_stream_copy(weir_stream* stream, void* destination, const void* source, size_t bytes);
 /// Copies `bytes` bytes to the host behind all work enqueued so far, and waits. Fails as `weir_stream_synchronize`; while
 /// capturing, before anything is enqueued.
