@@ -106,7 +106,7 @@ class WeirConan(ConanFile):
         CMake(self).install()
 
     def package_info(self):
-        # Weir's own CMake package tells more than Conan's would: components, and where plugins are.
+        # Use Weir's own CMake package: unlike a generated one, it has components and the folder of the plugins.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = [os.path.join("lib", "cmake", "weir")]
         self.cpp_info.set_property("pkg_config_name", "weir")

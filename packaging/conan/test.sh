@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the Conan package, shared and static, and builds and runs a program with each: test.sh [OPTION of conan create]…
-# In a home of its own in build/ci-conan.
+# Conan's home is build/ci-conan.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 command -v conan >/dev/null || { echo "conan: Conan is not in PATH: pip install 'conan>=2,<3', in a virtual environment" >&2; exit 1; }

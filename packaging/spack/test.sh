@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs Weir with Spack, 1.0 or later, which is in PATH, and builds and runs a program with it: test.sh [VARIANT]…
-# Weir is what is committed in this checkout. What it needs comes from Debian's or Ubuntu's packages, those of
-# ci/install-deps.sh --build. Everything that Spack installs goes to build/ci-spack.
+# Installs the last commit of this checkout with Spack 1.0 or later from PATH, then builds and runs a program with it:
+# test.sh [VARIANT]… Dependencies are Debian's or Ubuntu's packages, those of ci/install-deps.sh --build. Everything that Spack installs goes to build/ci-spack.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source ci/common.sh
@@ -11,7 +10,7 @@ command -v spack >/dev/null ||
 home=$PWD/build/ci-spack
 rm -rf "$home"
 mkdir -p "$home/config"
-# The recipe builds the branch main of the checkout it lies in.
+# The recipe builds the branch main of the checkout that contains it.
 git clone -q . "$home/weir"
 git -C "$home/weir" checkout -q -B main
 

@@ -1,7 +1,6 @@
 # An overlay port, made from this checkout: vcpkg install weir --overlay-ports=packaging/vcpkg
-# vcpkg takes a package that it has made before from its cache, and does not see that the checkout has changed; with
-# --no-binarycaching it builds anew. The triplet decides: x64-linux has a static library with its backends built in,
-# x64-linux-dynamic has plugins.
+# vcpkg takes an earlier build from its cache, even if the checkout has changed; --no-binarycaching builds again. The triplet
+# x64-linux has a static library with the backends built in, x64-linux-dynamic has plugins.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS

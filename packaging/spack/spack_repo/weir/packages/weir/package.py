@@ -7,11 +7,11 @@ from spack.package import *
 
 
 class Weir(CMakePackage):
-    """One Stream for NVIDIA GPUs, AMD GPUs and the CPU. Vendors' drivers are opened at run time: their packages are needed for
-    their headers alone."""
+    """One Stream for NVIDIA GPUs, AMD GPUs and the CPU. Vendors' drivers are opened at run time: only the headers of their
+    packages are needed."""
 
-    # For Spack 1.0 and later, made from what is committed in this checkout: spack repo add packaging/spack/spack_repo/weir, then
-    # spack install weir. What is not committed is built by spack dev-build weir@main in the checkout.
+    # For Spack 1.0 and later: spack repo add packaging/spack/spack_repo/weir, then spack install weir. That builds the last commit
+    # of main in this checkout. To build uncommitted changes, run spack dev-build weir@main in the checkout.
     git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 6))
 
     license("Apache-2.0")
