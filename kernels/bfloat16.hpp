@@ -3,8 +3,8 @@
 
 #include "kernels/narrow.hpp"
 
-/// `<cuda_bf16.h>`, which is `<hip/hip_bf16.h>`, too: brain floating point under CUDA's names and HIP's. NVRTC takes the
-/// toolkit's own file. For HIPRTC and the CPU the type is written here.
+/// `<cuda_bf16.h>`, also included as `<hip/hip_bf16.h>`: bfloat16 under the names of CUDA and HIP. NVRTC reads the toolkit's
+/// own file. This header defines the type for HIPRTC and the CPU.
 namespace weir::kernels {
 
 inline constexpr auto bfloat16_text = joined(R"weir(

@@ -3,21 +3,20 @@
 
 #include <string_view>
 
-/// All that a kernel can ask about its thread, and every way in which its threads wait for each other or hand each other
-/// values. The device library is written with these functions alone, and so is everything that depends on the thread. Two
-/// tiers answer them: on fibers the prelude defines them (kernels/fiber_threads.hpp); the work-group pass finds them by
-/// their names and replaces each call, in kernels that it does not form by the fibers' functions.
+/// The entries: functions that return a thread's indices or let threads wait for each other and exchange values. The device
+/// library and all code that depends on the thread call only these. Two tiers implement them: for fibers the prelude defines
+/// them (kernels/fiber_threads.hpp); the work-group pass finds them by name and replaces each call, and in kernels that it
+/// cannot form it calls the fibers' functions.
 ///
-/// Lanes are numbered from 0, bit i of a mask is lane i. A mask of 0 names no lanes: the call is made by those lanes that
-/// are there together, as with `__activemask`, `__shfl` without a mask, and HIP's functions. Otherwise every lane that the
-/// mask names, and that has not ended, makes the call; the calling lane is one of them.
+/// Lanes are numbered from 0; bit i of a mask is lane i. A mask of 0 means the lanes that make the call together, as with
+/// `__activemask`, `__shfl` without a mask, and HIP's functions. Otherwise every lane in the mask that has not ended must
+/// make the call, and the calling lane must be in the mask.
 ///
-/// In the IR a kernel is annotated "weir.kernel", and a variable of the block "weir.shared". `extern __shared__ T x[]` is an
+/// In the IR a kernel is annotated "weir.kernel" and a shared variable "weir.shared". `extern __shared__ T x[]` becomes an
 /// external variable of size 0 without an annotation.
 namespace weir::kernels {
 
-/// `WEIR_ENTRY` stands before each: a storage class and attributes. `WEIR_PURE`: reads only what stays the same for a
-/// thread.
+/// `WEIR_ENTRY` precedes each entry: a storage class and attributes. `WEIR_PURE`: the result never changes for a thread.
 inline constexpr std::string_view device_entries = R"weir(
 extern "C" {
 // threadIdx, blockIdx, blockDim, gridDim; axis: 0 is x, 1 is y, 2 is z.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// `<cooperative_groups.h>`, which is `<hip/hip_cooperative_groups.h>`, too, for kernels whose threads are fibers: what CUDA
-/// and HIP share.
+/// `<cooperative_groups.h>`, also included as `<hip/hip_cooperative_groups.h>`, for kernels whose threads are fibers: the
+/// part that CUDA and HIP share.
 namespace weir::kernels {
 
 inline constexpr const char* fiber_groups_header = R"weir(

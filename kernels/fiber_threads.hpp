@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-/// The entries (kernels/device_entries.hpp) for kernels whose threads are fibers. Each that waits makes a `wait` and calls
-/// the worker, which runs other threads until those that are waited for have come. The last of them combines what all handed
-/// in. Read as C++14, 17 or 20.
-/// `WEIR_FIBER(name)` is what an entry is called: `__weir_NAME`; or `__weir_fiber_NAME` beside the work-group pass, which
-/// replaces the entries of the kernels that it does not form by these. `WEIR_FIBER_ENTRY` stands before each.
+/// The entries (kernels/device_entries.hpp) for kernels whose threads are fibers. An entry that waits makes a `wait` and
+/// calls the worker, which runs other threads until the awaited ones arrive; the last to arrive combines all values.
+/// Compiled as C++14, 17 or 20. `WEIR_FIBER(name)` is the name of an entry's definition: `__weir_NAME`, or
+/// `__weir_fiber_NAME` with the work-group pass, which replaces the entries of kernels that it cannot form by these.
+/// `WEIR_FIBER_ENTRY` precedes each definition.
 namespace weir::kernels {
 
 inline constexpr std::string_view fiber_threads = R"weir(
@@ -187,8 +187,8 @@ WEIR_FIBER_ENTRY void WEIR_FIBER(turn)() noexcept { weir_host::spin(); }
 #endif
 )weir";
 
-/// What compilers call in a source that is compiled with -fsanitize=thread: a volatile access is where the lanes of a warp
-/// that runs in lockstep are level. The other calls do nothing, or what the access would have done.
+/// Functions that the compiler calls in a source built with -fsanitize=thread. At a volatile access the lanes of a warp in
+/// lockstep synchronize. The other functions do nothing, or perform the access.
 inline constexpr std::string_view fiber_steps = R"weir(
 #ifdef __clang__
 #define WEIR_STEP __attribute__((noinline, disable_sanitizer_instrumentation, visibility("hidden"), used))

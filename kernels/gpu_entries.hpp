@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// The entries (kernels/device_entries.hpp) and the device library's other ends where Clang compiles a kernel for a GPU
-/// without the vendor's headers: by Clang's own functions for that processor. What neither has stays undefined, so that the
-/// kernel is refused by name.
+/// The entries (kernels/device_entries.hpp) and the target-specific half of the device library, for kernels that Clang
+/// compiles for a GPU without the vendor's headers: Clang's builtins for that GPU. Functions that a GPU lacks stay
+/// undefined, so that compilation fails and names the function.
 namespace weir::kernels {
 
 inline constexpr std::string_view nvidia_entries = R"weir(
@@ -112,7 +112,7 @@ WEIR_ENTRY unsigned int __weir_shuffle32(unsigned long long, unsigned int value,
   __hip_atomic_compare_exchange_strong(p, expected, *(desired), success, failure, WEIR_SCOPE)
 )weir";
 
-/// Both vendors': what is written with the above.
+/// Functions for both vendors, written with those above.
 inline constexpr std::string_view gpu_entries = R"weir(
 extern "C" WEIR_ENTRY unsigned long long __weir_shuffle64(unsigned long long mask, unsigned long long value,
                                                           int source_lane) noexcept {

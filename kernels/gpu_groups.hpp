@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. On AMD both are
-/// written here. HIP's groups lack `reduce` and `plus` before 7.13 and scans before 10.0, and HIPRTC has them built in, so
-/// Weir's take another name. HIP's functions of a warp with masks take no mask of 32 bits, not even where a wavefront has 32
-/// lanes: with HIP_DISABLE_WARP_SYNC_BUILTINS HIP leaves them out.
+/// The functions that kernels can use without an include, and `<cooperative_groups.h>`. NVRTC reads the toolkit's own file;
+/// for AMD both are defined here. HIP's groups lack `reduce` and `plus` before 7.13 and scans before 10.0, and HIPRTC has
+/// HIP's groups built in, so Weir's use another name. HIP's warp functions do not accept 32-bit masks, even where a
+/// wavefront has 32 lanes; HIP_DISABLE_WARP_SYNC_BUILTINS removes them.
 namespace weir::kernels {
 
-/// Its names begin with weir_, so that no macro of the program's, such as -DT=float, changes it.
+/// All names begin with weir_, so that no macro of the program, such as -DT=float, changes this text.
 ///
-/// Read before every kernel: what nvcc has read before the first line, and other compilers have not. hipcc reads
-/// <hip/hip_runtime.h> and the system's headers before it. A mask has as many bits as a wavefront has lanes: one of 32 bits
-/// would name half of a wavefront of 64, and is refused.
+/// Included before every kernel: declarations that nvcc includes before the first line and other compilers do not. hipcc
+/// includes <hip/hip_runtime.h> and the system's headers first. A mask has as many bits as a wavefront has lanes: a 32-bit
+/// mask would name only half of a 64-lane wavefront, so it is refused.
 inline constexpr const char* first_header = "weir_kernel.h";
 inline constexpr const char* kernel_header = R"weir(
 #include <math.h>
@@ -141,11 +141,11 @@ WEIR_REDUCE(__reduce_xor_sync, x ^ y)
 #endif
 )weir";
 
-/// The option for HIPRTC and hipcc without which HIP's own functions with masks stand beside these.
+/// For HIPRTC and hipcc: removes HIP's own functions with masks, which would conflict with these.
 inline constexpr const char* without_masks_option = "-DHIP_DISABLE_WARP_SYNC_BUILTINS";
 
-// The toolkit's own header of that name, as NVRTC reads it. libcu++, which it reads, declares these types as other ones
-// than <stdint.h> does.
+// NVRTC reads the toolkit's own header of that name. It includes libcu++, which declares these types differently from
+// <stdint.h>.
 #define WEIR_LIBCUXX_TYPES(X) \
   X(int_fast16_t) X(int_fast32_t) X(int_fast64_t) X(uint_fast16_t) X(uint_fast32_t) X(uint_fast64_t) \
   X(intptr_t) X(uintptr_t) X(intmax_t) X(uintmax_t)

@@ -5,8 +5,9 @@
 #include "kernels/gpu_groups.hpp"
 #include "kernels/math_constants.hpp"
 
-/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
-/// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
+/// The headers that kernels may include on every backend, under CUDA's names and HIP's. Where a vendor's compiler has one
+/// built in or installed, that one is used; this file has the others. The HIP backend on NVIDIA's compiler uses NVIDIA's
+/// headers.
 namespace weir::kernels {
 
 // clang-format off
@@ -95,7 +96,7 @@ template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
 #endif
 )";
 
-// What NVRTC and HIPRTC have built in.
+// For headers whose contents NVRTC and HIPRTC have built in.
 inline constexpr const char* empty_header = "\n";
 
 inline constexpr const char* limits_header = R"(
@@ -197,7 +198,7 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, 
 #endif
 )";
 
-// `./` keeps NVRTC from taking this text for the toolkit's file of the same name. HIPRTC has half precision built in.
+// `./` keeps NVRTC from using the toolkit's file of the same name instead of this text. HIPRTC has half precision built in.
 inline constexpr const char* half_header = R"(
 #ifdef __CUDACC_RTC__
 #include <./cuda_fp16.h>
@@ -210,7 +211,7 @@ struct DeviceHeader {
   const char *name, *text;
 };
 
-/// For compilers at run time, which read nothing of the system's; hipcc has files of these names.
+/// For run-time compilers, which read no system headers; hipcc has its own files of these names.
 inline constexpr DeviceHeader standard_headers[] = {
     {"cstdint", stdint_header},  {"stdint.h", stdint_header},
     {"cstddef", stddef_header},  {"stddef.h", stddef_header},
@@ -224,7 +225,7 @@ inline constexpr DeviceHeader standard_headers[] = {
     {"hip/hip_fp16.h", half_header},
 };
 
-/// For all of them, hipcc included.
+/// For all compilers, including hipcc.
 inline constexpr DeviceHeader device_headers[] = {
     {"cuda_runtime.h", empty_header},
     {"device_launch_parameters.h", empty_header},

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-/// The C library's functions where Clang compiles a kernel for a GPU: those that are single instructions by Clang's own, the
-/// others by the vendor's library of bitcode, CUDA's libdevice or ROCm's ocml.
+/// The C library's functions for kernels that Clang compiles for a GPU: Clang's builtins for those that are one instruction,
+/// the vendor's bitcode library (CUDA's libdevice, ROCm's ocml) for the others.
 namespace weir::kernels {
 
 /// The names in libdevice: __nv_sin, __nv_sinf.
@@ -72,7 +72,7 @@ extern "C" [[noreturn]] WEIR_DEVICE inline void __assert_fail(const char* condit
 }
 )weir";
 
-/// The names in ocml: __ocml_sin_f64, __ocml_sin_f32. It takes pointers to a thread's own memory alone.
+/// The names in ocml: __ocml_sin_f64, __ocml_sin_f32. Its functions accept only pointers to private memory.
 inline constexpr std::string_view amd_library = R"weir(
 #define WEIR_F64(name) __ocml_##name##_f64
 #define WEIR_F32(name) __ocml_##name##_f32

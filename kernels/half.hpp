@@ -3,7 +3,7 @@
 
 #include "kernels/narrow.hpp"
 
-/// `<cuda_fp16.h>`, which is `<hip/hip_fp16.h>`, too, on the CPU: half precision under the names that CUDA and HIP share.
+/// `<cuda_fp16.h>`, also included as `<hip/hip_fp16.h>`, on the CPU: half precision under the names that CUDA and HIP share.
 namespace weir::kernels {
 
 inline constexpr auto half_text = joined("#ifndef WEIR_HALF\n#define WEIR_HALF\n", narrow_base, R"weir(

@@ -21,7 +21,7 @@ struct EmbeddedHeader {
 
 constexpr const char* built_in = "// Weir's prelude has what kernels use of it.\n";
 
-// So that a toolkit's own file, which might be found instead, is not told about line by line.
+// An error of one line, because a toolkit's own file, if found instead, would produce an error on each of its lines.
 constexpr const char* absent =
     "#error Weir has nothing of this header for the CPU: put what needs it behind #ifndef __WEIR_HOST__\n";
 

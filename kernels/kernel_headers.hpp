@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-/// CUDA's and HIP's own headers, as far as kernels for the CPU have them.
+/// The parts of CUDA's and HIP's headers that kernels for the CPU can use.
 namespace weir::host {
 
 /// Writes the headers into `folder`, which must exist: `<cuda_fp16.h>`, `<hip/hip_cooperative_groups.h>` and so on.

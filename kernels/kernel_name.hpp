@@ -6,7 +6,7 @@
 
 namespace weir::kernels {
 
-/// A kernel's name without what may be written in several ways: `::blur< unsigned int, 3u >` is `blur<unsigned,3>`.
+/// Returns a kernel's name in one canonical spelling: `::blur< unsigned int, 3u >` becomes `blur<unsigned,3>`.
 std::string normalized_name(std::string_view name);
 
 }  // namespace weir::kernels

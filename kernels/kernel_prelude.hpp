@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-/// What stands before every kernel source: the built-in types and variables of CUDA C++ and HIP C++, and the loops that run
-/// a kernel over its grid. It is read as C++14, 17 or 20. The user's macros are defined behind it.
+/// Text before every kernel source: the built-in types and variables of CUDA C++ and HIP C++, and the loops that run a
+/// kernel over its grid. It is compiled as C++14, 17 or 20. The user's macros are defined after it.
 namespace weir::host {
 
-/// The C library for compilers that do not know what is device code: its own headers.
+/// The C library's own headers, for compilers that do not distinguish host and device code.
 inline constexpr std::string_view prelude_c_library = R"weir(
 // Many sources have a function of this name, for which C++20 has one, too, in the global namespace.
 #define lerp weir_lerp
@@ -43,8 +43,8 @@ constexpr auto lerp(T a, T b, T t) -> decltype(weir_lerp(a, b, t)) { return weir
 extern "C" int printf(const char* format, ...);
 )weir";
 
-/// Dim3, vectors and the keywords. The keywords are macros of themselves, so that `#ifdef __device__` is true while the word
-/// reaches the scanner; what they stand for is defined behind it (`cpp_keywords`, `cuda_keywords`).
+/// Dim3, vectors and the keywords. Each keyword is a macro for itself, so that `#ifdef __device__` is true and the scanner
+/// still sees the word; `cpp_keywords` or `cuda_keywords` then gives it its meaning.
 inline constexpr std::string_view prelude_types = R"weir(
 #ifndef WEIR_GPU
 // As NVRTC for compute capability 7.0: the newest one whose kernels need no instruction that only a GPU has.
@@ -138,8 +138,8 @@ constexpr lane_bits all_lanes = (lane_bits)~(lane_bits)0;
 }  // namespace weir_host
 )weir";
 
-/// The built-in variables. Aligned because AddressSanitizer (before LLVM 16) takes thread-local memory that begins 16 bytes
-/// into a page for something else.
+/// The built-in variables. They are aligned because AddressSanitizer before LLVM 16 misreads thread-local memory that begins
+/// 16 bytes into a page.
 inline constexpr std::string_view prelude_variables = R"weir(
 #ifdef __CUDA__
 #define WEIR_THREAD_VARIABLE alignas(64) static __attribute__((device, visibility("hidden"))) __thread
@@ -192,7 +192,7 @@ WEIR_THREAD_VARIABLE dim3 WEIR_THREAD(gridDim);
 #endif
 )weir";
 
-/// What launchers are written with: the interface to the worker (kernel_abi.hpp), and what is known of a kernel's
+/// Declarations for launchers: the interface to the worker (kernel_abi.hpp), and the known facts about a kernel's
 /// parameters.
 inline constexpr std::string_view prelude_launches = R"weir(
 #ifdef __OPTIMIZE__
@@ -427,7 +427,7 @@ WEIR_DEVICE constexpr size_t recorder<void (*)(P...), kernel, true>::sizes[];
 }  // namespace weir_host
 )weir";
 
-/// What a module exports.
+/// Symbols that a module exports.
 inline constexpr std::string_view prelude_module = R"weir(
 namespace weir_host {
 
@@ -488,9 +488,9 @@ WEIR_CPU_FEATURE(__ARM_FEATURE_SVE, "sve") WEIR_CPU_FEATURE(__ARM_FEATURE_SVE2, 
 }  // namespace weir_host
 )weir";
 
-/// What the keywords are where the source is compiled as C++. A kernel is inlined into its loop. A variable of the block
-/// belongs to the worker that runs it, which runs one block at a time; GCC refuses constructors of it by `__constinit`, and
-/// Clang by `__thread`. `__noinline__` may also stand within an attribute.
+/// Meaning of the keywords where the source is compiled as C++. A kernel is inlined into its loop. A shared variable belongs
+/// to the worker that runs the block, which runs one block at a time; `__constinit` (GCC) and `__thread` (Clang) reject
+/// constructors for it. `__noinline__` may also appear within an attribute.
 inline constexpr std::string_view cpp_keywords = R"weir(
 #define __global__ inline
 #define __device__

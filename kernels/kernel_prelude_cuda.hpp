@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// What the prelude has in place of the C library's headers where Clang reads a kernel as CUDA (`-x cuda`): there the
-/// functions of those headers are host functions. No standard header is included, so that it is read fast, and so that a
-/// source declares what it wants as under NVRTC.
+/// Replaces the C library's headers where Clang compiles a kernel as CUDA (`-x cuda`), because the functions of those
+/// headers would be host functions. It includes no standard header. That is faster, and it shows a source's missing
+/// includes, as NVRTC would.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_cuda_library = R"weir(
@@ -208,8 +208,8 @@ using ::abs; using ::fmax; using ::fmin; using ::isfinite; using ::isinf; using 
 #undef WEIR_LIBRARY
 )weir";
 
-/// What the keywords are where the source is compiled as CUDA. A variable of the block belongs to the worker that
-/// runs it, which runs one block at a time. `Module::global` finds variables by their symbols.
+/// Meaning of the keywords where the source is compiled as CUDA. A shared variable belongs to the worker that runs the
+/// block, which runs one block at a time. `Module::global` finds variables by their symbols.
 inline constexpr std::string_view cuda_keywords = R"weir(
 #define __global__ __attribute__((global, annotate("weir.kernel")))
 #define __device__ __attribute__((device, visibility("default")))

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-/// How kernels are run whose blocks the work-group pass forms (kernels/workgroup). It finds the entries, which nobody
-/// defines, and the functions that are annotated "weir.run": what they do for one thread becomes what is done for a range of
-/// blocks. Of a kernel that it refuses it makes a function for one thread, of which `__weir_fiber_run` makes fibers.
-/// `WEIR_KEPT`, which the compiler is told, keeps what these need, since nothing calls it before.
+/// Text for kernels whose blocks the work-group pass forms (kernels/workgroup). The pass finds the entries, which have no
+/// definition, and the functions annotated "weir.run": it turns their code for one thread into code for a range of blocks. A
+/// kernel that the pass refuses becomes a function for one thread, which `__weir_fiber_run` runs on fibers. `WEIR_KEPT`, an
+/// attribute for the compiler, keeps the functions needed then, which nothing calls yet.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_groups = R"weir(

@@ -3,12 +3,12 @@
 
 #include <string_view>
 
-/// Intrinsics of CUDA that kernels use less often: numbers of 8 and 16 bits that are packed into 32, sums and products that
-/// are rounded in a direction, and Bessel's functions.
+/// CUDA intrinsics that few kernels use: packed 8-bit and 16-bit numbers in 32 bits, sums and products with directed
+/// rounding, and Bessel functions.
 namespace weir::host {
 
-/// Stands behind `prelude_math` and is read as C++14. Nothing else of the prelude uses it, and the names of its functions
-/// begin with `__` or `cyl_`: it is left out of sources that have none of them.
+/// Follows `prelude_math`; compiled as C++14. The rest of the prelude does not use it. Its functions' names begin with `__`
+/// or `cyl_`, so sources without such names are compiled without it.
 inline constexpr std::string_view prelude_packed = R"weir(
 #define WEIR_FUNCTION WEIR_BOTH static inline __attribute__((always_inline, unused))
 namespace weir_host {

@@ -7,7 +7,7 @@ namespace weir::kernels {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// Bytes over 127 are parts of UTF-8 letters.
+// Bytes above 127 belong to UTF-8 letters.
 bool is_word_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 128;
 }
@@ -87,7 +87,7 @@ class Lexer {
       close = std::min(close + 1, line.size());
       enter_file(line.substr(i, close - i), line.substr(close));
     }
-    line_ = number - 1;  // the marker is about the line below it
+    line_ = number - 1;  // the marker gives the number of the next line
   }
 
   void enter_file(std::string_view quoted, std::string_view flags) {
@@ -99,7 +99,8 @@ class Lexer {
       users_.push_back(flags.find('3') == std::string_view::npos && name != prelude_file_name &&
                        !name.starts_with(header_folder));
     }
-    // As it was entered: GCC marks what a system header's macro became in the user's file as a system header's.
+    // The flags of the file's first marker count, because GCC marks the expansion of a system header's macro in the user's
+    // file as system code.
     user_ = users_[file_];
   }
 
@@ -138,7 +139,7 @@ class Lexer {
     }
   }
 
-  // Of a literal that begins with the quote at `open`. One that is not closed ends with its line.
+  // The end of the literal that begins with the quote at `open`. An unclosed literal ends with its line.
   std::size_t quoted_end(std::size_t open) const {
     std::size_t end = open + 1;
     while (end < text().size() && text()[end] != text()[open] && text()[end] != '\n') end += text()[end] == '\\' ? 2 : 1;
@@ -175,12 +176,12 @@ class Lexer {
   }
 
   TokenizedSource source_;
-  std::vector<std::uint32_t> open_;  // brackets that wait for the other one
+  std::vector<std::uint32_t> open_;  // open brackets without their match so far
   std::size_t position_ = 0;
   std::size_t line_start_ = 0;
   std::uint32_t line_ = 1;
   std::uint32_t file_ = 0;
-  std::vector<bool> users_;  // of each file, whether it is the user's
+  std::vector<bool> users_;  // for each file: whether it belongs to the user
   bool user_ = true;
   bool at_line_start_ = true;
 };
@@ -195,7 +196,7 @@ std::string file_name(std::string_view quoted) {
   for (std::size_t i = 0; i < quoted.size(); ++i) {
     if (quoted[i] != '\\' || i + 1 == quoted.size()) {
       name += quoted[i];
-    } else if (quoted[i + 1] >= '0' && quoted[i + 1] <= '7') {  // \303: a byte in octal
+    } else if (quoted[i + 1] >= '0' && quoted[i + 1] <= '7') {  // \303: an octal escape
       int value = 0, digits = 0;
       while (digits < 3 && i + 1 < quoted.size() && quoted[i + 1] >= '0' && quoted[i + 1] <= '7') {
         value = value * 8 + (quoted[++i] - '0');

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-/// The words of a preprocessed C++ source, and where they come from.
+/// The tokens of a preprocessed C++ source and their places in the user's files.
 namespace weir::kernels {
 
-/// How the preprocessor's line markers call the text that stands before a source and is not the user's code.
+/// The file name that line markers use for the prelude, which is not the user's code.
 inline constexpr std::string_view prelude_file_name = "<weir prelude>";
-/// The folder of headers that belong to it, as the compiler is told it. Not a folder of system headers: words of macros of
-/// those would count as theirs.
+/// The folder of the prelude's headers, as passed to the compiler. It must not be a system header folder: tokens from macros
+/// of system headers are skipped.
 inline constexpr std::string_view header_folder = "../headers";
 
 struct Token {
@@ -21,10 +21,10 @@ struct Token {
   Kind kind;
   std::uint32_t begin;  ///< offset in the text
   std::uint32_t end;
-  std::uint32_t line;    ///< in its file, counted from 1
-  std::uint32_t column;  ///< of the preprocessed line, counted from 0
+  std::uint32_t line;    ///< line in its file, counted from 1
+  std::uint32_t column;  ///< column in the preprocessed line, counted from 0
   std::uint32_t file;    ///< index into TokenizedSource::files
-  std::uint32_t match;   ///< for ( ) [ ] { }: the token of the other one; its own index where there is none
+  std::uint32_t match;   ///< for ( ) [ ] { }: the matching token; its own index without a match
 };
 
 struct TokenizedSource {
@@ -37,12 +37,12 @@ struct TokenizedSource {
   std::string_view spelling(const Token& token) const { return text.substr(token.begin, token.end - token.begin); }
 };
 
-/// Splits what a preprocessor wrote (with line markers) into tokens. The prelude and system headers are passed over: only
-/// the user's source and the user's headers are seen. `::` and `->` are one token each, other punctuation is single
-/// characters; pragmas and comments are skipped. `text` must outlive the result, and be shorter than 4 GiB.
+/// Splits preprocessed text (with line markers) into tokens. It skips the prelude and system headers and returns only the
+/// tokens of the user's source and headers. `::` and `->` are one token each, other punctuation is single characters;
+/// pragmas and comments are skipped. `text` must outlive the result and be shorter than 4 GiB.
 TokenizedSource tokenize(std::string_view text);
 
-/// A file's name as the user knows it, from its spelling in a line marker.
+/// Converts a file's spelling in a line marker to the name that the user uses.
 std::string file_name(std::string_view quoted);
 
 }  // namespace weir::kernels

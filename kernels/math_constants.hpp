@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// CUDA's `<math_constants.h>`, of which HIP and the C library have nothing, for kernels on any backend.
+/// CUDA's `<math_constants.h>`, which HIP and the C library lack, for kernels on any backend.
 namespace weir::kernels {
 
 inline constexpr const char* math_constants_header = R"weir(

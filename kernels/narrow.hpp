@@ -4,11 +4,11 @@
 #include <array>
 #include <cstddef>
 
-/// What half precision and bfloat16 have in common: numbers of 16 bits that are computed in float and rounded once, under
-/// the names of `<cuda_fp16.h>` and `<cuda_bf16.h>`.
+/// The common part of half precision and bfloat16: 16-bit numbers that are computed in float and rounded once, under the
+/// names of `<cuda_fp16.h>` and `<cuda_bf16.h>`.
 namespace weir::kernels {
 
-/// The texts one after the other.
+/// Concatenates the texts.
 template <std::size_t... N>
 consteval auto joined(const char (&... parts)[N]) {
   std::array<char, (... + (N - 1)) + 1> all{};
@@ -20,7 +20,7 @@ consteval auto joined(const char (&... parts)[N]) {
   return all;
 }
 
-/// Stands before both types.
+/// Precedes both types.
 inline constexpr char narrow_base[] = R"weir(
 #ifndef WEIR_NARROW
 #define WEIR_NARROW
@@ -99,7 +99,7 @@ inline constexpr char narrow_members[] = R"weir(
   WEIR_N_MEMBER WEIR_T(unsigned long long v) : WEIR_T(weir_narrow::exact(v)) {}
 )weir";
 
-/// Functions of WEIR_T, which is called WEIR_WORD in their names and whose infinity is WEIR_INFINITY.
+/// Functions of WEIR_T. WEIR_WORD is its name within function names, WEIR_INFINITY its infinity.
 inline constexpr char narrow_functions[] = R"weir(
 struct alignas(4) WEIR_RAW2 {
   unsigned short x, y;

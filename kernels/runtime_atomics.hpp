@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// Atomic functions. Blocks of a launch run on several workers at once, so they are the processor's own; as on a GPU, they
-/// order nothing else. A thread that calls one again and again may wait for another thread of its block: WEIR_SPIN lets that
-/// one run.
+/// Atomic functions. The blocks of a launch run on several workers at the same time, so these are the processor's atomic
+/// operations; as on a GPU, they order no other access. A thread that calls one repeatedly may wait for another thread of
+/// its block: WEIR_SPIN lets that thread run.
 namespace weir::kernels {
 
 inline constexpr std::string_view runtime_atomics = R"weir(

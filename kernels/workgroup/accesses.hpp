@@ -6,12 +6,12 @@
 
 namespace weir::workgroup {
 
-/// Marks the atomic instructions of functions of the prelude that update by a loop, as it annotates them. To be called
+/// Marks the atomic instructions of the prelude's functions that update in a loop, as those functions are annotated. Call it
 /// before they are inlined.
 void note_updates(llvm::Module& module);
 
-/// Notes in the record of a function that runs a kernel which pointers among the parameters it only reads through, and
-/// through which it makes atomic updates of one kind alone. Of what cannot be followed nothing is noted.
+/// Writes into the kernel's record which pointer parameters are only read through, and which are used only for atomic
+/// updates of one kind. `run`: the function that runs the kernel. Pointers that cannot be traced are left out.
 void note_accesses(llvm::Function& run);
 
 }  // namespace weir::workgroup

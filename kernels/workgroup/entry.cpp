@@ -10,15 +10,15 @@
 namespace weir::workgroup {
 namespace {
 
-// Functions for one processor are inlined into those for the same alone.
+// LLVM inlines a function only into one for the same processor.
 void copy_target(const llvm::Function& from, llvm::Function& to) {
   for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"}) {
     if (from.hasFnAttribute(attribute)) to.addFnAttr(from.getFnAttribute(attribute));
   }
 }
 
-// How many threads along x run as one. Where a block has several rows, neighbours of one row are to lie in a cache still
-// when the next row comes.
+// How many threads along x run as one. With several rows, the limit is low so that a row is still in the cache when the next
+// row starts.
 constexpr std::uint64_t most_joined = 1U << 16U, most_joined_of_several_rows = 1024;
 
 class RunFunction {
@@ -54,7 +54,7 @@ class RunFunction {
       threads = builder_.CreateAdd(threads, builder_.getInt64(block_.threads_in_step - 1));
       threads = builder_.CreateUDiv(threads, builder_.getInt64(block_.threads_in_step));
     }
-    // The context begins where its arrays are aligned, and ends so that shared memory is, too.
+    // The context begins at the alignment of its arrays and ends at that of shared memory.
     constexpr std::uint64_t line = BlockFunction::shared_alignment;
     Value* context_bytes = builder_.CreateMul(threads, builder_.getInt64(block_.context_bytes));
     context_bytes = builder_.CreateAnd(builder_.CreateAdd(context_bytes, builder_.getInt64(line - 1)), ~(line - 1));
@@ -93,14 +93,14 @@ class RunFunction {
     }
     arguments[block_.own + BlockFunction::row] = builder_.CreateMul(count, sizes[0], "", true, true);
     note(range, offsetof(host::BlockRange, running_block), number);
-    // What is the same for all blocks is computed once. The blocks behind one that cannot go on run.
+    // Inlining lets LLVM compute block-invariant values once. Blocks after a stuck one still run.
     block_.function->addFnAttr(llvm::Attribute::AlwaysInline);
     function_->setSubprogram(block_.function->getSubprogram());
     block_.function->setSubprogram(nullptr);
     builder_.CreateCall(block_.function, arguments);
     builder_.CreateBr(latch);
     builder_.SetInsertPoint(latch);
-    // A division takes as long as a small block.
+    // No division: it would take as long as a small block.
     Value* carry = count;
     for (unsigned axis = 0; axis < 3; ++axis) {
       Value* const next = builder_.CreateAdd(index[axis], carry, "", true, true);
@@ -131,7 +131,8 @@ class RunFunction {
                                           builder_.getInt64(1));
   }
 
-  // Not volatile: LLVM takes it that code behind such a store may never run, and moves nothing from there out of the loop.
+  // Not volatile: LLVM assumes that code after a volatile store may never run, and hoists nothing from there out of the
+  // loop.
   void note(Value* range, std::size_t offset, Value* number) {
     Value* const address = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offset);
     builder_.CreateAlignedStore(number, address, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -145,7 +146,7 @@ class RunFunction {
     return load;
   }
 
-  // The second argument has the address of each parameter's value.
+  // The second argument is an array with the address of each parameter's value.
   llvm::SmallVector<Value*> load_arguments() {
     if (runs_blocks(*block_.kernel)) return {function_->getArg(0), function_->getArg(1)};
     llvm::SmallVector<Value*> arguments;
@@ -172,7 +173,7 @@ void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any
   llvm::LLVMContext& context = kernel.getContext();
   llvm::Function* entry = &kernel;
   const llvm::GlobalValue::LinkageTypes linkage = kernel.getLinkage();
-  // The code for one thread is not called any more.
+  // Nothing calls the code for one thread now.
   kernel.deleteBody();
   kernel.setLinkage(linkage);
   for (const auto attribute : {llvm::Attribute::Memory, llvm::Attribute::NoSync, llvm::Attribute::WillReturn,

@@ -43,7 +43,7 @@ llvm::Function* count_function(llvm::Module& module) {
   return function;
 }
 
-// The texts of each region's barrier: its place, its name, and both as one.
+// For each region's barrier: its place, its name, and both as one text.
 llvm::GlobalVariable* make_texts(const Regions& regions, llvm::IRBuilder<>& builder, llvm::Module& module) {
   llvm::SmallVector<llvm::Constant*> texts;
   for (const Region& region : regions.all) {
@@ -56,12 +56,12 @@ llvm::GlobalVariable* make_texts(const Regions& regions, llvm::IRBuilder<>& buil
                                   llvm::ConstantArray::get(type, texts), "weir.barriers");
 }
 
-/// A host::KernelFault, filled in and handed to the worker.
+/// A host::KernelFault that is filled in and passed to the worker.
 class Fault {
  public:
   Fault(const BlockFunction& block, llvm::IRBuilder<>& builder) : block_(block), builder_(builder) {
     constexpr std::uint64_t words = (sizeof(host::KernelFault) + 7) / 8;
-    // Not a variable of the threads: those are found in `top`.
+    // Not allocated in `top`, where allocations count as the threads' variables.
     fault_ = builder.CreateAlloca(llvm::ArrayType::get(builder.getInt64Ty(), words));
     builder.CreateMemSet(fault_, builder.getInt8(0), sizeof(host::KernelFault), llvm::MaybeAlign(8));
     for (unsigned axis = 0; axis < 3; ++axis) {

@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// Runs when the code of kernels is simplified and inlined, before loops are vectorized: makes of each kernel a function
-/// that runs blocks. A kernel that it does not understand stays as it is, for fibers.
+/// Runs after kernels are simplified and inlined and before loops are vectorized: turns each kernel into a function that
+/// runs blocks. A kernel that it cannot handle stays unchanged and runs on fibers.
 class FormWorkGroups : public llvm::PassInfoMixin<FormWorkGroups> {
  public:
   static bool isRequired() { return true; }

@@ -5,13 +5,13 @@
 
 namespace weir::workgroup {
 
-/// Puts a loop for full warps before each small loop that lanes may leave at different times, as `for (i = lane; i < n;
-/// i += 32)`: while all lanes of the warp take a turn, loads and stores need no mask. The loop that was there takes the
-/// other turns. For warps whose lanes are all there at first.
+/// Adds a loop for full warps before each small loop that lanes may leave at different times, such as `for (i = lane; i < n;
+/// i += 32)`. While all lanes take an iteration, loads and stores need no mask; the original loop takes the remaining
+/// iterations. For warps that begin with all lanes.
 void step_full_warps(llvm::Function& function);
 
-/// Whether `value` is a call that this has put in: i1 (i32 predicate, T a, T b), whether all lanes of the warp are here, and
-/// the comparison holds for each. It may be false although that is so.
+/// Whether `value` is a call that this function has inserted: i1 (i32 predicate, T a, T b), true if all lanes of the warp
+/// are active and the comparison holds for each. It may be conservatively false.
 bool asks_for_full_warp(const llvm::Value* value);
 
 }  // namespace weir::workgroup

@@ -14,14 +14,14 @@ namespace {
 
 constexpr unsigned most_depth = 8;
 
-// Looks at values where a row of a region begins, and copies there those that are the same for all threads of the row.
+// Evaluates values at the start of a region's row, and copies the values that are uniform in the row to there.
 class Values {
  public:
   Values(const BlockFunction& block, const Path& path, const KnownValues& known)
       : block_(block), path_(path), known_(known) {}
 
-  // A value that is kept across barriers is loaded where it is needed: what was stored, if that is on the path. A phi on the
-  // path has the value that comes along it.
+  // The value that `value` has on the path. A load of a variable kept across barriers resolves to the value stored on the
+  // path; a phi resolves to the value from the preceding block.
   Value* resolve(Value* value) const {
     if (const auto* const phi = dyn_cast<llvm::PHINode>(value)) {
       const auto* const at = llvm::find(path_, phi->getParent());
@@ -92,14 +92,15 @@ class Values {
   }
 
  private:
-  // On the path. A loop that waits leads to the path's beginning again: its code is there once, and so is what it stores.
+  // Whether `first` precedes `second` on the path. A loop that waits leads back to the path's start; its code and its stores
+  // are on the path once.
   bool comes_before(const Instruction& first, const Instruction& second) const {
     if (first.getParent() == second.getParent()) return first.comesBefore(&second);
     const auto* const at = llvm::find(path_, first.getParent());
     return at != path_.end() && std::find(at, path_.end(), second.getParent()) != path_.end();
   }
 
-  // Or -1 if it is not a constant.
+  // The axis, or -1 if it is not a constant.
   static int axis_of(const Instruction& thread_index) {
     const auto* const axis = dyn_cast<llvm::ConstantInt>(thread_index.getOperand(0));
     return axis != nullptr && axis->getValue().ult(3) ? static_cast<int>(axis->getZExtValue()) : -1;
@@ -110,13 +111,13 @@ class Values {
   const KnownValues& known_;
 };
 
-// Takes a condition apart into what must hold together.
+// Splits a condition into parts that must all hold.
 class GuardFinder {
  public:
   explicit GuardFinder(const Values& values) : values_(values) {}
 
   std::optional<Guard> find(Value* condition) {
-    // What is less than something, rather than what is not.
+    // Prefers "x < bound" as the inside to its complement.
     const auto* const comparison = dyn_cast<llvm::ICmpInst>(values_.resolve(condition));
     const bool greater = comparison != nullptr && !is_upper_bound(*comparison);
     for (const bool inside : {!greater, greater}) {
@@ -134,7 +135,7 @@ class GuardFinder {
     return llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate) || predicate == llvm::CmpInst::ICMP_EQ;
   }
 
-  // Adds that `value` is `holds`.
+  // Adds the part "`value` equals `holds`".
   bool take_apart(Value* value, bool holds, unsigned depth) {
     namespace match = llvm::PatternMatch;
     if (depth > most_depth) return false;
@@ -165,13 +166,13 @@ class GuardFinder {
     const auto* const zero = dyn_cast<llvm::ConstantInt>(bound);
     if ((predicate == Compare::ICMP_EQ || predicate == Compare::ICMP_NE) && zero != nullptr && zero->isZero() &&
         llvm::none_of(line.steps, [](const Line::Step& step) { return step.value != nullptr; })) {
-      // threadIdx.x == 0 is threadIdx.x < 1.
+      // threadIdx.x == 0 means threadIdx.x < 1.
       predicate = predicate == Compare::ICMP_EQ ? Compare::ICMP_ULT : Compare::ICMP_UGE;
       bound = llvm::ConstantInt::get(zero->getType(), 1);
     }
     if (predicate == Compare::ICMP_NE) return false;
     const bool less = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
-    // 1 <= x && x < n is often x - 1 < n - 1.
+    // LLVM often rewrites 1 <= x && x < n as x - 1 < n - 1.
     const bool below_zero = less && Compare::isUnsigned(predicate) && llvm::any_of(line.steps, [](const Line::Step& step) {
                               const auto* const constant =
                                   dyn_cast<llvm::ConstantInt>(step.value != nullptr ? step.value : step.widens);
@@ -187,7 +188,7 @@ class GuardFinder {
   Guard guard_;
 };
 
-// The decision that ends the path, or one behind it.
+// The decision at the end of the path, or the first one after it.
 Decision find_on_path(const BlockFunction& block, const Region& region, const KnownValues& known, Path path) {
   auto* const branch = dyn_cast<llvm::BranchInst>(path.back()->getTerminator());
   if (branch == nullptr || path.size() > most_depth) return {};
@@ -226,7 +227,7 @@ Value* copy_condition(const BlockFunction& block, const Decision& decision, cons
 
 namespace {
 
-// Computes with twice as many bits, where nothing wraps.
+// Computes the threads for which a guard holds, with twice as many bits, so that nothing wraps.
 class Splitter {
  public:
   Splitter(const Values& values, const Row& row, llvm::IRBuilder<>& builder)
@@ -256,20 +257,20 @@ class Splitter {
   }
 
  private:
-  // Of threads along x: null for the row's end.
+  // Thread numbers along x; a null `end` means the end of the row, a null `begin` its start.
   struct Range {
     Value* begin;
     Value* end;
   };
 
-  // What is right of "&&" may be poison where what is left of it is false.
+  // The right side of "&&" may be poison where the left side is false.
   Value* copy(Value* value) { return builder_.CreateFreeze(values_.copy(value, row_, builder_)); }
 
   llvm::IntegerType* twice(const llvm::Type* type) { return builder_.getIntNTy(2 * type->getIntegerBitWidth()); }
 
   Value* widen(Value* value, bool is_signed) { return builder_.CreateIntCast(value, twice(value->getType()), is_signed); }
 
-  // Whether the row's last thread has a number too great for the bits of `first`, which its first thread has.
+  // Whether the value of the row's last thread does not fit into the type of `first`, the value of its first thread.
   Value* wraps(Value* first, bool is_signed) {
     const unsigned bits = first->getType()->getIntegerBitWidth();
     llvm::IntegerType* const wide = twice(first->getType());
@@ -281,10 +282,10 @@ class Splitter {
 
   void note(Value* wraps) { wraps_ = builder_.CreateOr(wraps_, wraps); }
 
-  // What the row's first thread has.
+  // The value of the row's first thread.
   Value* first_of(const Line& line) {
     Value* first = builder_.getInt32(0);
-    bool is_index = true;  // which is small
+    bool is_index = true;  // an index is small and cannot wrap
     for (const Line::Step& step : line.steps) {
       if (step.widens != nullptr) {
         const bool is_signed = isa<llvm::SExtInst>(step.widens);
@@ -313,7 +314,7 @@ class Splitter {
     const bool less = ICmpInst::isLT(part.predicate) || ICmpInst::isLE(part.predicate);
     Value* first = widen(narrow, is_signed);
     Value* bound = widen(narrow_bound, is_signed);
-    // At most the bound, or greater: the next one.
+    // "x <= bound" is "x < bound + 1"; the same for "x > bound".
     if (ICmpInst::isLE(part.predicate) || ICmpInst::isGT(part.predicate)) bound = builder_.CreateAdd(bound, one);
     Value* const too_far = wraps(narrow, is_signed);
     if (!part.may_begin_below_zero) {
@@ -321,7 +322,7 @@ class Splitter {
       Value* const thread = builder_.CreateSub(bound, first);
       return less ? Range{nullptr, thread} : Range{thread, nullptr};
     }
-    // From the thread on whose number wraps around to 0.
+    // Begins at the thread whose value wraps around to 0.
     Value* const below = builder_.CreateICmpUGE(first, bound);
     note(builder_.CreateAnd(builder_.CreateNot(below), too_far));
     const unsigned bits = narrow->getType()->getIntegerBitWidth();

@@ -18,7 +18,7 @@ const Value* before_widening(const Value* value) {
   return extension != nullptr ? extension->getOperand(0) : value;
 }
 
-// What uses the value, or what it is widened to.
+// The users of the value and of its extensions.
 llvm::SmallVector<llvm::User*> users_of(Value& value) {
   llvm::SmallVector<llvm::User*> users;
   for (llvm::User* user : value.users()) {
@@ -54,7 +54,7 @@ bool is_global_index(const Value* value) {
   });
 }
 
-// Whether nothing but the place along x, and the memory that it shares, tells a thread of its block.
+// Whether the instruction cannot distinguish the thread's block, except by the index along x or shared memory.
 bool is_for_itself(const Instruction& instruction) {
   if (isa<llvm::AllocaInst>(instruction) || isa<llvm::FenceInst>(instruction) || instruction.isVolatile()) return false;
   const auto* const call = dyn_cast<llvm::CallBase>(&instruction);

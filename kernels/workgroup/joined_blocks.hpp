@@ -5,9 +5,9 @@
 
 namespace weir::workgroup {
 
-/// Whether a thread knows of its place along x no more than blockIdx.x * blockDim.x + threadIdx.x, and no thread waits for
-/// others or shares memory with its block. Then neighbouring blocks of a row can run as one wide block, whose loop over
-/// threads is as long as the row. If so, takes the flags off that sum that hold within one block alone.
+/// Whether the kernel uses the indices along x only as blockIdx.x * blockDim.x + threadIdx.x, and no thread waits for others
+/// or shares memory with its block. Then neighbouring blocks of a row can run as one wide block, whose loop over threads is
+/// as long as the row. If so, it removes from that sum the no-wrap flags, which hold only within one block.
 bool can_join_blocks(llvm::Function& kernel);
 
 }  // namespace weir::workgroup

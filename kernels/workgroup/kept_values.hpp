@@ -7,11 +7,11 @@
 
 namespace weir::workgroup {
 
-/// A value that a thread computes before a barrier and needs behind it.
+/// A value that a thread computes before a barrier and needs after it.
 struct KeptValue {
-  llvm::AllocaInst* variable;  ///< in `top`; each region has a copy of its own
+  llvm::AllocaInst* variable;  ///< in `top`; each region has its own copy
   llvm::SmallPtrSet<llvm::BasicBlock*, 4> set_in;
-  bool uniform;  ///< one for the block; else one for each thread, in the context
+  bool uniform;  ///< one value for the block; otherwise one for each thread, in the context
 };
 
 struct KeptValues {
@@ -19,7 +19,7 @@ struct KeptValues {
   std::vector<llvm::SmallVector<unsigned>> live_in;  ///< of each region
 };
 
-/// Finds these values. What is cheap is computed again behind the barrier instead.
+/// Finds these values. A value that is cheap to compute is computed again after the barrier instead.
 KeptValues keep_values(BlockFunction& block, const Regions& regions, const Uniformity& uniformity);
 
 }  // namespace weir::workgroup

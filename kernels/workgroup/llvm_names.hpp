@@ -6,7 +6,7 @@
 #include <llvm/IR/Value.h>
 #include <llvm/Support/Casting.h>
 
-/// LLVM's names that the pass says all the time, as mlir/Support/LLVM.h has them.
+/// Short names for LLVM types that the pass uses everywhere, as in mlir/Support/LLVM.h.
 namespace weir::workgroup {
 
 using llvm::BasicBlock;

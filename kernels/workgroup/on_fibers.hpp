@@ -5,9 +5,9 @@
 
 namespace weir::workgroup {
 
-/// Makes of each refused kernel a function for one thread, and runs it on fibers: the calls of entries that the pass has not
-/// replaced become calls of the prelude's functions for fibers (kernels/fiber_threads.hpp). Where these are not there, the
-/// kernels stay as they are. To be called once, when all other kernels are formed.
+/// Turns each refused kernel into a function for one thread and runs it on fibers: remaining calls of entries become calls
+/// of the prelude's functions for fibers (kernels/fiber_threads.hpp). If the module has no such functions, the kernels stay
+/// unchanged. Call it once, after all other kernels are formed.
 void run_on_fibers(llvm::Module& module, const Functions& refused, const Variables& shared);
 
 }  // namespace weir::workgroup

@@ -7,7 +7,7 @@
 
 namespace weir::workgroup {
 
-/// Runs LLVM's passes on one function, apart from the compiler's own pipeline.
+/// Runs LLVM passes on one function, outside of the compiler's own pipeline.
 template <class... Pass>
 void run_passes(llvm::Function& function, Pass&&... passes) {
   llvm::LoopAnalysisManager loops;

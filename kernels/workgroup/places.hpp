@@ -8,15 +8,15 @@
 
 namespace weir::workgroup {
 
-/// Where the program makes a call, and of what.
+/// The program's source line of a call and the called function's name.
 struct Place {
   std::string line;      ///< "kernel.cu:12"
   std::string function;  ///< "__syncthreads"
 };
 Place place_of(const llvm::Instruction& call);
 
-/// The line of the program on which the prelude's functions, as they are inlined one into the other, led to `location`.
-/// `function`, if not null, is set to the outermost of them.
+/// The program's line whose call of the prelude's functions, once inlined, produced `location`. `function`, if not null,
+/// receives the outermost of these functions.
 const llvm::DILocation* place_in_program(const llvm::DILocation* location, llvm::StringRef* function = nullptr);
 
 }  // namespace weir::workgroup

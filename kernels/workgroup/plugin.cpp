@@ -13,7 +13,7 @@
 
 namespace {
 
-// A plugin sees the compiler's objects as the headers of its own LLVM lay them out. LLVM does not check that they fit.
+// The plugin relies on the object layout of its own LLVM's headers. LLVM does not check that the versions match.
 bool is_loaded_by_its_llvm() {
   using GetVersion = void (*)(unsigned*, unsigned*, unsigned*);
   const auto get_version = reinterpret_cast<GetVersion>(::dlsym(RTLD_DEFAULT, "LLVMGetVersion"));
@@ -27,9 +27,9 @@ bool is_loaded_by_its_llvm() {
   return false;
 }
 
-// Loops over threads are marked as parallel: what one thread does is independent of the others. LLVM takes that for "no two
-// accesses depend on each other", and where it joins accesses of neighbouring elements it puts a thread's own ones in
-// another order, though they may be the same memory.
+// Loops over threads are marked as parallel because threads are independent. LLVM concludes that no two accesses depend on
+// each other: when it joins accesses to neighbouring elements, it may reorder one thread's accesses to the same memory. So
+// that optimization is disabled.
 void keep_order_in_threads() {
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto option = options.find("enable-interleaved-mem-accesses");
@@ -43,7 +43,7 @@ void register_passes(llvm::PassBuilder& builder) {
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(weir::workgroup::PrepareKernels()); });
   const auto form = [&builder](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
     passes.addPass(weir::workgroup::FormWorkGroups());
-    // Of what kernels on fibers call; and without what none of them calls.
+    // Inlines into kernels on fibers, and removes functions that none of them calls.
     passes.addPass(llvm::AlwaysInlinerPass(false));
     passes.addPass(llvm::GlobalDCEPass());
     if (level == llvm::OptimizationLevel::O0) return;
@@ -62,6 +62,6 @@ void register_passes(llvm::PassBuilder& builder) {
 
 /// The plugin's one entry, for `clang++ -fpass-plugin=`.
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  // The compiler refuses a version of 0.
+  // The compiler rejects version 0.
   return {is_loaded_by_its_llvm() ? LLVM_PLUGIN_API_VERSION : 0U, "weir-workgroup", LLVM_VERSION_STRING, register_passes};
 }

@@ -21,12 +21,11 @@ namespace {
 using llvm::Attribute;
 using llvm::Function;
 
-// On a CPU `__shared__` leaves a plain global variable. Optimizers may make a local variable of one that a single function
-// uses, or take its value for the last one that this function wrote. What other modules might use, and write, they leave
-// alone.
+// On a CPU `__shared__` leaves a plain global variable. If one function alone uses it, optimizers may turn it into a local
+// variable or assume that it keeps the last value that this function wrote. External linkage prevents both.
 void hide_from_optimizers(const Variables& shared) {
   for (llvm::GlobalVariable* variable : shared) {
-    // On fibers they belong to the worker's thread. Here a block has them.
+    // For fibers these variables are thread-local; here they belong to a block.
     variable->setThreadLocal(false);
     for (llvm::User* user : llvm::make_early_inc_range(variable->users())) {
       auto* const address = llvm::dyn_cast<llvm::IntrinsicInst>(user);
@@ -63,8 +62,8 @@ void inline_always(Function& function) {
   function.setDSOLocal(true);
 }
 
-// Each copy of a barrier begins a region of its own. The code, the values kept across barriers and the time to compile grow
-// faster than their number: "#pragma unroll" is overruled for a loop that waits.
+// Each copy of a barrier begins a new region. Code size, kept values and compile time grow faster than the number of
+// regions, so "#pragma unroll" is ignored for a loop that waits.
 void keep_rolled(Function& function, const Functions& waiting) {
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
@@ -79,8 +78,8 @@ void keep_rolled(Function& function, const Functions& waiting) {
   }
 }
 
-// `__restrict__` speaks of what one thread does. LLVM takes it to say, too, that a barrier or a fence brings nothing there
-// that another thread wrote.
+// `__restrict__` constrains one thread. LLVM also assumes that no other thread's writes become visible at a barrier or a
+// fence, which is wrong here.
 void forget_restrict(llvm::Module& module) {
   Functions meeting = builtins_of(module, is_convergent);
   for (Function& function : module) {
@@ -94,7 +93,7 @@ void forget_restrict(llvm::Module& module) {
   }
 }
 
-// In device code Clang marks every call as convergent, of a thread's index and of sinf, too, which forbids most
+// In device code Clang marks every call as convergent, even that of a thread's index or sinf, which prevents most
 // optimizations.
 void drop_convergence(llvm::Module& module) {
   for (Function& function : module) {
@@ -107,7 +106,7 @@ void drop_convergence(llvm::Module& module) {
   }
 }
 
-// The C library's mathematics sets errno, which no kernel sees. So it is known to have no effect.
+// The C library's mathematical functions set errno, which no kernel reads. Without it they have no side effect.
 void mark_mathematics(llvm::Module& module, llvm::FunctionAnalysisManager& functions) {
   for (Function& function : module) {
     llvm::LibFunc known{};
@@ -123,7 +122,7 @@ void mark_mathematics(llvm::Module& module, llvm::FunctionAnalysisManager& funct
   }
 }
 
-// Two barriers stay two, so that a report can name both lines.
+// Keeps two barriers from being merged, so that a report can name both lines.
 void keep_apart(llvm::Module& module) {
   for (Function* function : builtins_of(module, is_convergent)) {
     for (llvm::User* user : function->users()) {
@@ -145,7 +144,7 @@ void mark_ranges(llvm::Module& module) {
   }
 }
 
-// A kernel is called by a constant that has its address.
+// Replaces a call through a constant pointer to a kernel by a direct call.
 void call_directly(llvm::Module& module) {
   for (Function& function : module) {
     llvm::SmallVector<llvm::LoadInst*> loads;
@@ -164,7 +163,8 @@ void call_directly(llvm::Module& module) {
   }
 }
 
-// `asm volatile("" ::: "memory")` has no instruction: the compiler alone shall keep accesses in their order there.
+// `asm volatile("" ::: "memory")` emits no instruction; it only forbids the compiler to reorder accesses. A fence replaces
+// it.
 void replace_empty_assembly(llvm::Module& module) {
   for (Function& function : module) {
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
@@ -178,7 +178,8 @@ void replace_empty_assembly(llvm::Module& module) {
   }
 }
 
-// The least number divided by -1 is itself. LLVM takes it for what does not happen, and leaves out stores of the result.
+// The lowest integer divided by -1 must yield itself, as on a GPU. LLVM treats it as undefined and drops stores of the
+// result.
 void divide_least_numbers(llvm::Module& module) {
   for (Function& function : module) {
     for (llvm::Instruction& division : llvm::make_early_inc_range(llvm::instructions(function))) {

@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// Runs before anything else. It sees to it that the other passes keep the order of threads and barriers, that all code
-/// which asks for the thread is inlined into the kernels, and that loops with barriers are not unrolled.
+/// Runs before all other passes. It makes them keep the order of threads and barriers, inlines all code that depends on the
+/// thread into the kernels, and prevents unrolling of loops with barriers.
 class PrepareKernels : public llvm::PassInfoMixin<PrepareKernels> {
  public:
   static bool isRequired() { return true; }

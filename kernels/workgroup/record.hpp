@@ -9,8 +9,7 @@
 
 namespace weir::workgroup {
 
-/// Changes the number that is so many bytes behind the beginning of the record (`host::KernelRecord`) of a function that
-/// runs a kernel.
+/// Changes a number in the record (`host::KernelRecord`) of a function that runs a kernel. `offset`: of the number in bytes.
 void change_record(llvm::Function& run, std::size_t offset, llvm::function_ref<std::uint64_t(std::uint64_t)> change);
 
 }  // namespace weir::workgroup

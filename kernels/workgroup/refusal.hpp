@@ -8,10 +8,10 @@
 
 namespace weir::workgroup {
 
-/// Thrown where a kernel is found that the pass does not form. The kernel stays as it is, and a remark says why and where.
+/// Thrown for a kernel that the pass does not form. The kernel stays unchanged, and a remark gives the reason and the place.
 struct Refused {
   std::string why;
-  const llvm::DILocation* where;  ///< null if it is the kernel as a whole
+  const llvm::DILocation* where;  ///< null if the reason concerns the whole kernel
   Refused(std::string reason, const llvm::Instruction* at)
       : why(std::move(reason)), where(at != nullptr ? place_in_program(at->getDebugLoc()) : nullptr) {}
 };

@@ -14,31 +14,31 @@
 
 namespace weir::workgroup {
 
-/// The code between barriers: what a thread runs from the kernel's beginning, or from one barrier, to the next barriers or
-/// the end. A block may be in several regions, and each gets a copy.
+/// The code between barriers: from the kernel's start or one barrier to the next barriers or the end. A basic block may be
+/// in several regions; each gets a copy.
 struct Region {
   llvm::BasicBlock* entry;
   llvm::SetVector<llvm::BasicBlock*> blocks;
   llvm::SetVector<unsigned> exits;  ///< the regions that follow
-  bool ends = false;                ///< threads may return in it
-  Place barrier;                    ///< where it begins
+  bool ends = false;                ///< threads may return in this region
+  Place barrier;                    ///< the barrier where it begins
 };
 
 struct Regions {
-  std::vector<Region> all;  ///< the first is the kernel's beginning
+  std::vector<Region> all;  ///< the first begins at the kernel's start
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> of_entry;
   bool diverge = false;  ///< threads may leave a region in different ways
 };
 
-/// A call that this pass puts in where all threads of a block shall take one step of a loop before any takes the next one.
+/// A call that the pass inserts where all threads of a block take one iteration of a loop before any takes the next.
 llvm::FunctionCallee rejoin_function(llvm::Module& module);
 bool is_region_boundary(const llvm::Instruction& instruction);
-/// Whether the loop has a barrier.
+/// Whether the loop contains a barrier.
 bool waits_in(const llvm::Loop& loop);
 
-/// Gives each barrier a block of its own.
+/// Moves each barrier into its own basic block.
 Regions split_at_barriers(BlockFunction& block);
-/// Whether threads may leave a region in different ways, by what differs between threads.
+/// Whether threads may leave a region in different ways because a condition differs between them.
 bool may_diverge(BlockFunction& block, const Regions& regions, const Uniformity& uniformity);
 
 }  // namespace weir::workgroup

@@ -24,7 +24,7 @@
 namespace weir::workgroup {
 namespace {
 
-// A loop as LLVM leaves it: a guard decides the first turn, the latch each other one.
+// A loop in LLVM's form: a guard decides on the first iteration, the latch on each later one.
 struct StridedLoop {
   std::vector<BasicBlock*> blocks;
   BasicBlock* preheader = nullptr;
@@ -34,10 +34,10 @@ struct StridedLoop {
   llvm::BranchInst* guard = nullptr;
   llvm::PHINode* index = nullptr;
   Value* step = nullptr;
-  Value* bound = nullptr;  // the guard's
-  Value* base = nullptr;   // the first index is base + threadIdx.x, as the guard compares it; or null
+  Value* bound = nullptr;  // of the guard's comparison
+  Value* base = nullptr;   // the first index is base + threadIdx.x, as the guard compares it; null for threadIdx.x alone
   bool is_signed = false;
-  llvm::SmallSetVector<Instruction*, 4> only_with_turns;  // of the preheader: loads, and what needs them
+  llvm::SmallSetVector<Instruction*, 4> only_with_turns;  // in the preheader: loads, and instructions that use them
 };
 
 Value* without_extension(Value* value) {
@@ -60,7 +60,7 @@ class Finder {
     for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
       StridedLoop strided;
       if (!is_strided(*loop, strided)) continue;
-      // The loop is left for indices that wrap.
+      // The original loop remains for indices that wrap.
       loop->setLoopAlreadyUnrolled();
       llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
       found.push_back(std::move(strided));
@@ -71,7 +71,7 @@ class Finder {
  private:
   bool is_uniform(const Value* value) const { return !isa<Instruction>(value) || !uniformity_.is_divergent(*value); }
 
-  // Whether no branch decides for a part of the block's threads that they come here.
+  // Whether all threads of the block reach it: no divergent branch decides.
   bool is_for_all(BasicBlock* block) {
     for (BasicBlock& branch : function_) {
       if (!uniformity_.has_divergent_branch(branch)) continue;
@@ -148,7 +148,7 @@ class Finder {
         (isa<Instruction>(found.step) && found.only_with_turns.count(cast<Instruction>(found.step)) != 0)) {
       return false;
     }
-    // LLVM makes the loop's numbers wider than the guard's, and compares them without a sign if they have none.
+    // LLVM may widen the loop's numbers, and compares unsigned numbers without a sign.
     found.is_signed = first->isSigned();
     found.bound = first->getOperand(1);
     Value* const start = found.index->getIncomingValueForBlock(found.preheader);
@@ -161,7 +161,7 @@ class Finder {
         (wide_bound != found.bound && without_extension(wide_bound) != found.bound) || !is_uniform(found.bound)) {
       return false;
     }
-    // The same comparison, once the guard has told that the bound is positive.
+    // An unsigned comparison is equivalent once the guard has shown that the bound is positive.
     if (again->isSigned() != found.is_signed && !(found.is_signed && is_thread_index(first->getOperand(0)))) return false;
     return is_linear(first->getOperand(0), found.base);
   }
@@ -178,7 +178,7 @@ class Finder {
     return false;
   }
 
-  // A thread that takes no turn leaves with what one would begin with.
+  // Whether a thread without an iteration leaves with the initial values.
   static bool has_results_without_turns(const StridedLoop& found) {
     BasicBlock* const behind = found.exit->getSingleSuccessor();
     const auto without_turns = [&](Value* value) -> Value* {
@@ -214,7 +214,7 @@ class Finder {
   Uniformity uniformity_;
 };
 
-// Beside the loop, one for all threads of the block: a turn of it runs those whose index is below the bound.
+// Adds a loop for all threads of the block: each iteration runs the threads whose index is below the bound.
 class Stepper {
  public:
   Stepper(BlockFunction& block, const StridedLoop& loop)
@@ -222,7 +222,7 @@ class Stepper {
 
   void make() {
     BasicBlock* const before = loop_.guard->getParent();
-    // Both loops need what is computed for one.
+    // Both loops need the values computed in the preheader.
     for (Instruction& computed : llvm::make_early_inc_range(*loop_.preheader)) {
       if (computed.isTerminator() || loop_.only_with_turns.count(&computed) != 0) continue;
       computed.dropPoisonGeneratingFlags();
@@ -240,7 +240,7 @@ class Stepper {
     Value* const bound = widen(loop_.bound, type_);
     Value* const base =
         loop_.base != nullptr ? widen(loop_.base, type_) : static_cast<Value*>(llvm::ConstantInt::get(type_, 0));
-    // The first thread takes a turn, if any does.
+    // If any thread takes an iteration, the first thread does.
     builder_.CreateCondBr(builder_.CreateAnd(no_index_wraps(widen), builder_.CreateICmp(less(), base, bound)), enter, alone);
     old->eraseFromParent();
     builder_.SetInsertPoint(enter);
@@ -300,7 +300,7 @@ class Stepper {
     return call;
   }
 
-  // Computed in numbers of twice as many bits.
+  // Computed with twice as many bits.
   template <class Widen>
   Value* no_index_wraps(const Widen& widen) {
     const unsigned bits = type_->getIntegerBitWidth();
@@ -320,7 +320,7 @@ class Stepper {
   }
 
   BasicBlock* copy_body(llvm::ValueToValueMapTy& map, BasicBlock* join) {
-    llvm::SmallVector<std::pair<llvm::PHINode*, Value*>> known;  // what stands for the header's phis
+    llvm::SmallVector<std::pair<llvm::PHINode*, Value*>> known;  // the values that replace the header's phis
     for (llvm::PHINode& phi : loop_.header->phis()) known.emplace_back(&phi, map[&phi]);
     llvm::SmallVector<BasicBlock*> copies;
     for (BasicBlock* block : loop_.blocks) {

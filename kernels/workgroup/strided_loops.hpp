@@ -5,9 +5,9 @@
 
 namespace weir::workgroup {
 
-/// Of loops such as `for (i = base + threadIdx.x; i < n; i += step)` all threads of the block take a turn before any takes
-/// the next one: so neighbours use neighbouring memory. Where an index wraps, each thread runs its loop to the end. Returns
-/// how many loops there are.
+/// In loops such as `for (i = base + threadIdx.x; i < n; i += step)`, makes all threads of the block take an iteration
+/// before any takes the next, so that neighbours access neighbouring memory. Where an index wraps, each thread runs its loop
+/// to the end. Returns the number of such loops.
 unsigned step_together(BlockFunction& block);
 
 }  // namespace weir::workgroup

@@ -14,10 +14,11 @@
 namespace weir::workgroup {
 namespace {
 
-constexpr std::uint64_t most_context_bytes = 64 * 1024;  // for a thread
+constexpr std::uint64_t most_context_bytes = 64 * 1024;  // for each thread
 constexpr std::uint64_t context_alignment = 64;
 
-/// A value of each thread in the block's context: an array with an element for each thread, so that neighbours lie together.
+/// One value of each thread in the block's context: an array with an element for each thread, so that neighbours are
+/// adjacent.
 struct ContextArray {
   llvm::Type* type = nullptr;
   std::uint64_t size = 0;
@@ -45,32 +46,32 @@ class ThreadLoops {
   }
 
  private:
-  // A row of a region's threads: what the loops over y and z run.
+  // One row of a region's threads; the loops over y and z run once for each row.
   struct Rows {
     unsigned region = 0;
     KnownValues uniform;
     BasicBlock* first = nullptr;
     BasicBlock* next = nullptr;
     Row row{};
-    Value* thread = nullptr;  // the first one's number in the block
+    Value* thread = nullptr;  // the number of the row's first thread in the block
   };
 
-  // The blocks of one loop over threads of a row, and its state while it is made.
+  // The blocks of one loop over a row's threads, and its state while it is built.
   struct Loops {
     unsigned region = 0;
     BasicBlock* latch = nullptr;
-    Value* begin = nullptr;  // of the threads along x
+    Value* begin = nullptr;  // first thread along x
     Value* end = nullptr;
-    Value* index[3] = {};  // of 32 bits
+    Value* index[3] = {};  // 32 bits
     Value* thread = nullptr;
     llvm::MDNode* group = nullptr;  // null if the loop is not known to be parallel
-    bool rare = false;              // and not worth the time to optimize it
+    bool rare = false;              // and not worth optimizing
     llvm::ValueToValueMapTy map;
-    llvm::DenseMap<unsigned, llvm::AllocaInst*> variables;  // by the value's number
+    llvm::DenseMap<unsigned, llvm::AllocaInst*> variables;  // by the number of the kept value
     llvm::DenseMap<int, BasicBlock*> exits;
   };
 
-  // Branches that all threads of a loop take, and the way.
+  // The way that all threads of a loop take at each branch.
   using Ways = llvm::SmallVector<std::pair<llvm::BranchInst*, bool>, 4>;
 
   BasicBlock* make_block(const llvm::Twine& name) {
@@ -163,8 +164,8 @@ class ThreadLoops {
     mark_parallel(*store, loops);
   }
 
-  // The language forbids that threads touch the same memory between barriers, and one of them writes, unless by atomics:
-  // what is ordered by these, or by a call that is not known, is not independent.
+  // Between barriers, threads may not access the same memory if one of them writes, except through atomics. So threads are
+  // independent in a region without atomics and without calls that may write.
   bool is_parallel(const Region& region) const {
     for (const BasicBlock* block : region.blocks) {
       for (const Instruction& instruction : *block) {
@@ -202,7 +203,7 @@ class ThreadLoops {
     }
   }
 
-  // for (x), running at least once. Returns the block of its body.
+  // for (x), with at least one iteration. Returns the block of its body.
   BasicBlock* make_loop(const Rows& rows, Loops& loops, BasicBlock* before, BasicBlock* after) {
     BasicBlock* const header = make_block("x");
     llvm::PHINode* const induction = begin_loop(before, header, loops.begin, 0);
@@ -277,7 +278,7 @@ class ThreadLoops {
     go_on(region);
   }
 
-  // Runs a row from the block `before` on. Loops without branches vectorize well.
+  // Runs a row, beginning at the block `before`. Each way gets its own loop, because loops without branches vectorize well.
   void run_ways(const Decision& decision, const Rows& rows, BasicBlock* before, Ways& ways) {
     Value* const none = builder_.getInt64(0);
     Value* const all = rows.row.threads;
@@ -322,7 +323,7 @@ class ThreadLoops {
     return instructions <= 200;
   }
 
-  // Threads of a row from `begin` to `end`.
+  // Runs the threads of a row from `begin` to `end`.
   void run_threads(const Rows& rows, BasicBlock* before, BasicBlock* after, Value* begin, Value* end, const Ways& ways,
                    bool rare = false) {
     const unsigned number = rows.region;
@@ -409,7 +410,7 @@ class ThreadLoops {
     for (Instruction* instruction : dropped) instruction->eraseFromParent();
   }
 
-  // Where a thread puts its values aside that the region `next` needs. -1: it returns.
+  // The block where a thread stores the values that the region `next` needs. -1: the thread returns.
   BasicBlock* exit_to(int next, const Region& region, Loops& loops) {
     BasicBlock*& exit = loops.exits[next];
     if (exit != nullptr) return exit;
@@ -446,7 +447,7 @@ class ThreadLoops {
     return exit;
   }
 
-  // What follows a region's loops.
+  // Branches to the next region after a region's loops.
   void go_on(const Region& region) {
     const auto choose = [&](Value* state, BasicBlock* otherwise, llvm::ArrayRef<unsigned> targets) {
       llvm::SwitchInst* const choice = builder_.CreateSwitch(state, otherwise, static_cast<unsigned>(targets.size()));
@@ -495,7 +496,7 @@ class ThreadLoops {
   std::vector<llvm::AllocaInst*> private_;
   std::vector<ContextArray> private_arrays_;
   std::vector<Instruction*> replaced_;
-  ContextArray states_;  // if regions diverge: the region that a thread enters next, or -1
+  ContextArray states_;  // if regions diverge: the region that each thread enters next, or -1
   llvm::AllocaInst* first_ = nullptr;
   llvm::AllocaInst* last_ = nullptr;
   llvm::AllocaInst* next_ = nullptr;

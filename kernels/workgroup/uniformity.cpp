@@ -36,7 +36,7 @@ llvm::TargetIRAnalysis divergence_target(const llvm::DataLayout& layout, const D
 
 Uniformity::Uniformity(llvm::Function& function, const DivergenceRules& rules) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
-  // Registered first, so the target's own is not.
+  // The first registration wins, so this replaces the target's own.
   analyses_.registerPass([&] { return divergence_target(layout, rules); });
   llvm::PassBuilder().registerFunctionAnalyses(analyses_);
   info_ = &analyses_.getResult<llvm::UniformityInfoAnalysis>(function);

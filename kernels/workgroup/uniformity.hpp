@@ -7,7 +7,7 @@
 
 namespace weir::workgroup {
 
-/// Where differences between threads come from.
+/// The rules that define where threads begin to differ.
 class DivergenceRules {
  public:
   virtual bool is_source(const llvm::Value& value) const = 0;
@@ -17,11 +17,11 @@ class DivergenceRules {
   ~DivergenceRules() = default;
 };
 
-/// A target that has these rules. They must outlive it.
+/// A target with these rules. The rules must outlive it.
 llvm::TargetIRAnalysis divergence_target(const llvm::DataLayout& layout, const DivergenceRules& rules);
 
-/// LLVM's analysis of what differs between threads, by rules of ours instead of the target's. The function must be in LCSSA
-/// form: a value of a loop that threads leave at different times is found to differ only in the phi behind the loop.
+/// LLVM's divergence analysis with our rules instead of the target's. The function must be in LCSSA form: a loop's value
+/// that threads leave at different times counts as divergent only in the phi after the loop.
 class Uniformity {
  public:
   Uniformity(llvm::Function& function, const DivergenceRules& rules);
@@ -35,7 +35,7 @@ class Uniformity {
   llvm::UniformityInfo* info_;
 };
 
-/// Between the threads of a block.
+/// Rules for differences between the threads of a block.
 class BlockDivergence final : public DivergenceRules {
  public:
   bool is_source(const llvm::Value& value) const override;

@@ -14,7 +14,7 @@
 namespace weir::workgroup {
 namespace {
 
-// One loop, and whether its threads may wait in it for what others do.
+// One loop, and whether its threads may wait in it for other threads.
 class Loop {
  public:
   Loop(const llvm::Loop& loop, const llvm::DominatorTree& dominators, const llvm::PostDominatorTree& post_dominators)
@@ -23,8 +23,8 @@ class Loop {
       fences_ |= llvm::any_of(*block, [](const Instruction& instruction) { return isa<llvm::FenceInst>(instruction); });
   }
 
-  // What decides whether the loop goes on: the conditions of its exits, those of the branches that decide whether an exit is
-  // come to, and all in the loop that these are computed from.
+  // Looks for a waiting access among the values that decide whether the loop continues: the conditions of its exits, the
+  // conditions of branches that lead to an exit, and all values in the loop that these depend on.
   const Instruction* find_wait() {
     if (all_meet()) return nullptr;
     llvm::SmallVector<llvm::BasicBlock*> exiting;
@@ -47,7 +47,7 @@ class Loop {
   }
 
  private:
-  // Each time round all threads of the block wait for each other.
+  // Whether all threads of the block meet at a barrier in each iteration.
   bool all_meet() const {
     llvm::SmallVector<llvm::BasicBlock*> latches;
     loop_.getLoopLatches(latches);
@@ -65,7 +65,7 @@ class Loop {
     if (end->getNumSuccessors() > 1) deciding_.insert(end->getOperand(0));
   }
 
-  // Those that decide on which path the phi is come to.
+  // Adds the branches that select the path to the phi.
   void add_branches_to(const llvm::PHINode& phi) {
     if (phi.getParent() == loop_.getHeader()) return;
     const auto* const above = dominators_.getNode(phi.getParent())->getIDom();
@@ -77,10 +77,10 @@ class Loop {
     }
   }
 
-  // Whether repeating the access changes nothing unless another thread does.
+  // Whether the access, repeated, only changes its effect when another thread writes.
   bool may_wait(const Instruction& instruction) const {
     if (const auto* const load = dyn_cast<llvm::LoadInst>(&instruction)) {
-      // A fence is where the program sees what others wrote.
+      // A fence makes other threads' writes visible.
       return load->isAtomic() || load->isVolatile() || (fences_ && !load->hasMetadata(llvm::LLVMContext::MD_invariant_load));
     }
     if (const auto* const update = dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
@@ -89,7 +89,7 @@ class Loop {
           update->getOperation() == llvm::AtomicRMWInst::Add || update->getOperation() == llvm::AtomicRMWInst::Sub;
       return !counts || by == nullptr || by->isZero();
     }
-    // One that expects what was read before tries again until no other thread came between.
+    // A compare-exchange that expects the value read before retries until no other thread has interfered.
     const auto* const exchange = dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
     if (exchange == nullptr) return false;
     const auto* const expected = dyn_cast<Instruction>(exchange->getCompareOperand());

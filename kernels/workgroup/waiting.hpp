@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// An atomic access by which a loop may wait for what another thread writes, or null. Threads of a block run one after the
-/// other between barriers, so that a thread which is waited for might never start.
+/// Returns an atomic access whose loop may wait for another thread's write, or null. Threads of a block run one after the
+/// other between barriers, so the awaited thread might never start.
 const llvm::Instruction* find_wait(llvm::Function& kernel);
 
 }  // namespace weir::workgroup

@@ -21,7 +21,7 @@ llvm::Constant* numbers(llvm::Type* type, std::int64_t stride, unsigned count) {
   return llvm::ConstantVector::get(values);
 }
 
-#if LLVM_VERSION_MAJOR >= 20  // the target is asked of its own intrinsics
+#if LLVM_VERSION_MAJOR >= 20  // LLVM asks the target about its own intrinsics
 bool takes_scalar(llvm::Intrinsic::ID id, unsigned k) { return llvm::isVectorIntrinsicWithScalarOpAtArg(id, k, nullptr); }
 bool names_type(llvm::Intrinsic::ID id, int k) { return llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, k, nullptr); }
 #else
@@ -61,7 +61,7 @@ bool Vectorizer::is_all(Value* mask) const {
 Value* Vectorizer::both(Value* mask, Value* condition) {
   if (is_all(mask)) return condition;
   if (is_all(condition)) return mask;
-  // Not "and": what lanes compute that are not here may be poison.
+  // A select and not "and", because values of inactive lanes may be poison.
   return builder_.CreateSelect(mask, condition, llvm::Constant::getNullValue(mask->getType()));
 }
 
@@ -104,7 +104,7 @@ Value* Vectorizer::emit_plain(Instruction& instruction) {
   Value* made = nullptr;
   if (const auto* const binary = dyn_cast<llvm::BinaryOperator>(&instruction)) {
     Value* right = operand(1);
-    // Lanes that are not here divide, too.
+    // Inactive lanes divide as well, so their divisor must not be 0.
     if (binary->isIntDivRem() && !isa<llvm::Constant>(right) && !is_all(mask_))
       right = builder_.CreateSelect(mask_, right, llvm::ConstantInt::get(right->getType(), 1));
     made = builder_.CreateBinOp(binary->getOpcode(), operand(0), right);
@@ -170,13 +170,13 @@ bool Vectorizer::emit_intrinsic(llvm::IntrinsicInst& call) {
   return true;
 }
 
-// A function of mathematics that the compiler was told to have for vectors. Lanes that are not here compute, too.
+// Calls a mathematical function that has a vector version for this compiler. Inactive lanes compute as well.
 bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   const llvm::Function* const callee = call.getCalledFunction();
   llvm::Type* const type = call.getType();
   if (callee == nullptr || !type->isFloatingPointTy() || !callee->isDeclaration()) return false;
   if (!llvm::all_of(call.args(), [&](Value* argument) { return argument->getType() == type; })) return false;
-  // LLVM knows functions for 32 bytes, which AVX2 has, and for 16. The GNU C library has each for 64, too.
+  // LLVM lists versions for 32 bytes, which AVX2 has, and for 16. The GNU C library also has each for 64.
   const llvm::StringRef features = function_.getFnAttribute("target-features").getValueAsString();
   const unsigned bytes = static_cast<unsigned>(layout_.getTypeStoreSize(type).getFixedValue());
   unsigned count = (features.contains("+avx2") ? 32 : 16) / bytes;
@@ -210,7 +210,7 @@ bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   return true;
 }
 
-// The C library's functions that are an instruction for vectors.
+// The C library's functions that are one vector instruction.
 bool Vectorizer::emit_instruction(llvm::CallInst& call) {
   const llvm::Intrinsic::ID id = llvm::getVectorIntrinsicIDForCall(&call, &library_);
   if (id != llvm::Intrinsic::sqrt) return false;

@@ -17,7 +17,7 @@ T* with_metadata(T* access, const Instruction& original) {
   return access;
 }
 
-// Programs that rely on lanes in step say so by "volatile": memory is read and written where they say.
+// Programs that rely on lockstep use "volatile": such accesses must stay where they are.
 void keep_in_place(llvm::IRBuilder<>& builder, bool is_volatile) {
   if (!is_volatile) return;
   auto* const type = llvm::FunctionType::get(builder.getVoidTy(), false);
@@ -32,12 +32,13 @@ bool Vectorizer::is_contiguous(const Line& line, llvm::Type* type) const {
          layout_.getTypeSizeInBits(type).getFixedValue() == 8 * size;
 }
 
-// Adds what must hold at run time to `condition`, and makes lane 0's value; without `condition`, it only tells the stride.
+// Adds the run-time conditions to `condition` and computes lane 0's value; with a null `condition` it only determines the
+// stride.
 std::optional<Vectorizer::Line> Vectorizer::line(Value* value, Value** condition) {
   const Shape shape = shapes_.of(value);
   if (shape.kind != Shape::varying) return Line{value, shape.kind == Shape::strided ? shape.stride : 0};
   if (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) {
-    // An index like blockIdx.x * columns + c may wrap from one lane to the next.
+    // An index such as blockIdx.x * columns + c may wrap from one lane to the next.
     Value* const narrow = cast<Instruction>(value)->getOperand(0);
     const Shape lanes_of_narrow = shapes_.of(narrow);
     if (lanes_of_narrow.kind != Shape::strided || lanes_of_narrow.stride <= 0 || lanes_of_narrow.stride > 64 ||
@@ -64,7 +65,7 @@ std::optional<Vectorizer::Line> Vectorizer::line(Value* value, Value** condition
   return base;
 }
 
-// `beside` makes the access of elements beside each other, from lane 0's address on, and `apart` that of elements anywhere.
+// `beside` makes the access to contiguous elements that begin at lane 0's address, `apart` the access to scattered elements.
 Value* Vectorizer::emit_access(Instruction& access, Value* address, llvm::Type* type,
                                llvm::function_ref<Value*(Value*)> beside, llvm::function_ref<Value*()> apart) {
   const std::optional<Line> maybe = line(address, nullptr);
@@ -124,7 +125,7 @@ void Vectorizer::emit_store(llvm::StoreInst& store) {
     throw Refused("it stores a structure that differs between lanes", &store);
   const Shape shape = shapes_.of(address);
   if (shape.kind == Shape::uniform || (shape.kind == Shape::strided && shape.stride == 0)) {
-    // One of the lanes' values stays: the last one's.
+    // All lanes store to one address: the last lane's value remains.
     Value* const leading =
         builder_.CreateIntrinsic(llvm::Intrinsic::ctlz, {builder_.getInt32Ty()}, {bits(mask_), builder_.getTrue()});
     Value* const last = builder_.CreateSub(builder_.getInt32(31), leading);
@@ -143,7 +144,7 @@ void Vectorizer::emit_store(llvm::StoreInst& store) {
   drop(store);
 }
 
-// A loop over the lanes that are here, from the first to the last.
+// A loop over the active lanes, from the first to the last.
 void Vectorizer::one_by_one(Instruction& instruction) {
   llvm::DenseMap<unsigned, Value*> vectors;
   for (unsigned k = 0; k < instruction.getNumOperands(); ++k) {
@@ -182,7 +183,8 @@ void Vectorizer::one_by_one(Instruction& instruction) {
   Instruction* const copy = instruction.clone();
   for (const auto& [k, vector] : vectors) copy->setOperand(k, builder_.CreateExtractElement(vector, lane));
   if (auto* const call = dyn_cast<llvm::CallBase>(copy); call != nullptr && isa<Instruction>(call->getCalledOperand())) {
-    // LLVM for x86 reads the element in the call itself, and takes all memory on the way: here it must not see where from.
+    // LLVM for x86 would fold the load of the element into the call and keep the whole vector in memory, so its address is
+    // hidden.
     llvm::Type* const pointer = builder_.getPtrTy();
     auto* const same = llvm::InlineAsm::get(llvm::FunctionType::get(pointer, pointer, false), "", "=r,0", false);
     call->setCalledOperand(builder_.CreateCall(same, call->getCalledOperand()));

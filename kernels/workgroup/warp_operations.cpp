@@ -13,7 +13,7 @@ namespace weir::workgroup {
 void Vectorizer::emit_warp_operation(llvm::CallInst& call, Builtin kind) {
   switch (kind) {
     case Builtin::active_lanes: replace(call, builder_.CreateZExt(bits(mask_), call.getType())); return;
-    case Builtin::warp_barrier:  // lanes are in step
+    case Builtin::warp_barrier:  // lanes are in lockstep
       check_all_there(call, call.getArgOperand(0));
       drop(call);
       return;
@@ -22,7 +22,7 @@ void Vectorizer::emit_warp_operation(llvm::CallInst& call, Builtin kind) {
       Value* const predicate = call.getArgOperand(1);
       Value* const those =
           builder_.CreateICmpNE(lanes(predicate), llvm::Constant::getNullValue(vector_of(predicate->getType())));
-      // Only the named lanes vote, and none means all.
+      // Only the named lanes vote; a mask of 0 names all.
       Value* const named = call.getArgOperand(0);
       Value* const yes = builder_.CreateZExt(bits(both(mask_, those)), call.getType());
       if (shapes_.is_varying(&call)) {
@@ -48,10 +48,10 @@ void Vectorizer::emit_shuffle(llvm::CallInst& call) {
   Value* const value = call.getArgOperand(1);
   Value* const from = call.getArgOperand(2);
   Value* source = lanes(value);
-  // From a lane that is not here comes 0.
+  // An inactive lane yields 0.
   if (!is_all(mask_)) source = builder_.CreateSelect(mask_, source, llvm::Constant::getNullValue(source->getType()));
   if (!shapes_.is_varying(&call)) {
-    // All lanes ask one lane, and it is in the warp.
+    // All lanes read the same lane, which is in the warp.
     replace(call, builder_.CreateExtractElement(source, from));
     return;
   }
@@ -69,12 +69,12 @@ void Vectorizer::emit_shuffle(llvm::CallInst& call) {
   vectors_[&call] = builder_.CreateShuffleVector(source, selection);
 }
 
-// By way of memory: there is no instruction for it that all processors have.
+// Goes through memory, because not all processors have an instruction for it.
 Value* Vectorizer::permute(Value* value, Value* from) {
   llvm::Type* const type = cast<llvm::VectorType>(value->getType())->getElementType();
   llvm::SmallVector<llvm::Constant*> numbers;
   for (unsigned lane = 0; lane < warp_size; ++lane) numbers.push_back(builder_.getInt32(lane));
-  Value* asked = builder_.CreateFreeze(lanes(from));  // what lanes ask that are not here may be poison
+  Value* asked = builder_.CreateFreeze(lanes(from));  // the operands of inactive lanes may be poison
   Value* const inside = builder_.CreateICmpULT(
       asked, llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(warp_size), builder_.getInt32(warp_size)));
   asked = builder_.CreateSelect(inside, asked, llvm::ConstantVector::get(numbers));
@@ -85,9 +85,8 @@ Value* Vectorizer::permute(Value* value, Value* from) {
                                      llvm::ConstantInt::getTrue(vector_of(builder_.getInt1Ty())));
 }
 
-// `named`: the lanes that the program names in the call, of 64 bits, where 0 stands for those that are here; or null for
-// all. They must be here, or have ended. In code that all lanes run nothing is to be checked, unless lanes were taken for
-// ending that come here.
+// Checks that the named lanes are active or have ended. `named`: the 64-bit mask of the call, where 0 means the active
+// lanes; null for all lanes. Code that all lanes run needs no check, unless lanes that were counted as ended may arrive.
 void Vectorizer::check_all_there(llvm::CallInst& at, Value* named) {
   const bool whole = mask_ == mask_values_.lookup(LaneMasks::all);
   if (whole && lane_ends_.ending == nullptr) return;
@@ -135,7 +134,7 @@ void Vectorizer::emit_lane_end(Instruction& call) {
   drop(call);
 }
 
-// Where the numbers of lanes rise by the same and do not wrap around, the last lane has the greatest.
+// If the lanes' numbers rise by a constant and do not wrap, the last lane has the greatest.
 void Vectorizer::emit_full_warp(llvm::CallInst& call) {
   Value* const full = llvm::ConstantInt::get(builder_.getInt32Ty(), llvm::APInt::getLowBitsSet(32, lanes_));
   const auto is_full = [&](Value* mask) -> Value* {

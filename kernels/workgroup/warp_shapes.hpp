@@ -8,14 +8,14 @@
 
 namespace weir::workgroup {
 
-/// How the lanes' values of an instruction lie to each other.
+/// How the lanes' values of an instruction relate to each other.
 struct Shape {
   enum Kind { unknown, uniform, strided, varying };
 
   Kind kind = unknown;
-  std::int64_t stride = 0;   ///< of `strided`: each lane has so much more than the lane before it
+  std::int64_t stride = 0;   ///< `strided`: the difference from one lane to the next
   unsigned zeros = 64;       ///< how many low bits of lane 0's value are 0
-  bool exact_signed = true;  ///< no lane's value wraps, as a signed number
+  bool exact_signed = true;  ///< no lane's value wraps as a signed number
   bool exact_unsigned = true;
 
   bool operator==(const Shape& other) const {
@@ -45,7 +45,7 @@ class Shapes {
   llvm::DenseMap<const llvm::Value*, Shape> shapes_;
 };
 
-/// What an expression of the lane's number alone gives for each lane.
+/// The value for each lane of an expression that depends only on the lane's number.
 std::optional<std::array<std::int64_t, warp_size>> values_of_lanes(llvm::Value* value, const llvm::DataLayout& layout);
 
 }  // namespace weir::workgroup

@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* lane_end = "weir.lane_end";
 
-// The structurizer asks for one end, which is reached by all. Ways that lead there directly are marked each.
+// The structurizer requires one end that all paths reach. Each path that leads directly to it gets its own mark.
 void unify_ends(llvm::Function& function) {
   llvm::SmallVector<BasicBlock*> ends;
   for (BasicBlock& block : function) {
@@ -59,7 +59,7 @@ void unify_ends(llvm::Function& function) {
   }
 }
 
-// Lanes become the elements of vectors: a thread's own vectors are taken apart, also where they are loaded and stored.
+// Lanes become vector elements, so a thread's own vectors are split into scalars, including their loads and stores.
 llvm::ScalarizerPass make_scalarizer() {
 #if LLVM_VERSION_MAJOR >= 17
   llvm::ScalarizerPassOptions options;
@@ -104,7 +104,7 @@ bool WarpDivergence::is_always_uniform(const llvm::Value& value) const {
 
 namespace {
 
-// Where the program names lanes, or means all that have not ended.
+// Whether the program names lanes in it, or means all that have not ended.
 bool asks_for_lanes(const llvm::Instruction& instruction) {
   const Builtin kind = called_builtin(&instruction);
   return kind == Builtin::block_barrier || kind == Builtin::ballot || kind == Builtin::shuffle ||
@@ -113,7 +113,7 @@ bool asks_for_lanes(const llvm::Instruction& instruction) {
 
 using CallPairs = std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>>;
 
-// Lanes that end, and calls of other lanes that do not lead there.
+// Pairs of a lane end and a call that cannot reach it.
 CallPairs find_early_ends(llvm::Function& function) {
   llvm::SmallVector<llvm::Instruction*> ends, calls;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -141,9 +141,9 @@ BlockSet blocks_from(const BasicBlock* first) {
   return reached;
 }
 
-// Calls that lanes go past to code where nobody is asked for any more, and which the others come to as well: often the tail
-// that several returns were joined to. Those lanes are as good as ended. In the code between, they might write what must be
-// seen behind a barrier: then they are not.
+// Calls that some lanes skip on a path without further calls, where that path later joins that of the other lanes: often the
+// tail that several returns share. The skipping lanes count as ended. They do not if, on the way, they might write values
+// that must be visible after a barrier.
 Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) {
   std::vector<std::pair<const llvm::Instruction*, BlockSet>> calls;
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -152,7 +152,7 @@ Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) 
   Calls passed;
   if (calls.empty()) return passed;
   const Uniformity uniformity(function, rules);
-  BlockSet apart;  // where not all lanes need be
+  BlockSet apart;  // blocks that only some lanes may run
   for (const BasicBlock& branch : function) {
     if (!uniformity.has_divergent_branch(branch)) continue;
     const BlockSet behind = blocks_from(&branch);
@@ -178,7 +178,7 @@ Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) 
   return passed;
 }
 
-// The structurizer puts the second side of a branch first: that shall be the one where lanes end.
+// The structurizer visits the second successor first, so make that the one that ends lanes.
 void put_ends_first(llvm::Function& function) {
   for (BasicBlock& block : function) {
     auto* const branch = dyn_cast<llvm::BranchInst>(block.getTerminator());
@@ -215,7 +215,7 @@ Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
   run_passes(function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
   for (const auto& [end, call] : early_ends) {
     if (!llvm::isPotentiallyReachable(call, end)) continue;
-    // What lanes that end wrote before must be seen behind a barrier.
+    // Writes of lanes that end must be visible after a barrier.
     const Builtin kind = called_builtin(call);
     if (kind == Builtin::block_barrier || kind == Builtin::warp_barrier)
       throw Refused("lanes of a warp return while others go on", end);
@@ -301,7 +301,7 @@ void LaneMasks::number_masks() {
   }
 }
 
-// Where paths meet, all lanes must be there that the mask has: each part of them comes on a path of its own.
+// Where paths join, all lanes of the mask must arrive, each part of them on one path.
 void LaneMasks::check_joins() const {
   for (BasicBlock* block : blocks_) {
     const llvm::Loop* const loop = loops_.getLoopFor(block);
@@ -352,7 +352,7 @@ bool LaneMasks::is_header_of_divergent_loop(BasicBlock* block) const {
   return loop != nullptr && loop->getHeader() == block && is_divergent_loop(loop);
 }
 
-// If there are full warps, these are the lanes of the mask that they are a part of.
+// The mask of the same lanes: full-warp masks are replaced by the mask that they are a part of.
 int LaneMasks::mask_it_is(BasicBlock* block) const {
   int number = mask_of(block);
   while (number != all && mask(number).full) number = mask(number).parent;

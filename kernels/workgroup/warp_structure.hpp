@@ -14,21 +14,21 @@ namespace weir::workgroup {
 
 inline constexpr unsigned warp_size = 32;
 
-/// Between the lanes of a warp.
+/// Rules for differences between the lanes of a warp.
 class WarpDivergence final : public DivergenceRules {
  public:
   bool is_source(const llvm::Value& value) const override;
   bool is_always_uniform(const llvm::Value& value) const override;
-  /// Adds a shuffle whose lanes all take the value of one lane.
+  /// Marks a shuffle whose lanes all read the same lane. Returns whether it is new.
   bool add_uniform(const llvm::Value& shuffle) { return uniform_.insert(&shuffle).second; }
 
  private:
   llvm::SmallPtrSet<const llvm::Value*, 16> uniform_;
 };
 
-/// Makes control flow that differs between lanes structured: a branch skips a block or does not, and a loop is left at its
-/// end alone. Where a lane returns before the function's end, it calls `lane_end`. Returns the calls in which lanes are
-/// asked for before others that return have come to their end.
+/// Structures control flow that differs between lanes: a branch either runs or skips a block, and a loop is left only at its
+/// end. Where a lane returns before the function's end, it calls `lane_end`. Returns the calls that name lanes before other,
+/// returning lanes have reached their end.
 using Calls = llvm::SmallPtrSet<const llvm::Instruction*, 4>;
 Calls structurize(llvm::Function& function, const DivergenceRules& rules);
 bool is_lane_end(const llvm::Value* value);
@@ -36,13 +36,13 @@ bool is_lane_end(const llvm::Value* value);
 /// Which lanes run which block of a structured function.
 class LaneMasks {
  public:
-  /// Lanes that run a block, as a part of those that run another one.
+  /// The lanes that run a block, as a subset of the lanes of another mask.
   struct Mask {
     int parent = -1;
-    llvm::BasicBlock* branch = nullptr;  ///< they are those that go one way here
-    bool taken = false;                  ///< the way
-    llvm::Loop* loop = nullptr;          ///< or: those that are still in this loop
-    bool full = false;                   ///< or: all of the warp, which then are all those that run the other
+    llvm::BasicBlock* branch = nullptr;  ///< the lanes that take one way of this branch
+    bool taken = false;                  ///< which way
+    llvm::Loop* loop = nullptr;          ///< or: the lanes that are still in this loop
+    bool full = false;                   ///< or: the whole warp, which then is the whole parent mask
   };
   static constexpr int all = 0;
 
@@ -56,12 +56,12 @@ class LaneMasks {
   int mask_of(llvm::BasicBlock* block) const { return mask_of_.lookup(block); }
   bool is_full(int number) const { return number == all || mask(number).full; }
   bool is_divergent_branch(llvm::BasicBlock* block) const { return divergent_branches_.count(block) != 0; }
-  /// A loop that its lanes leave at different times.
+  /// Whether its lanes leave it at different times.
   bool is_divergent_loop(const llvm::Loop* loop) const { return divergent_loops_.count(loop) != 0; }
-  /// The outermost divergent loop that has `from` and not `to`.
+  /// The outermost divergent loop that contains `from` but not `to`.
   llvm::Loop* divergent_loop_left(llvm::BasicBlock* from, llvm::BasicBlock* to) const;
   bool is_header_of_divergent_loop(llvm::BasicBlock* block) const;
-  /// Whether all lanes of the block `to` come from one place at once.
+  /// Whether all lanes of the block `to` arrive from one block at once.
   bool comes_whole(llvm::BasicBlock* from, llvm::BasicBlock* to) const;
 
   const llvm::LoopInfo& loops() const { return loops_; }

@@ -20,7 +20,8 @@
 namespace weir::workgroup {
 namespace {
 
-// Whether lanes have left a loop already is not known in it: those that a call asks for might come no more, or have ended.
+// Inside a loop the pass cannot determine which lanes have left it. A call there could name lanes that never arrive or have
+// ended.
 void refuse_calls_in_divergent_loops(const LaneMasks& masks) {
   for (BasicBlock* block : masks.blocks()) {
     bool divergent = false;
@@ -57,7 +58,7 @@ Value* first_thread(llvm::IRBuilder<>& builder, const BlockFunction& block) {
                            builder.getInt32(lanes), "", true, true);
 }
 
-// From here on the index of a "thread" is that of a warp.
+// From here on, the index of a "thread" is the index of a warp.
 void replace_thread_index(BlockFunction& block, WarpVersion version) {
   llvm::Module& module = *block.function->getParent();
   const unsigned lanes = block.threads_in_step;
@@ -71,7 +72,7 @@ void replace_thread_index(BlockFunction& block, WarpVersion version) {
     }
   }
   if (version == WarpVersion::whole_rows) {
-    // So that everybody sees which bits are 0.
+    // Shows LLVM which low bits are 0.
     llvm::IRBuilder<> builder(block.top->getTerminator());
     auto* const size = cast<Instruction>(block.block_size[0]);
     Value* const rows = builder.CreateUDiv(size, builder.getInt32(lanes));
@@ -102,7 +103,8 @@ Value* all_threads(llvm::IRBuilder<>& builder, const BlockFunction& block) {
   return builder.CreateMul(builder.CreateMul(block.block_size[0], block.block_size[1]), block.block_size[2]);
 }
 
-// Uniform are shuffles, too, whose lanes ask one lane, and votes of the same lanes. Each one found may make others so.
+// A shuffle is uniform if all lanes read one lane, and so is a vote with a uniform mask. Each one found may make more
+// uniform.
 std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& rules) {
   for (;;) {
     auto masks = std::make_unique<LaneMasks>(function, rules);
@@ -116,7 +118,7 @@ std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& 
         found |= rules.add_uniform(instruction);
         continue;
       }
-      // From outside of the warp each lane gets its own.
+      // A lane number outside of the warp returns each lane its own value.
       const llvm::KnownBits known = llvm::computeKnownBits(from, function.getParent()->getDataLayout());
       if (known.getMaxValue().ult(warp_size)) found |= rules.add_uniform(instruction);
     }
@@ -124,8 +126,8 @@ std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& 
   }
 }
 
-// Whether neighbouring lanes use neighbouring elements in loops of a thread's own, or compute much there. A loop over
-// threads is around such a loop, where LLVM does not vectorize.
+// Whether, in a thread's own loops, neighbouring lanes access neighbouring elements or compute much. LLVM does not vectorize
+// a loop over threads around such a loop.
 bool is_worthwhile(const LaneMasks& masks, const Shapes& shapes, const llvm::DataLayout& layout) {
   unsigned together = 0, apart = 0, computing = 0;
   for (BasicBlock* block : masks.blocks()) {
@@ -228,7 +230,7 @@ void Vectorizer::run() {
   clean_up();
 }
 
-// What the analyses know of blocks, which are split from here on.
+// Records the analyses' results for the blocks, which are split from here on.
 void Vectorizer::remember() {
   for (BasicBlock* block : masks_.blocks()) {
     instructions_.emplace_back();
@@ -284,7 +286,7 @@ void Vectorizer::vectorize_block(BasicBlock* block) {
   }
 }
 
-// A lane keeps the value that it leaves the loop with while others go on.
+// Each lane keeps its value from the iteration that it leaves, while the others continue.
 void Vectorizer::make_loop_result(llvm::PHINode& phi, llvm::Loop* loop) {
   BasicBlock* const header = loop->getHeader();
   BasicBlock* const latch = latches_[loop];
@@ -305,11 +307,11 @@ Value* Vectorizer::edge_mask(BasicBlock* from, BasicBlock* to) {
   return both(mask(from), branch->getSuccessor(0) == to ? condition : builder_.CreateNot(condition));
 }
 
-// Lanes come to a phi on several paths. Each path that is run adds the values of its lanes to what paths before it brought.
+// Lanes reach a phi on several paths. Each path adds its lanes' values to those of earlier paths.
 void Vectorizer::blend(llvm::PHINode& phi, llvm::PHINode& made) {
   BasicBlock* const block = phi.getParent();
   bool whole = true;
-  std::vector<std::pair<unsigned, unsigned>> order;  // of a path's block, and its number in the phi
+  std::vector<std::pair<unsigned, unsigned>> order;  // order of the incoming block, and its number in the phi
   std::vector<BasicBlock*> from(phi.getNumIncomingValues());
   for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
     from[k] = original_.count(phi.getIncomingBlock(k)) != 0 ? original_[phi.getIncomingBlock(k)] : phi.getIncomingBlock(k);
@@ -339,7 +341,7 @@ void Vectorizer::blend(llvm::PHINode& phi, llvm::PHINode& made) {
   }
 }
 
-// A divergent branch becomes a uniform one: no code runs for no lane.
+// Turns a divergent branch into a uniform one, so that no code runs without an active lane.
 void Vectorizer::rewrite_branch(BasicBlock* block) {
   auto* const branch = cast<llvm::BranchInst>(ends_[block]);
   builder_.SetInsertPoint(branch);
@@ -363,7 +365,8 @@ void Vectorizer::rewrite_branch(BasicBlock* block) {
   branch->setCondition(any(taken));
 }
 
-// In lanes that are here "or" adds what differs between lanes. Lane 0 need not be here, and has to add, too.
+// In active lanes "or" adds bits that differ between lanes. Lane 0 may be inactive but must be added correctly, so these
+// become additions.
 std::vector<Instruction*> Vectorizer::find_disjoint_ors() const {
   std::vector<Instruction*> found;
   for (const std::vector<Instruction*>& instructions : instructions_) {
@@ -391,7 +394,7 @@ void Vectorizer::clean_up() {
         instruction->replaceAllUsesWith(llvm::ConstantInt::get(instruction->getType(), 0));
         gone.insert(instruction);
       } else if (shapes_.of(instruction).kind == Shape::strided) {
-        // It was promised for lanes that are here, and lane 0 need not be.
+        // The flag holds for active lanes, and lane 0 may be inactive.
         instruction->dropPoisonGeneratingFlags();
       }
     }

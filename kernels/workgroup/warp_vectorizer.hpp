@@ -13,23 +13,23 @@
 
 namespace weir::workgroup {
 
-/// Runs the lanes of a warp as elements of vectors. What is the same for all lanes stays a scalar, and so does what differs
-/// from lane to lane by a constant, where it is an address or an index.
+/// Runs the lanes of a warp as vector elements. Uniform values stay scalar, and so do addresses and indices that differ by a
+/// constant from lane to lane.
 class Vectorizer {
  public:
-  // Variables of the warp.
+  // Variables that the warp keeps about its lanes' ends.
   struct Ends {
     llvm::AllocaInst* ended;   ///< the lanes that have ended, or null if all end together
-    llvm::AllocaInst* ending;  ///< the lanes that will end and call no others before, or null if that is always known
-    const Calls& before_ends;  ///< the calls where it is not
+    llvm::AllocaInst* ending;  ///< the lanes that will end without another call, or null if that is known at compile time
+    const Calls& before_ends;  ///< the calls where it is not known
   };
-  /// `lanes_there`: the lanes that the warp has, or null for all.
+  /// `lanes_there`: the lanes that exist in the warp, or null for all.
   Vectorizer(BlockFunction& block, const LaneMasks& masks, const Shapes& shapes, llvm::Value* lanes_there, const Ends& ends,
              const llvm::TargetLibraryInfo& library);
   void run();
 
  private:
-  // A value that lanes leave a loop with.
+  // A loop's value that lanes take along when they leave.
   struct LoopResult {
     llvm::PHINode* kept;
     llvm::Loop* loop;
@@ -65,11 +65,11 @@ class Vectorizer {
   void replace(llvm::Instruction& instruction, llvm::Value* value);  // by a scalar
   void drop(llvm::Instruction& instruction) { dropped_.push_back(&instruction); }
 
-  // Memory, and what is done lane by lane: warp_memory.cpp
+  // Memory, and operations done lane by lane: warp_memory.cpp
   void emit_load(llvm::LoadInst& load);
   void emit_store(llvm::StoreInst& store);
   void one_by_one(llvm::Instruction& instruction);
-  // Each lane's value is `stride` more than that of the lane before it; `first` is lane 0's.
+  // Each lane's value is `stride` more than that of the previous lane; `first` is lane 0's.
   struct Line {
     llvm::Value* first;
     std::int64_t stride;
@@ -79,7 +79,7 @@ class Vectorizer {
   llvm::Value* emit_access(llvm::Instruction& access, llvm::Value* address, llvm::Type* type,
                            llvm::function_ref<llvm::Value*(llvm::Value*)> beside, llvm::function_ref<llvm::Value*()> apart);
 
-  // What lanes answer each other: warp_operations.cpp
+  // Exchange of values between lanes: warp_operations.cpp
   void emit_warp_operation(llvm::CallInst& call, Builtin kind);
   void emit_shuffle(llvm::CallInst& call);
   void check_all_there(llvm::CallInst& at, llvm::Value* named);
@@ -97,10 +97,10 @@ class Vectorizer {
   const llvm::TargetLibraryInfo& library_;
   const unsigned lanes_;
   llvm::IRBuilder<> builder_;
-  llvm::Value* mask_ = nullptr;  // of the block whose instructions are made
+  llvm::Value* mask_ = nullptr;  // of the current block
 
-  std::vector<std::vector<llvm::Instruction*>> instructions_;   // of each block, as they were
-  llvm::DenseMap<llvm::BasicBlock*, llvm::Instruction*> ends_;  // terminators: blocks are split meanwhile
+  std::vector<std::vector<llvm::Instruction*>> instructions_;   // of each block, before vectorization
+  llvm::DenseMap<llvm::BasicBlock*, llvm::Instruction*> ends_;  // terminators, recorded because blocks are split
   llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> original_;
   llvm::DenseMap<const llvm::Loop*, llvm::BasicBlock*> latches_, preheaders_;
   llvm::DenseMap<llvm::PHINode*, llvm::Loop*> loop_results_;
@@ -108,7 +108,7 @@ class Vectorizer {
   std::vector<LoopResult> kept_;
   llvm::DenseMap<int, llvm::Value*> mask_values_;
   llvm::DenseMap<const llvm::Value*, llvm::Value*> vectors_;
-  llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::Value*, 2>> members_;  // of structures
+  llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::Value*, 2>> members_;  // of structure values
   std::vector<llvm::Instruction*> dropped_;
 };
 
