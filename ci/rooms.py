@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each room includes only the rooms it may.
+"""Checks that each room includes only the rooms it may, and that docs/internals.md names what exists.
 
-rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include goes against the table
+rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include goes against the table, or if the page
+                     names a file, a folder or an identifier that the tree does not have
 rooms.py --table     prints the table, as docs/internals.md has it
 
 A file belongs to the room with the longest matching path. Every room may include the public headers, its own files, and the
 rooms that the table names. ci/rooms.exceptions lists includes that are still to go; a line whose include is gone must go, too.
 """
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -66,18 +68,41 @@ def table():
     return "| room | may include, beside `include/weir` |\n|---|---|\n" + "".join(rows)
 
 
+def missing_names(root, files, page):
+    """The code words of the page, `like_this`, that are neither a path nor an identifier of the sources."""
+    paths = set(files)
+    for file in files:
+        paths.update(str(parent) for parent in pathlib.PurePath(file).parents)
+    words = set()
+    for file in files:
+        if not file.endswith(".md"):
+            words.update(re.findall(r"\w+", (root / file).read_text(encoding="utf-8", errors="ignore")))
+    for text in re.findall(r"`([^`\n]+)`", page):
+        if re.fullmatch(r"[\w*-]+(/[\w.*-]+)+|[\w*-]+\.(cpp|hpp|py|sh|\*)", text):  # a path, or its end
+            pattern = "*/" + text
+            found = any(fnmatch.fnmatchcase("/" + path, pattern) for path in paths)
+        elif re.fullmatch(r"\w+(::\w+)*(\(\))?", text):
+            found = words.issuperset(re.findall(r"\w+", text))
+        else:
+            continue
+        if not found:
+            yield text
+
+
 def main():
     if sys.argv[1:] == ["--table"]:
         print(table(), end="")
         return 0
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
-    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cpp", "*.hpp", "*.c", "*.h"], cwd=root,
-                           capture_output=True, text=True, check=True).stdout.split()
-    listed = (root / "ci/rooms.exceptions").read_text(encoding="utf-8").split("\n")
-    excepted = {line for line in listed if line and not line.startswith("#")}
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True,
+                            text=True, check=True).stdout.split("\0")
+    everything = [file for file in listed if (root / file).is_file()]
+    files = [file for file in everything if file.endswith((".cpp", ".hpp", ".c", ".h"))]
+    lines = (root / "ci/rooms.exceptions").read_text(encoding="utf-8").split("\n")
+    excepted = {line for line in lines if line and not line.startswith("#")}
     against, seen, bad = [], set(), 0
     for file in files:
-        if file.startswith(FREE) or not (root / file).exists():
+        if file.startswith(FREE):
             continue
         room = room_of(file)
         if room is None:
@@ -98,7 +123,11 @@ def main():
         print(f"{edge}: no such include any more; delete the line in ci/rooms.exceptions")
         bad += 1
     rows = table()
-    if rows not in (root / "docs/internals.md").read_text(encoding="utf-8"):
+    page = (root / "docs/internals.md").read_text(encoding="utf-8")
+    for name in missing_names(root, everything, page):
+        print(f"docs/internals.md names `{name}`, which is not in the sources")
+        bad += 1
+    if rows not in page:
         print("docs/internals.md has another table of rooms; rooms.py --table prints this one")
         bad += 1
     return 1 if against or bad else 0

@@ -235,7 +235,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
     }
   }
   call.communicator = this;
-  call.native_stream = StreamCore::origin(stream).handle;
+  call.native_stream = StreamCore::handle(stream);
   if (open_group().depth != 0) {
     open_group().calls.push_back(call);
     try {
@@ -362,7 +362,7 @@ void Communicator::watch(StreamRef watched) {
     throw Error(Errc::wrong_device, entered.operation(), describe(), "the stream is of " + stream.device().describe());
   }
   entered.throw_if_capturing();
-  impl().do_watch(stream, StreamCore::origin(stream).handle);
+  impl().do_watch(stream, StreamCore::handle(stream));
 }
 
 void Communicator::abort() {

@@ -401,7 +401,7 @@ class Api : public Symbols {
     return OccupancyMaxPotentialBlockSize(&blocks, &threads, function, nullptr, shared_memory_bytes, 0);
   }
   /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
-  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  gpu::CompiledProgram compile(const Device& device, std::string_view source, const CompileOptions& options) const;
   static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
     return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
   }

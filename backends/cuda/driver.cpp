@@ -27,10 +27,10 @@ std::vector<std::string> names(const std::optional<std::string>& chosen) {
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
 
-gpu::Library open_library(PluginContext& context) {
+detail::Library open_library(PluginContext& context) {
   const std::optional<std::string> chosen = support::environment_path(variable);
   std::vector<LoadAttempt> attempts;
-  auto library = gpu::Library::open(names(chosen), attempts);
+  auto library = detail::Library::open(names(chosen), attempts);
   for (const LoadAttempt& attempt : attempts) context.tried(attempt.path, attempt.outcome);
   if (library) return std::move(*library);
   const std::string remedy = chosen ? std::string(variable) + " names it; correct or unset that variable"
@@ -39,7 +39,8 @@ gpu::Library open_library(PluginContext& context) {
                                    "it with GPU access; else "
                                    "install the driver's user-space libraries, or name the file in WEIR_CUDA_DRIVER"
                                  : "install NVIDIA's driver (it brings libcuda.so.1), or name the file in WEIR_CUDA_DRIVER";
-  throw Error(Errc::driver_not_found, operation, "", "no driver library: " + gpu::list_attempts(attempts) + "; " + remedy);
+  throw Error(Errc::driver_not_found, operation, "",
+              "no driver library: " + detail::list_attempts(attempts) + "; " + remedy);
 }
 
 // The functions that are needed before the table is filled.
@@ -49,7 +50,7 @@ struct Entry {
   PFN_cuGetProcAddress_v12000 address = nullptr;
 };
 
-[[noreturn]] void throw_too_old(const gpu::Library& library, int version, const std::string& what) {
+[[noreturn]] void throw_too_old(const detail::Library& library, int version, const std::string& what) {
   throw Error(Errc::driver_too_old, operation, library.path(),
               what + (version != 0 ? " (the driver is for CUDA " + version_text(version) + ")" : "") +
                   "; Weir needs a driver for CUDA " + version_text(oldest_version) + " or later: update NVIDIA's driver");
@@ -83,7 +84,7 @@ void show_to_tools(Symbols& table, Entry& entry) {
 }  // namespace
 
 const Api& Api::load(PluginContext& context) {
-  const gpu::Library library = open_library(context);
+  const detail::Library library = open_library(context);
   Entry entry;
   entry.init = library.find_as<PFN_cuInit_v2000>("cuInit");
   entry.version = library.find_as<PFN_cuDriverGetVersion_v2020>("cuDriverGetVersion");

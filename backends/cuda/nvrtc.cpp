@@ -73,11 +73,11 @@ void open(Nvrtc& nvrtc, int driver_version) {
   const std::optional<std::string> chosen = support::environment_path(nvrtc_variable);
   std::vector<LoadAttempt> attempts;
   const auto library =
-      gpu::Library::open(chosen ? std::vector<std::string>{*chosen} : candidates(driver_version), attempts);
+      detail::Library::open(chosen ? std::vector<std::string>{*chosen} : candidates(driver_version), attempts);
   if (!library) {
-    nvrtc.description = "no NVRTC: " + gpu::list_attempts(attempts) + "; " +
-                        (chosen ? "correct or unset WEIR_NVRTC"
-                                : "install the CUDA Toolkit's NVRTC, or name its file in WEIR_NVRTC");
+    nvrtc.description =
+        "no NVRTC: " + detail::list_attempts(attempts) + "; " +
+        (chosen ? "correct or unset WEIR_NVRTC" : "install the CUDA Toolkit's NVRTC, or name its file in WEIR_NVRTC");
     return;
   }
 #define WEIR_NVRTC_FIND(name)                                                                        \
@@ -134,8 +134,8 @@ std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& o
 }
 
 // `target`: "sm_90" for machine code, "compute_90" for PTX.
-gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source,
-                         const CompileOptions& options, const gpu::Subject& subject, std::string& log) {
+gpu::CompiledProgram compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source,
+                                 const CompileOptions& options, const gpu::Subject& subject, std::string& log) {
   const auto take_image = [&](nvrtcProgram program, const auto& check) {
     const bool is_code = target.starts_with("sm_");
     std::size_t size = 0;
@@ -167,7 +167,7 @@ void Api::describe_runtime_compilation(const DeviceProperties& properties, Featu
   }
 }
 
-gpu::Program Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+gpu::CompiledProgram Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
   const char* const operation = "Device::compile";
   const Nvrtc& nvrtc = nvrtc_for(driver_version_);
   if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
@@ -184,7 +184,7 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
   return gpu::compile_cached(
       {backend_name, source, options, headers, arguments, nvrtc.description, {nvrtc.path}, false}, [&] {
         std::string log;
-        gpu::Program program = compile_for(nvrtc, target, source, options, {operation, device.describe()}, log);
+        gpu::CompiledProgram program = compile_for(nvrtc, target, source, options, {operation, device.describe()}, log);
         if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
         return program;
       });
@@ -192,7 +192,7 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
 
 void compile_image(ImageCompilation& request) {
   const gpu::Subject subject{"Registry::compile_image", "cuda " + std::string(request.architecture)};
-  const auto refuse = [&](Errc code, const std::string& detail) {
+  const auto throw_error = [&](Errc code, const std::string& detail) {
     throw Error(code, subject.operation, subject.object, detail);
   };
   static const Nvrtc* const opened = [] {
@@ -202,11 +202,11 @@ void compile_image(ImageCompilation& request) {
   }();
   const auto architecture = parse_architecture(request.architecture);
   if (!architecture) {
-    refuse(Errc::invalid_argument,
-           "'" + std::string(request.architecture) +
-               "' is no architecture of NVIDIA's, which are written sm_90, sm_90a, or compute_90 for PTX");
+    throw_error(Errc::invalid_argument,
+                "'" + std::string(request.architecture) +
+                    "' is no architecture of NVIDIA's, which are written sm_90, sm_90a, or compute_90 for PTX");
   }
-  if (!opened->usable) refuse(Errc::compiler_not_found, opened->description);
+  if (!opened->usable) throw_error(Errc::compiler_not_found, opened->description);
   const std::vector<int>& known = opened->architectures;
   if (!std::binary_search(known.begin(), known.end(), architecture->number)) {
     std::string list;
@@ -214,8 +214,9 @@ void compile_image(ImageCompilation& request) {
       if (!list.empty()) list += ", ";
       list += std::to_string(number);
     }
-    refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) +
-                                         ", but for " + list + "; name another NVRTC in WEIR_NVRTC");
+    throw_error(Errc::compiler_not_found, opened->description + " does not compile for " +
+                                              std::string(request.architecture) + ", but for " + list +
+                                              "; name another NVRTC in WEIR_NVRTC");
   }
   request.image =
       compile_for(*opened, std::string(request.architecture), request.source, request.options, subject, request.log)

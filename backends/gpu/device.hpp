@@ -158,14 +158,14 @@ class GpuDevice final : public DeviceImpl {
   /// Whether streams can capture. If not, none is asked for a capture.
   bool streams_capture() const noexcept { return streams_capture_; }
 
-  /// Notes that work is submitted which may wait for the host: a wait for a value, or a host function.
-  void note_work_that_waits() noexcept {
+  /// Called when work is submitted that may wait for the host: a wait for a value, or a host function.
+  void set_has_work_that_waits() noexcept {
     if (!has_work_that_waits_.load(std::memory_order_relaxed)) [[unlikely]]
       has_work_that_waits_.store(true, std::memory_order_relaxed);
   }
   /// Whether a host function was ever captured.
   bool captures_host_functions() const noexcept { return captures_host_functions_.load(std::memory_order_relaxed); }
-  void note_captured_host_function() noexcept { captures_host_functions_.store(true, std::memory_order_relaxed); }
+  void set_captures_host_functions() noexcept { captures_host_functions_.store(true, std::memory_order_relaxed); }
   /// Unloads a module, for which drivers wait until the device is idle: on another thread if that may need this one.
   void unload(typename Api::ModuleHandle module) const noexcept {
     const auto unload = [this, module] {
@@ -207,7 +207,7 @@ class GpuDevice final : public DeviceImpl {
     return true;
   }
   /// Memory from a pool that Weir has made owns that pool until it is freed.
-  void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
+  void record_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
     std::shared_ptr<NativePool<Api>> former = pool;  // ends outside the lock
     const std::lock_guard lock(mutex_);
     pool_memory_[memory].swap(former);
@@ -251,13 +251,13 @@ class GpuDevice final : public DeviceImpl {
   EventPtr do_create_event(const EventOptions& options) override {
     if (!options.interprocess) [[likely]]
       return events_->take(options);
-    return own_event(options, events_->make_native(options), GpuEvent<Api>::Origin::own);
+    return own_event(options, events_->make_native(options), GpuEvent<Api>::Source::own);
   }
   EventPtr do_open_event(const InterprocessHandle& handle) override {
     const auto current = make_current();
     typename Api::EventHandle native = nullptr;
     check(api_, api_.event_from_handle(handle, native), "Device::open_event", *this);
-    return own_event({.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
+    return own_event({.interprocess = true}, native, GpuEvent<Api>::Source::opened);
   }
   void* do_allocate(std::size_t bytes, MemoryKind kind) override {
     const auto current = make_current();
@@ -350,7 +350,9 @@ class GpuDevice final : public DeviceImpl {
     }
     owner.admit(*this, false);
   }
-  ModulePtr do_load_module(std::span<const std::byte> image) override { return load(Program::from_image(image), {}); }
+  ModulePtr do_load_module(std::span<const std::byte> image) override {
+    return load(CompiledProgram::from_image(image), {});
+  }
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override {
     return load(api_.compile(*this, source, options), {});
   }
@@ -365,9 +367,9 @@ class GpuDevice final : public DeviceImpl {
   std::shared_ptr<NativePool<Api>> make_native_pool(std::size_t max_size);
   void open() const;
   EventPtr record_all(const char* operation, bool blocking_sync);
-  ModulePtr load(const Program& program, ModuleContents&& contents);
-  EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Origin origin) {
-    return make_owner([&]() -> EventPtr { return make_ptr<GpuEvent<Api>>(*this, options, native, origin); },
+  ModulePtr load(const CompiledProgram& program, ModuleContents&& contents);
+  EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Source source) {
+    return make_owner([&]() -> EventPtr { return make_ptr<GpuEvent<Api>>(*this, options, native, source); },
                       [&] { end([&] { return api_.EventDestroy(native); }, "while an event was destroyed"); });
   }
   StreamHandle copy_stream() {

@@ -219,7 +219,7 @@ void GpuDevice<Api>::admit(const GpuDevice& reader, bool allowed) {
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
 template <class Api>
-ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents) {
+ModulePtr GpuDevice<Api>::load(const CompiledProgram& program, ModuleContents&& contents) {
   const std::span<const std::byte> image = program.image;
   // PTX needs a terminating null; other images ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());

@@ -19,17 +19,17 @@ class GpuEvent final : public EventImpl {
  public:
   using Handle = typename Api::EventHandle;
 
-  enum class Origin : std::uint8_t { pooled, own, opened };
+  enum class Source : std::uint8_t { pooled, own, opened };
 
-  GpuEvent(GpuDevice<Api>& device, const EventOptions& options, Handle handle, Origin origin)
-      : EventImpl(device, options, handle), origin_(origin), first_(handle) {}
+  GpuEvent(GpuDevice<Api>& device, const EventOptions& options, Handle handle, Source source)
+      : EventImpl(device, options, handle), source_(source), first_(handle) {}
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   /// Whether the native event's state is that of this event. A pooled event that was not recorded since it was taken has an
   /// old state. External code or another process may have recorded an event that they know.
-  bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
+  bool counts() const noexcept { return is_recorded() || is_shared() || source_ == Source::opened; }
   /// Whether the last record is one that the memory has: not if external code may have made another.
-  bool is_remembered() const noexcept { return !is_shared() && origin_ != Origin::opened; }
+  bool is_remembered() const noexcept { return !is_shared() && source_ != Source::opened; }
   void renew(Handle handle) noexcept {
     first_ = handle;
     set_native_handle(handle);
@@ -61,7 +61,7 @@ class GpuEvent final : public EventImpl {
  protected:
   Disposal disposal() const noexcept override {
     const bool calls_driver =
-        origin_ != Origin::pooled || is_shared() || for_captures_.load(std::memory_order_relaxed) != nullptr;
+        source_ != Source::pooled || is_shared() || for_captures_.load(std::memory_order_relaxed) != nullptr;
     if constexpr (Api::remembers_records()) {
       if (memory_.stream() != nullptr) return Disposal::driver;  // this may destroy the stream
     }
@@ -72,13 +72,13 @@ class GpuEvent final : public EventImpl {
     if (const Handle captured = for_captures_.exchange(nullptr, std::memory_order_relaxed)) destroy(captured);
     if constexpr (Api::remembers_records()) memory_.set({});
     // Only an event that no other code knows is reused.
-    if (origin_ != Origin::pooled || is_shared()) {
+    if (source_ != Source::pooled || is_shared()) {
       destroy(first_);
       first_ = nullptr;
     }
     set_native_handle(first_);
     reset_state();
-    if (origin_ != Origin::pooled) {
+    if (source_ != Source::pooled) {
       delete this;
       return;
     }
@@ -147,7 +147,7 @@ class GpuEvent final : public EventImpl {
   }
   GpuDevice<Api>& own_device() const noexcept { return static_cast<GpuDevice<Api>&>(device()); }
 
-  Origin origin_;
+  Source source_;
   Handle first_;
   std::atomic<Handle> for_captures_{nullptr};
   [[no_unique_address]] Memory memory_;
@@ -181,7 +181,7 @@ class EventPool {
   /// Gives an event of the list a native one; null: makes an event.
   [[gnu::noinline]] GpuEvent<Api>* make_usable(FreeList<GpuEvent<Api>>& list, GpuEvent<Api>* event,
                                                const EventOptions& options) {
-    if (event == nullptr) return new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Origin::pooled);
+    if (event == nullptr) return new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Source::pooled);
     try {
       event->renew(make_native(options));
     } catch (...) {

@@ -166,7 +166,7 @@ class GpuGraph final : public GraphImpl {
           for (ModulePtr& module : modules) (void)module.detach();
         });
   }
-  /// Notes that the driver has destroyed the graph.
+  /// Records that the driver has destroyed the graph.
   void lose() noexcept {
     const std::lock_guard lock(mutex_);
     lost_ = true;
@@ -371,7 +371,7 @@ class GpuGraphExec final : public GraphExecImpl {
   }
   std::unique_ptr<Executable<Api>> instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
                                                     std::shared_ptr<GraphTemplate<Api>> made_of);
-  [[noreturn]] void refuse_update(const std::string& difference, typename Api::Result result) const {
+  [[noreturn]] void throw_update_failed(const std::string& difference, typename Api::Result result) const {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(),
                 difference + "; the executable is unchanged; instantiate the new graph instead",
                 result != Api::success ? native_error(device_.api(), result) : NativeError{});

@@ -279,7 +279,7 @@ std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Ap
   const Api& api = device_.api();
   std::string difference;
   executable_->made_of->with_handle([&](auto now) { difference = difference_of<Api>(device_, now, graph); });
-  if (!difference.empty()) refuse_update(difference, Api::success);
+  if (!difference.empty()) throw_update_failed(difference, Api::success);
   auto made = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), executable_->auto_free);
   check(api, made->instantiate(graph, false), "GraphExec::update", *this);  // for drivers without priorities in graphs
   return made;
@@ -300,7 +300,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
       const auto result = device_.api().update_exec(executable_->handle, handle, difference);
       if (result != Api::success) {
         if (difference.empty()) fail(device_.api(), result, "GraphExec::update", describe());
-        refuse_update(difference, result);
+        throw_update_failed(difference, result);
       }
       if constexpr (Api::changes_nodes) enable_all();
       executable_->made_of.swap(made_of);

@@ -43,8 +43,8 @@ class NativeStream {
 
  private:
   friend class RecordMemory<Api>;
-  template <class Record>
-  void move(Record& record);
+  template <class EventRecord>
+  void move(EventRecord& record);
 
   const GpuDevice<Api>& device_;
   const typename Api::StreamHandle handle_;
@@ -65,7 +65,7 @@ class RecordMemory {
     std::shared_ptr<const NativeStream<Api>> on;
     OwnedEvent<Api> event;
   };
-  struct Record {
+  struct EventRecord {
     std::shared_ptr<NativeStream<Api>> stream;    // null for the legacy default stream
     std::uint64_t capture = 0;                    // or 0
     std::vector<typename Api::NodeHandle> nodes;  // of that capture, for which the event stands
@@ -79,7 +79,7 @@ class RecordMemory {
   RecordMemory& operator=(const RecordMemory&) = delete;
   ~RecordMemory() { set({}); }
 
-  void set(Record&& record) noexcept {
+  void set(EventRecord&& record) noexcept {
     const std::lock_guard setting(setting_);
     exchange(record);
   }
@@ -96,7 +96,7 @@ class RecordMemory {
       if (record_.stream == stream && record_.event == event && is_plain) [[likely]]
         return result;
     }
-    Record made{stream, 0, {}, event, nullptr, false};
+    EventRecord made{stream, 0, {}, event, nullptr, false};
     exchange(made);
     return result;
   }
@@ -105,7 +105,7 @@ class RecordMemory {
     const std::lock_guard lock(mutex_);
     return record_.capture;
   }
-  Record get() const {
+  EventRecord get() const {
     const std::lock_guard lock(mutex_);
     return record_;
   }
@@ -128,7 +128,7 @@ class RecordMemory {
  private:
   friend class NativeStream<Api>;
   /// Makes `record` the last one; it is the former one then.
-  void exchange(Record& record) noexcept {
+  void exchange(EventRecord& record) noexcept {
     {
       const std::lock_guard lock(mutex_);
       std::swap(record_, record);
@@ -155,7 +155,7 @@ class RecordMemory {
 
   std::mutex setting_;  // held while the event is recorded
   mutable std::mutex mutex_;
-  Record record_;
+  EventRecord record_;
   std::uint64_t number_ = 0;
   std::shared_ptr<NativeStream<Api>> listed_by_;  // guarded by `setting_`
   RecordMemory* next_ = nullptr;                  // in that stream's list, and so guarded by its lock
@@ -185,8 +185,8 @@ void NativeStream<Api>::move_records() noexcept {
 }
 
 template <class Api>
-template <class Record>
-void NativeStream<Api>::move(Record& record) {
+template <class EventRecord>
+void NativeStream<Api>::move(EventRecord& record) {
   const Api& api = device_.api();
   const char* const operation = "Stream::begin_capture";
   record.is_over = !Api::is_pending(api.query_event(record.event));

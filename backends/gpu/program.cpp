@@ -111,7 +111,7 @@ CompilerCalls::~CompilerCalls() {
   calls.changed.notify_all();
 }
 
-std::vector<std::byte> Program::packed() const {
+std::vector<std::byte> CompiledProgram::packed() const {
   std::vector<std::byte> bytes;
   append(bytes, std::to_string(names.size()));
   for (const auto& [expression, symbol] : names) {
@@ -122,8 +122,8 @@ std::vector<std::byte> Program::packed() const {
   return bytes;
 }
 
-std::optional<Program> Program::unpack(std::span<const std::byte> bytes) {
-  Program program;
+std::optional<CompiledProgram> CompiledProgram::unpack(std::span<const std::byte> bytes) {
+  CompiledProgram program;
   const auto count = take(bytes);
   if (!count) return std::nullopt;
   while (std::to_string(program.names.size()) != *count) {
@@ -135,10 +135,10 @@ std::optional<Program> Program::unpack(std::span<const std::byte> bytes) {
   return program;
 }
 
-std::vector<std::byte> Program::image_with_names() const {
+std::vector<std::byte> CompiledProgram::image_with_names() const {
   std::vector<std::byte> bytes = image;
   if (names.empty()) return bytes;
-  const std::vector<std::byte> packed_names = Program{{}, names}.packed();
+  const std::vector<std::byte> packed_names = CompiledProgram{{}, names}.packed();
   bytes.insert(bytes.end(), packed_names.begin(), packed_names.end());
   const std::uint64_t size = packed_names.size();
   const auto* const length = reinterpret_cast<const std::byte*>(&size);
@@ -148,8 +148,8 @@ std::vector<std::byte> Program::image_with_names() const {
   return bytes;
 }
 
-Program Program::from_image(std::span<const std::byte> bytes) {
-  Program plain{{bytes.begin(), bytes.end()}, {}};
+CompiledProgram CompiledProgram::from_image(std::span<const std::byte> bytes) {
+  CompiledProgram plain{{bytes.begin(), bytes.end()}, {}};
   std::uint64_t size = 0;
   const std::size_t tail = sizeof(size) + names_magic.size();
   if (bytes.size() < tail ||
@@ -165,7 +165,7 @@ Program Program::from_image(std::span<const std::byte> bytes) {
   return *std::move(named);
 }
 
-Program compile_cached(const Invocation& invocation, const std::function<Program()>& compile) {
+CompiledProgram compile_cached(const Invocation& invocation, const std::function<CompiledProgram()>& compile) {
   cache::CacheKeyBuilder builder;
   builder.add(WEIR_VERSION_STRING).add(revision).add(invocation.compiler).add(invocation.options.name).add("kernels");
   for (const std::string& file : invocation.files) builder.add(state_of(file));
@@ -186,12 +186,12 @@ Program compile_cached(const Invocation& invocation, const std::function<Program
   cache::KernelCache& kept = kernel_cache(invocation.backend);
   const cache::CacheKey key = builder.key();
   if (const auto bytes = kept.find(key)) {
-    if (auto program = Program::unpack(*bytes)) {
+    if (auto program = CompiledProgram::unpack(*bytes)) {
       support::log(support::LogLevel::info, "'" + name + "' comes from the cache");
       return *std::move(program);
     }
   }
-  Program program = compile();
+  CompiledProgram program = compile();
   kept.store(key, program.packed());
   return program;
 }

@@ -17,7 +17,7 @@
 /// What a run-time compiler makes of a source, and its cache. NVRTC and HIPRTC share it.
 namespace weir::gpu {
 
-struct Program {
+struct CompiledProgram {
   std::vector<std::byte> image;
   /// For each of `CompileOptions::kernels`: what the linker calls it.
   std::vector<std::pair<std::string, std::string>> names;
@@ -25,13 +25,13 @@ struct Program {
   /// As one block of bytes, for the cache.
   std::vector<std::byte> packed() const;
   /// Nothing if the bytes do not hold together.
-  static std::optional<Program> unpack(std::span<const std::byte> bytes);
+  static std::optional<CompiledProgram> unpack(std::span<const std::byte> bytes);
 
   /// The image with the names behind it, if there are any, as docs/bundle-format.md describes it: for bundles. Drivers
   /// take it as it is, since none reads beyond its image's own end.
   std::vector<std::byte> image_with_names() const;
   /// The same back, or just the image where no names stand behind it.
-  static Program from_image(std::span<const std::byte> bytes);
+  static CompiledProgram from_image(std::span<const std::byte> bytes);
 };
 
 /// Scope of calls to a run-time compiler. The end of the process waits for those that are under way, some seconds at most,
@@ -55,10 +55,10 @@ struct Subject {
 /// Compiles one program by the functions of NVRTC or HIPRTC, which have the same form and are named here without `prefix`.
 /// `target`: for errors. `take_image(program, check)` returns the image.
 template <class Handle, class Functions, class TakeImage>
-Program compile_program(const Functions& rtc, const std::string& prefix, const std::string& description,
-                        const Subject& subject, std::string_view source, const CompileOptions& options,
-                        std::span<const std::string> arguments, const std::string& target, std::string& log,
-                        TakeImage&& take_image) {
+CompiledProgram compile_program(const Functions& rtc, const std::string& prefix, const std::string& description,
+                                const Subject& subject, std::string_view source, const CompileOptions& options,
+                                std::span<const std::string> arguments, const std::string& target, std::string& log,
+                                TakeImage&& take_image) {
   const CompilerCalls calls(subject.operation, subject.object);
   struct Owner {
     const Functions& rtc;
@@ -94,7 +94,7 @@ Program compile_program(const Functions& rtc, const std::string& prefix, const s
     fail("'" + options.name + "' does not compile for " + target + " with " + description + " (" +
          rtc.GetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
   }
-  Program made{take_image(program.handle, check), {}};
+  CompiledProgram made{take_image(program.handle, check), {}};
   for (const std::string& kernel : options.kernels) {
     const char* symbol = nullptr;
     if (const auto found = rtc.GetLoweredName(program.handle, kernel.c_str(), &symbol); found != success) {
@@ -119,6 +119,6 @@ struct Invocation {
 };
 
 /// The program that was kept, or else what `compile` makes, which is kept.
-Program compile_cached(const Invocation& invocation, const std::function<Program()>& compile);
+CompiledProgram compile_cached(const Invocation& invocation, const std::function<CompiledProgram()>& compile);
 
 }  // namespace weir::gpu

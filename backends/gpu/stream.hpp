@@ -52,24 +52,24 @@ class GpuStream final : public StreamImpl {
   /// Scope of a submission: makes the device current, and keeps the order of calls, for streams that need it.
   class Submission {
    public:
-    enum class Order : std::uint8_t {
+    enum class CallOrder : std::uint8_t {
       kept,  ///< no submission of another thread comes in between
       none,  ///< for calls that submit nothing and may take long
     };
-    [[gnu::always_inline]] explicit Submission(const GpuStream& stream, Order order = Order::kept) {
+    [[gnu::always_inline]] explicit Submission(const GpuStream& stream, CallOrder order = CallOrder::kept) {
       if (stream.plain_) [[likely]]
         return;
       prepare(stream, order);
     }
 
    private:
-    struct Held {
-      explicit Held(const GpuStream& stream) : current(stream.api_, stream.device_.context()) {}
+    struct Guards {
+      explicit Guards(const GpuStream& stream) : current(stream.api_, stream.device_.context()) {}
       typename Api::Current current;
       std::unique_lock<std::recursive_mutex> order;
     };
-    void prepare(const GpuStream& stream, Order order);
-    std::optional<Held> held_;
+    void prepare(const GpuStream& stream, CallOrder order);
+    std::optional<Guards> guards_;
   };
 
   /// Records an event outside captures, or makes this stream wait for it; for events of the backend's own.
@@ -106,12 +106,12 @@ class GpuStream final : public StreamImpl {
   void do_close(bool destroy) override;
   void* do_native_context() const override { return Api::native_context(device_.context()); }
   std::uint64_t do_id() const override {
-    if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity()) refuse_while_capturing("Stream::id");
+    if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity()) throw_while_capturing("Stream::id");
     return id_.load(std::memory_order_relaxed);
   }
   bool do_is_non_blocking() const override {
     if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity())
-      refuse_while_capturing("Stream::is_non_blocking");
+      throw_while_capturing("Stream::is_non_blocking");
     return non_blocking_.load(std::memory_order_relaxed) != 0;
   }
   int do_priority() const override {
@@ -123,11 +123,12 @@ class GpuStream final : public StreamImpl {
 
   void do_synchronize() override {
     const CaptureModeScope<Api> relaxed(api_);  // beside captures of other code; the core has checked Weir's
-    check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
+    check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::CallOrder::none),
+          "Stream::synchronize");
   }
   bool do_is_complete() const override {
     const CaptureModeScope<Api> relaxed(api_);  // as in do_synchronize
-    const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
+    const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::CallOrder::none);
     if (result == Api::not_ready) return false;
     check(result, "Stream::is_complete");
     return true;
@@ -145,7 +146,7 @@ class GpuStream final : public StreamImpl {
     record_plainly(recorded, "Stream::record");
   }
   void do_record_external(Event& event, const CaptureState& capture) override {
-    refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
+    throw_if_in_conditional_body(capture, "Stream::record_external", "event nodes");
     // The graph owns the event: its launches record it.
     keep_in_capture(event);
     auto& recorded = static_cast<GpuEvent<Api>&>(event);
@@ -156,7 +157,7 @@ class GpuStream final : public StreamImpl {
   }
   void do_wait(const Event& event, const CaptureState& capture) override;
   void do_wait_external(const Event& event, const CaptureState& capture) override {
-    refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
+    throw_if_in_conditional_body(capture, "Stream::wait_external", "event nodes");
     keep_in_capture(event);
     const Submission submission(*this);
     check(api_.wait_external(native(), static_cast<const GpuEvent<Api>&>(event).native()), "Stream::wait_external");
@@ -198,11 +199,13 @@ class GpuStream final : public StreamImpl {
   void do_set_capture_dependencies(std::span<const GraphNode> nodes, const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
-    if (device_.captures_host_functions()) [[unlikely]] refuse_early_read(source);
+    if (device_.captures_host_functions()) [[unlikely]]
+      throw_if_read_early(source);
     submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
   }
   void do_copy_pitched(const PitchedCopy& copy) override {
-    if (device_.captures_host_functions()) [[unlikely]] refuse_early_read(copy.source.data);
+    if (device_.captures_host_functions()) [[unlikely]]
+      throw_if_read_early(copy.source.data);
     submit("Stream::copy", [&] {
       return copy.depth == 1 ? api_.copy_2d_async(copy, native()) : api_.copy_3d_async(copy, native());
     });
@@ -245,8 +248,8 @@ class GpuStream final : public StreamImpl {
   }
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override {
     const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
-    refuse_in_conditional_body(capture, name, "memory operations");
-    if (operation.is_wait()) device_.note_work_that_waits();
+    throw_if_in_conditional_body(capture, name, "memory operations");
+    if (operation.is_wait()) device_.set_has_work_that_waits();
     check_memory_operation(submitted([&] { return api_.memory_operation(native(), operation); }), name);
   }
   void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
@@ -299,7 +302,8 @@ class GpuStream final : public StreamImpl {
   }
   /// Makes one call to the driver as a submission. The rare case is out of line, so that plain streams pay nothing for it.
   template <class F>
-  [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
+  [[gnu::always_inline]] Result submitted(F&& call,
+                                          typename Submission::CallOrder order = Submission::CallOrder::kept) const {
     if (plain_) [[likely]]
       return call();
     const Submission submission(*this, order);
@@ -310,9 +314,9 @@ class GpuStream final : public StreamImpl {
   [[gnu::always_inline]] void submit(const char* operation, F&& call) const {
     check(submitted(call), operation);
   }
-  [[gnu::noinline]] void refuse_early_read(const void* source) const;
+  [[gnu::noinline]] void throw_if_read_early(const void* source) const;
   bool learn_identity() const;
-  [[noreturn]] void refuse_while_capturing(const char* operation) const {
+  [[noreturn]] void throw_while_capturing(const char* operation) const {
     throw Error(
         Errc::capture_unsupported, operation, describe(),
         "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
@@ -377,7 +381,7 @@ class GpuStream final : public StreamImpl {
                     const CaptureState& outer, bool loop, bool& is_spoiled, F&& finish);
   void end_body(const char* operation, const GpuStream& outer, typename Api::GraphHandle graph, BodyCapture& capture,
                 const std::shared_ptr<const void>& native_stream, bool& is_spoiled);
-  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
+  void throw_if_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
     if (capture.conditional_body) [[unlikely]]
       throw_in_conditional_body(operation, what);
   }
@@ -409,8 +413,8 @@ class GpuStream final : public StreamImpl {
   }
   bool free(void* memory, const CaptureState& capture) const;
   [[gnu::noinline]] bool free_to_pool(void* memory, const CaptureState& capture);
-  [[gnu::noinline]] void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
-    make_owner([&] { return device_.note_memory(memory, pool), true; },
+  [[gnu::noinline]] void record_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
+    make_owner([&] { return device_.record_memory(memory, pool), true; },
                [&] {
                  pool->leak();
                  (void)api_.free_async(memory, native());

@@ -57,7 +57,7 @@ CaptureState GpuStream<Api>::do_capture_state() const {
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return {};
   // The cheaper question first: most streams do not capture. It needs no capture lock.
   bool captures = false;
-  const Result result = submitted([&] { return api_.is_capturing(native(), captures); }, Submission::Order::none);
+  const Result result = submitted([&] { return api_.is_capturing(native(), captures); }, Submission::CallOrder::none);
   if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
   if (!captures) [[likely]] return {};
   const Capture capture = this->capture();

@@ -41,7 +41,7 @@ void GpuStream<Api>::do_dispose() noexcept {
 template <class Api>
 bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
   {
-    const Submission submission(*this, Submission::Order::none);
+    const Submission submission(*this, Submission::CallOrder::none);
     [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     bool captures = device_.streams_capture();
     if (captures && (api_.is_capturing(native(), captures) != Api::success || captures)) return false;
@@ -60,10 +60,10 @@ bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
 }
 
 template <class Api>
-void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
+void GpuStream<Api>::Submission::prepare(const GpuStream& stream, CallOrder order) {
   // The handles of default streams stand for those of the current device.
-  held_.emplace(stream);
-  if (order == Order::kept && stream.api_.orders_submissions()) held_->order = std::unique_lock(stream.order_);
+  guards_.emplace(stream);
+  if (order == CallOrder::kept && stream.api_.orders_submissions()) guards_->order = std::unique_lock(stream.order_);
 }
 
 template <class Api>
@@ -151,8 +151,8 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   do_record(*done, {});
   const CaptureModeScope<Api> relaxed(api_);  // as in do_synchronize
   for (support::DeadlinePauses pauses(deadline); pauses.next();) {
-    const auto result =
-        submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); }, Submission::Order::none);
+    const auto result = submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); },
+                                  Submission::CallOrder::none);
     if (result == Api::not_ready) continue;
     check(result, "Stream::synchronize_for");
     return true;
@@ -233,11 +233,11 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
 template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
   const char* const operation = "Stream::launch_host_function";
-  device_.note_work_that_waits();
+  device_.set_has_work_that_waits();
   if (state) [[unlikely]] {
-    refuse_in_conditional_body(state, operation, "host functions");
+    throw_if_in_conditional_body(state, operation, "host functions");
     const Submission submission(*this);
-    device_.note_captured_host_function();
+    device_.set_captures_host_functions();
     const auto graph = capture().graph;  // may throw
     auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
     // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
@@ -297,7 +297,7 @@ struct CallbackCall {
 
 template <class Api>
 void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
-  device_.note_work_that_waits();
+  device_.set_has_work_that_waits();
   const Submission submission(*this);
   auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
   const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::call_back, call, 0);

@@ -16,7 +16,7 @@ namespace weir::gpu {
 /// In a graph, CUDA's driver (580) reads a pageable source when the graph is launched, so not what a host function of the
 /// graph writes there.
 template <class Api>
-void GpuStream<Api>::refuse_early_read(const void* source) const {
+void GpuStream<Api>::throw_if_read_early(const void* source) const {
   const char* const operation = "Stream::copy";
   if (!api_.reads_early(source)) return;
   const Capture capture = this->capture();
@@ -45,7 +45,8 @@ void GpuStream<Api>::do_copy_batch(std::span<const BatchCopy> copies, SourceAcce
   }
   for (const BatchCopy& copy : copies) {
     if (copy.bytes == 0) continue;
-    if (device_.captures_host_functions()) [[unlikely]] refuse_early_read(copy.source);
+    if (device_.captures_host_functions()) [[unlikely]]
+      throw_if_read_early(copy.source);
     submit(operation, [&] { return api_.copy_async(copy.destination, copy.source, copy.bytes, native()); });
   }
 }
@@ -55,7 +56,7 @@ void GpuStream<Api>::do_copy_batch(std::span<const BatchCopy> copies, SourceAcce
 template <class Api>
 void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) {
   const char* const operation = "Stream::allocate_async";
-  refuse_in_conditional_body(capture, operation, "allocations");
+  throw_if_in_conditional_body(capture, operation, "allocations");
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
   const auto allocate = [&] { return submitted([&] { return api_.allocate_async(memory, bytes, from, native()); }); };
@@ -67,7 +68,7 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   if (pool == nullptr || capture) [[likely]]
     return memory;  // what a graph allocates is the graph's
-  if (const auto& own = static_cast<GpuMemoryPool<Api>*>(pool)->own()) note_memory(memory, own);
+  if (const auto& own = static_cast<GpuMemoryPool<Api>*>(pool)->own()) record_memory(memory, own);
   return memory;
 }
 
@@ -84,7 +85,7 @@ bool GpuStream<Api>::free_to_pool(void* memory, const CaptureState& capture) {
     }
   } kept{pool.get()};
   if (!free(memory, capture)) {
-    device_.note_memory(memory, pool);
+    device_.record_memory(memory, pool);
     kept.pool = nullptr;
     return false;
   }
@@ -126,8 +127,8 @@ void GpuStream<Api>::check_memory_operation(Result result, const char* operation
 template <class Api>
 void GpuStream<Api>::do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch_memory_operations";
-  refuse_in_conditional_body(capture, name, "memory operations");
-  device_.note_work_that_waits();
+  throw_if_in_conditional_body(capture, name, "memory operations");
+  device_.set_has_work_that_waits();
   if (operations.size() > Api::max_batch && !api_.orders_submissions()) {
     batch_as_graph(operations, capture);
     return;

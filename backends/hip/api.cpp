@@ -50,29 +50,29 @@ int Api::device_of(StreamHandle stream, const DeviceContext&) const noexcept {
 
 Api::Result Api::StreamSynchronize(StreamHandle stream) const {
   if (has(Workaround::poll_streams) && is_own_stream(stream)) {
-    const Result result = wait_by_asking([&] { return StreamQuery(stream); }, patience_of(stream));
+    const Result result = wait_by_polling([&] { return StreamQuery(stream); }, poll_policy_of(stream));
     if (result != success) return result;
   }
   // The stream is idle, so this returns at once. It also returns freed pool memory to the device, which a query does not.
   return Symbols::StreamSynchronize(stream);
 }
 
-Patience Api::patience_of(StreamHandle stream) const {
+PollPolicy Api::poll_policy_of(StreamHandle stream) const {
   SynchronizationPolicy policy = SynchronizationPolicy::automatic;
   if (StreamGetAttribute && get_synchronization_policy(stream, policy) != success) policy = SynchronizationPolicy::automatic;
   switch (policy) {
-    case SynchronizationPolicy::spin: return Patience::spinning;
-    case SynchronizationPolicy::yield: return Patience::yielding;
-    case SynchronizationPolicy::block: return Patience::sleeping;
+    case SynchronizationPolicy::spin: return PollPolicy::spinning;
+    case SynchronizationPolicy::yield: return PollPolicy::yielding;
+    case SynchronizationPolicy::block: return PollPolicy::sleeping;
     case SynchronizationPolicy::automatic: break;
   }
-  return Patience::automatic;
+  return PollPolicy::automatic;
 }
 
 Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const {
   if (has(Workaround::poll_events)) {
     const Result result =
-        wait_by_asking([&] { return query_event(event); }, blocking_sync ? Patience::sleeping : Patience::automatic);
+        wait_by_polling([&] { return query_event(event); }, blocking_sync ? PollPolicy::sleeping : PollPolicy::automatic);
     if (result != success) return result;
     // Freed memory of pools goes back to the device, as for streams; a wait for the event itself a capture could forbid.
     EventHandle unrecorded = nullptr;

@@ -418,7 +418,7 @@ class Api : public Symbols {
   Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
     return ModuleOccupancyMaxPotentialBlockSize(&blocks, &threads, function, shared_memory_bytes, 0);
   }
-  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+  gpu::CompiledProgram compile(const Device& device, std::string_view source, const CompileOptions& options) const {
     return compiler_->compile_cached(device.properties().architecture, source, options, "Device::compile",
                                      device.describe());
   }
@@ -435,7 +435,7 @@ class Api : public Symbols {
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const;
   bool is_asked_for(OptIn opt_in) const noexcept;
-  Patience patience_of(StreamHandle stream) const;
+  PollPolicy poll_policy_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
   std::unique_lock<std::recursive_mutex> user_object_lock() const;

@@ -63,7 +63,7 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
   // Two copies of the runtime in one process break each other, whatever their versions: use the one that is loaded already.
-  if (std::string loaded = gpu::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
+  if (std::string loaded = detail::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
   add_rocm_folders(names);
@@ -71,16 +71,16 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
 }
 
 // What was tried is told to `context`, if there is one.
-gpu::Library open_library(PluginContext* context) {
+detail::Library open_library(PluginContext* context) {
   const std::optional<std::string> chosen = support::environment_path(variable);
   std::vector<LoadAttempt> attempts;
-  auto library = gpu::Library::open(candidates(chosen), attempts);
+  auto library = detail::Library::open(candidates(chosen), attempts);
   for (const LoadAttempt& attempt : attempts) {
     if (context != nullptr) context->tried(attempt.path, attempt.outcome);
   }
   if (library) return std::move(*library);
   throw Error(Errc::driver_not_found, operation, "",
-              "no runtime library: " + gpu::list_attempts(attempts) + "; " +
+              "no runtime library: " + detail::list_attempts(attempts) + "; " +
                   (chosen ? std::string(variable) + " names it; correct or unset that variable"
                           : "install ROCm's HIP runtime (Debian: libamdhip64-7), or name its file in WEIR_HIP_RUNTIME"));
 }
@@ -140,7 +140,7 @@ const Api& Api::load(PluginContext& context) {
   const auto is_on = [](const char* name) { return support::environment_number(name, 0, 0, 1) != 0; };
   const bool wait_value = is_on("WEIR_HIP_WAIT_VALUE"), graph_memory = is_on("WEIR_HIP_GRAPH_MEMORY"),
              graphs = is_on("WEIR_HIP_GRAPHS");
-  const gpu::Library library = open_library(&context);
+  const detail::Library library = open_library(&context);
   std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
@@ -211,7 +211,7 @@ void compile_image(ImageCompilation& request) {
   // Needs the runtime, and no device: HIPRTC is beside the runtime or within it, and of the same release.
   static const Compiler& compiler = [&]() -> const Compiler& {
     try {
-      const gpu::Library library = open_library(nullptr);
+      const detail::Library library = open_library(nullptr);
       const auto get_version = library.find_as<hipError_t (*)(int*)>("hipRuntimeGetVersion");
       int version = 0;
       if (get_version != nullptr) (void)get_version(&version);

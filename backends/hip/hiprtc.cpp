@@ -46,10 +46,10 @@ bool may_be_of(const std::string& file, const std::string& name, const std::stri
 /// Files of one library in the order of the runtime's own search: a copy that is loaded already, beside the runtime, by the
 /// loader. Of the runtime's generation alone, since two generations of AMD's compiler do not live in one process; without a
 /// number, as in Python's wheels, only where the folder tells which it is.
-std::vector<std::string> files(const std::string& name, const std::string& number, const gpu::Library& runtime) {
+std::vector<std::string> files(const std::string& name, const std::string& number, const weir::detail::Library& runtime) {
   const std::string soname = name + "." + number, folder = folder_of(runtime.path());
   std::vector<std::string> names;
-  if (std::string loaded = gpu::loaded_library(soname); !loaded.empty()) names.push_back(std::move(loaded));
+  if (std::string loaded = weir::detail::loaded_library(soname); !loaded.empty()) names.push_back(std::move(loaded));
   for (const std::string& file : {folder + soname, folder + name, soname}) {
     if (file != folder + name || may_be_of(file, name, number)) names.push_back(file);
   }
@@ -103,7 +103,7 @@ struct Compiler::Functions {
 #undef WEIR_HIPRTC_MEMBER
 };
 
-std::unique_ptr<const Compiler> Compiler::open(const gpu::Library& runtime, int release) {
+std::unique_ptr<const Compiler> Compiler::open(const weir::detail::Library& runtime, int release) {
   std::unique_ptr<Compiler> compiler(new Compiler);
   compiler->release_ = release;
   compiler->find(runtime, release);
@@ -111,16 +111,16 @@ std::unique_ptr<const Compiler> Compiler::open(const gpu::Library& runtime, int 
   return compiler;
 }
 
-void Compiler::find(const gpu::Library& runtime, int release) {
+void Compiler::find(const weir::detail::Library& runtime, int release) {
   const std::optional<std::string> chosen = support::environment_path(hiprtc_variable);
   const std::vector<std::string> names =
       chosen ? std::vector<std::string>{*chosen} : files("libhiprtc.so", std::to_string(release / 100), runtime);
   std::vector<LoadAttempt> attempts;
-  std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
+  std::optional<weir::detail::Library> library = weir::detail::Library::open(names, attempts);
   if (!library && !chosen && runtime.find("hiprtcCompileProgram") != nullptr) library = runtime;
   if (!library) {
     description_ =
-        "no HIPRTC: " + gpu::list_attempts(attempts) +
+        "no HIPRTC: " + weir::detail::list_attempts(attempts) +
         (chosen ? "; correct or unset WEIR_HIPRTC"
                 : ", and the runtime has none within it; install HIPRTC of the same ROCm, or name its file in WEIR_HIPRTC");
     return;
@@ -142,9 +142,9 @@ void Compiler::find(const gpu::Library& runtime, int release) {
 }
 
 // The code generator behind HIPRTC tells what it can compile for. HIPRTC opens it itself, and cannot do without.
-void Compiler::list_architectures(const gpu::Library& runtime, int release) {
+void Compiler::list_architectures(const weir::detail::Library& runtime, int release) {
   std::vector<LoadAttempt> attempts;
-  const auto library = gpu::Library::open(files("libamd_comgr.so", release < 604 ? "2" : "3", runtime), attempts);
+  const auto library = weir::detail::Library::open(files("libamd_comgr.so", release < 604 ? "2" : "3", runtime), attempts);
   if (!library) return;
   files_.push_back(library->path());
   const auto count_names = library->find_as<int (*)(std::size_t*)>("amd_comgr_get_isa_count");
@@ -179,8 +179,9 @@ std::string Compiler::refusal(std::string_view architecture) const {
          "; install a ROCm that knows it, or name another HIPRTC in WEIR_HIPRTC";
 }
 
-gpu::Program Compiler::compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                               const char* operation, std::string_view object, std::string& log) const {
+gpu::CompiledProgram Compiler::compile(const std::string& architecture, std::string_view source,
+                                       const CompileOptions& options, const char* operation, std::string_view object,
+                                       std::string& log) const {
   if (!usable_) throw Error(Errc::compiler_not_found, operation, object, description_);
   if (const std::string reason = refusal(architecture); !reason.empty()) {
     throw Error(is_well_formed(architecture) ? Errc::compiler_not_found : Errc::invalid_argument, operation, object, reason);
@@ -204,15 +205,16 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
                                              options, option_list(options, architecture), architecture, log, take_image);
 }
 
-gpu::Program Compiler::compile_cached(const std::string& architecture, std::string_view source,
-                                      const CompileOptions& options, const char* operation, std::string_view object) const {
+gpu::CompiledProgram Compiler::compile_cached(const std::string& architecture, std::string_view source,
+                                              const CompileOptions& options, const char* operation,
+                                              std::string_view object) const {
   const gpu::HeaderList headers(options);
   const std::vector<std::string> arguments = option_list(options, architecture);
   // Clang looks for headers where the system has its own.
   return gpu::compile_cached(
       {"hip", source, options, headers, arguments, description_ + " " + std::to_string(release_), files_, true}, [&] {
         std::string log;
-        gpu::Program program = compile(architecture, source, options, operation, object, log);
+        gpu::CompiledProgram program = compile(architecture, source, options, operation, object, log);
         if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
         return program;
       });

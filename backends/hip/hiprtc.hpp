@@ -19,7 +19,7 @@ class Compiler {
  public:
   /// Opens HIPRTC: its own library (already loaded, beside the runtime, or on the loader's path), else the runtime, which
   /// contains it up to 6.4.
-  static std::unique_ptr<const Compiler> open(const gpu::Library& runtime, int release);
+  static std::unique_ptr<const Compiler> open(const weir::detail::Library& runtime, int release);
 
   bool is_usable() const noexcept { return usable_; }
   /// The compiler and its file, or why there is none.
@@ -30,11 +30,11 @@ class Compiler {
   /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, also for an architecture
   /// that it does not know, and `invalid_argument` for one that is none, or that stands among the options.
   /// The warnings are put into `log`.
-  gpu::Program compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                       const char* operation, std::string_view object, std::string& log) const;
+  gpu::CompiledProgram compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                               const char* operation, std::string_view object, std::string& log) const;
   /// The same from the cache, if it is there; the warnings are logged.
-  gpu::Program compile_cached(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                              const char* operation, std::string_view object) const;
+  gpu::CompiledProgram compile_cached(const std::string& architecture, std::string_view source,
+                                      const CompileOptions& options, const char* operation, std::string_view object) const;
 
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -42,8 +42,8 @@ class Compiler {
  private:
   struct Functions;
   Compiler() = default;
-  void find(const gpu::Library& runtime, int release);
-  void list_architectures(const gpu::Library& runtime, int release);
+  void find(const weir::detail::Library& runtime, int release);
+  void list_architectures(const weir::detail::Library& runtime, int release);
 
   std::shared_ptr<const Functions> functions_;  // shared: the type is complete in hiprtc.cpp alone
   std::vector<std::string> architectures_;  // those that the code generator has; empty if it cannot be asked

@@ -11,7 +11,7 @@
 namespace weir::hip {
 
 /// What the waiting thread does between two queries.
-enum class Patience {
+enum class PollPolicy {
   automatic,  ///< yields for 2 ms, then sleeps
   spinning,   ///< nothing
   yielding,   ///< yields
@@ -19,7 +19,7 @@ enum class Patience {
 };
 
 template <class Query>
-hipError_t wait_by_asking(Query&& query, Patience patience) {
+hipError_t wait_by_polling(Query&& query, PollPolicy policy) {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -27,8 +27,8 @@ hipError_t wait_by_asking(Query&& query, Patience patience) {
   for (;;) {
     const hipError_t result = query();
     if (result != hipErrorNotReady) return result;
-    if (patience == Patience::spinning) continue;
-    if (patience == Patience::yielding || (patience == Patience::automatic && Clock::now() - begin < 2ms)) {
+    if (policy == PollPolicy::spinning) continue;
+    if (policy == PollPolicy::yielding || (policy == PollPolicy::automatic && Clock::now() - begin < 2ms)) {
       std::this_thread::yield();
       continue;
     }

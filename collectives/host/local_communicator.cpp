@@ -13,12 +13,12 @@
 namespace weir::collectives {
 namespace {
 
-// A rank's place in its group, owned by all that may still call: the communicator and its steps that have not begun.
-struct Place {
-  Place(Ptr<LocalGroup> g, int r) : group(std::move(g)), rank(r) {}
-  ~Place() { group->leave(rank); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+// A rank's membership of its group, owned by all that may still call: the communicator and its steps that have not begun.
+struct Membership {
+  Membership(Ptr<LocalGroup> g, int r) : group(std::move(g)), rank(r) {}
+  ~Membership() { group->leave(rank); }
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
 
   const Ptr<LocalGroup> group;
   const int rank;
@@ -28,7 +28,7 @@ class LocalCommunicator final : public CommunicatorImpl {
  public:
   LocalCommunicator(Device& device, int rank, int ranks, Ptr<LocalGroup> group)
       : CommunicatorImpl(device, rank, ranks, "host " WEIR_VERSION_STRING),
-        place_(std::make_shared<Place>(std::move(group), rank)),
+        membership_(std::make_shared<Membership>(std::move(group), rank)),
         steps_(device) {
     if (const std::string obstacle = capture_obstacle(device); !obstacle.empty()) {
       set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
@@ -44,10 +44,10 @@ class LocalCommunicator final : public CommunicatorImpl {
   }
 
   void do_check() override {
-    if (place_->group->has_failed()) fail(place_->group->cause());
+    if (membership_->group->has_failed()) fail(membership_->group->cause());
   }
   void do_abort() noexcept override {
-    place_->group->fail("rank " + std::to_string(rank()) + " has failed or called Communicator::abort");
+    membership_->group->fail("rank " + std::to_string(rank()) + " has failed or called Communicator::abort");
   }
   void do_watch(Stream&, void*) override {}  // the group sees captured operations, too
   void* do_native_handle() const noexcept override { return nullptr; }
@@ -57,14 +57,14 @@ class LocalCommunicator final : public CommunicatorImpl {
     const CaptureState capture = calls[0].capture;
     check();
     StreamsOfStep streams(calls);
-    steps_.enqueue(streams.first(), capture, [place = place_, calls = std::move(calls)](StepEnd end) {
-      place->group->arrive(place->rank, calls, end);
+    steps_.enqueue(streams.first(), capture, [membership = membership_, calls = std::move(calls)](StepEnd end) {
+      membership->group->arrive(membership->rank, calls, end);
     });
     streams.go_on();
   }
 
-  const std::shared_ptr<Place> place_;
-  Steps steps_;
+  const std::shared_ptr<Membership> membership_;
+  StepQueue steps_;
 };
 
 class LocalLibrary final : public CommunicatorLibrary {

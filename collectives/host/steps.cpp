@@ -22,12 +22,12 @@ constexpr std::size_t words_of_block = 64, word_distance = 64;  // bytes: words 
 
 }  // namespace
 
-// --- Words ------------------------------------------------------------------------------------------------------------
+// --- SignalWords ------------------------------------------------------------------------------------------------------
 
-Words& Words::of(Device& device) {
+SignalWords& SignalWords::of(Device& device) {
   struct All {
     std::mutex mutex;
-    std::map<const Device*, Words> of;
+    std::map<const Device*, SignalWords> of;
   };
   static detail::NoDestructor<All> immortal;
   All& all = *immortal;
@@ -35,12 +35,12 @@ Words& Words::of(Device& device) {
   return all.of.try_emplace(&device, device).first->second;
 }
 
-Words::Words(Device& device) : device_(device) {
+SignalWords::SignalWords(Device& device) : device_(device) {
   device.require({Feature::host_functions, Feature::wait_value_32});
   if (device.backend().name() == "host") writer_ = device.create_stream({.priority = Priority::high});
 }
 
-std::shared_ptr<void> Words::allocate() {
+std::shared_ptr<void> SignalWords::allocate() {
   constexpr std::size_t bytes = words_of_block * word_distance;
   if (writer_) {  // plain memory, which may also be allocated in a capture
     return {::operator new (bytes, std::align_val_t{word_distance}),
@@ -51,7 +51,7 @@ std::shared_ptr<void> Words::allocate() {
 }
 
 // Makes words free whose events are complete.
-void Words::find_free() noexcept {
+void SignalWords::find_free() noexcept {
   std::erase_if(returned_, [this](const Returned& returned) {
     try {
       if (!returned.behind->is_complete()) return false;
@@ -63,7 +63,7 @@ void Words::find_free() noexcept {
   });
 }
 
-Words::Word Words::take() {
+SignalWords::Word SignalWords::take() {
   std::unique_lock lock(mutex_);
   if (free_.empty()) find_free();
   if (free_.empty()) {
@@ -84,7 +84,7 @@ Words::Word Words::take() {
   return word;
 }
 
-void Words::give_back(Word word, EventPtr behind) noexcept {
+void SignalWords::give_back(Word word, EventPtr behind) noexcept {
   const std::lock_guard lock(mutex_);  // there is room: see `take`
   if (behind)
     returned_.push_back({word, std::move(behind)});
@@ -92,13 +92,13 @@ void Words::give_back(Word word, EventPtr behind) noexcept {
     free_.push_back(word);
 }
 
-void Words::await(Stream& stream, Word word) const {
+void SignalWords::await(Stream& stream, Word word) const {
   std::optional<support::UnshownCalls> unshown;
   if (writer_) unshown.emplace();  // plain memory is right on the host, and tools would warn of it
   stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
 }
 
-void Words::end(Word word) noexcept {
+void SignalWords::end(Word word) noexcept {
   if (writer_) {
     const support::UnshownCalls unshown;
     try {
@@ -110,34 +110,34 @@ void Words::end(Word word) noexcept {
   std::atomic_ref(*word).store(1, std::memory_order_seq_cst);
 }
 
-// --- Steps ------------------------------------------------------------------------------------------------------------
+// --- StepQueue --------------------------------------------------------------------------------------------------------
 
 // A step in a graph, which owns its word.
-struct Steps::CapturedStep {
-  CapturedStep(Words& all, Begin b) : words(all), word(all.take()), begin(std::move(b)) {}
+struct StepQueue::CapturedStep {
+  CapturedStep(SignalWords& all, Begin b) : words(all), word(all.take()), begin(std::move(b)) {}
   ~CapturedStep() { words.give_back(word); }
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
-  Words& words;
-  const Words::Word word;
+  SignalWords& words;
+  const SignalWords::Word word;
   Begin begin;
 };
 
-Steps::Steps(Device& device) : words_(Words::of(device)), last_end_(device.create_event()) {}
+StepQueue::StepQueue(Device& device) : words_(SignalWords::of(device)), last_end_(device.create_event()) {}
 
-Steps::~Steps() {
+StepQueue::~StepQueue() {
   if (word_ != nullptr) words_.give_back(word_, std::move(last_end_));
 }
 
-void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
-  const auto start = [&words = words_](Words::Word word, Begin& step) {
+void StepQueue::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
+  const auto start = [&words = words_](SignalWords::Word word, Begin& step) {
     std::atomic_ref(*word).store(0, std::memory_order_seq_cst);
     step(StepEnd(words, word));
   };
   if (capture) {
     auto step = std::make_unique<CapturedStep>(words_, std::move(begin));
-    const Words::Word word = step->word;
+    const SignalWords::Word word = step->word;
     stream.launch_host_function([start, step = std::move(step)] { start(step->word, step->begin); });
     words_.await(stream, word);
     return;
@@ -145,7 +145,8 @@ void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
   if (word_ == nullptr) word_ = words_.take();
   if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
   stream.launch_host_function([start, word = word_, begin = std::move(begin)]() mutable { start(word, begin); });
-  const Words::Word word = std::exchange(word_, nullptr);  // lost if the stream does not wait: the step still writes to it
+  const SignalWords::Word word =
+      std::exchange(word_, nullptr);  // lost if the stream does not wait: the step still writes to it
   words_.await(stream, word);
   stream.record(*last_end_);
   word_ = word;

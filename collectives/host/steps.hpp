@@ -23,13 +23,13 @@ namespace weir::collectives {
 
 /// The words in a device's memory that its streams wait for. They stay until the process ends, like the device: a stream may
 /// look at a word, and `writer_` write to it, when the communicator has gone. A free word is used again.
-class Words {
+class SignalWords {
  public:
   using Word = std::uint32_t*;
 
   /// The device's. Throws `unsupported` if its streams cannot wait for values.
-  static Words& of(Device& device);
-  explicit Words(Device& device);
+  static SignalWords& of(Device& device);
+  explicit SignalWords(Device& device);
 
   Word take();
   /// The word is free once the event is complete; at once without one.
@@ -60,13 +60,13 @@ class Words {
 class StepEnd {
  public:
   StepEnd() = default;
-  StepEnd(Words& words, Words::Word word) noexcept : words_(&words), word_(word) {}
+  StepEnd(SignalWords& words, SignalWords::Word word) noexcept : words_(&words), word_(word) {}
   void operator()() noexcept { words_->end(word_); }
-  Words::Word word() const noexcept { return word_; }
+  SignalWords::Word word() const noexcept { return word_; }
 
  private:
-  Words* words_ = nullptr;
-  Words::Word word_ = nullptr;
+  SignalWords* words_ = nullptr;
+  SignalWords::Word word_ = nullptr;
 };
 
 /// The steps of one rank. They run one after the other, in the order of submission.
@@ -74,15 +74,15 @@ class StepEnd {
 /// A step is a host function, which sets a word to 0 and begins the step, and a wait for 1 in that word
 /// (`Stream::wait_value`), which the step's end writes. One word serves all steps that are not captured, since one begins
 /// when the wait of the one before is over. A captured step has a word of its own.
-class Steps {
+class StepQueue {
  public:
   using Begin = UniqueFunction<void(StepEnd)>;
 
   /// Throws `unsupported` if the device cannot do it.
-  explicit Steps(Device& device);
-  ~Steps();
-  Steps(const Steps&) = delete;
-  Steps& operator=(const Steps&) = delete;
+  explicit StepQueue(Device& device);
+  ~StepQueue();
+  StepQueue(const StepQueue&) = delete;
+  StepQueue& operator=(const StepQueue&) = delete;
 
   /// Enqueues a step. `begin` is called in a host function, at each launch if the stream captures.
   void enqueue(Stream& stream, const CaptureState& capture, Begin begin);
@@ -90,8 +90,8 @@ class Steps {
  private:
   struct CapturedStep;
 
-  Words& words_;
-  Words::Word word_ = nullptr;
+  SignalWords& words_;
+  SignalWords::Word word_ = nullptr;
   EventPtr last_end_;  // after the last step that was not captured
   std::uint64_t last_stream_ = 0;
 };

@@ -28,7 +28,7 @@ class Communicator final : public weir::CommunicatorImpl {
   Staged take_staged(std::size_t bytes);
 
   const SharedPtr shared_;
-  collectives::Steps steps_;
+  collectives::StepQueue steps_;
   const bool is_host_;
   const bool takes_device_memory_;
 };

@@ -34,7 +34,7 @@ std::string file_of(void* handle) {
 void* open_mpi() {
   if (::dlsym(RTLD_DEFAULT, "MPI_Init_thread") != nullptr) return ::dlopen(nullptr, RTLD_NOW);
   for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // loaded where its symbols are not seen
-    const std::string loaded = gpu::loaded_library(name);
+    const std::string loaded = detail::loaded_library(name);
     if (loaded.empty()) continue;
     if (void* const handle = ::dlopen(loaded.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
   }
@@ -51,8 +51,8 @@ void* open_mpi() {
     attempts.push_back({name, message != nullptr ? message : "the loader gave no reason"});
   }
   throw_mpi_error(Errc::driver_not_found,
-         fmt::format("MPI could not be opened: {}; install it (Debian: libopenmpi3), or give its path in WEIR_MPI",
-                     gpu::list_attempts(attempts)));
+                  fmt::format("MPI could not be opened: {}; install it (Debian: libopenmpi3), or give its path in WEIR_MPI",
+                              detail::list_attempts(attempts)));
 }
 
 // min and max that prefer a number to a NaN, with the signature of MPI_User_function. MPI leaves that case open.

@@ -30,7 +30,7 @@ void Shared::fail(const std::string& why) noexcept {
   if (failed.load(std::memory_order_relaxed)) return;
   cause_ = why;
   failed.store(true, std::memory_order_release);
-  Progress::instance().note_failure();
+  Progress::instance().set_had_failure();
 }
 
 std::string Shared::cause() const {
@@ -261,7 +261,7 @@ void Progress::run() {
         wake_.wait_for(lock, std::clamp(waited / 32, microseconds(10), microseconds(data_move ? 100 : 20000)), has_news);
       }
       if (stopping_) {
-        if (!open.empty() || !arrived_.empty()) note_failure();
+        if (!open.empty() || !arrived_.empty()) set_had_failure();
         return;
       }
       fresh.swap(arrived_);

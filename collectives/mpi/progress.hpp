@@ -61,7 +61,7 @@ class Progress {
   /// Ends the thread. False if a communicator has failed or steps are open: MPI must not be finalized then.
   bool stop();
   /// A communicator has failed. Any thread.
-  void note_failure() noexcept { had_failure_.store(true, std::memory_order_release); }
+  void set_had_failure() noexcept { had_failure_.store(true, std::memory_order_release); }
 
  private:
   struct Request {

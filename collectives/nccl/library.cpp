@@ -16,7 +16,7 @@
 
 namespace weir::nccl {
 
-using gpu::list_attempts;
+using detail::list_attempts;
 
 namespace {
 
@@ -70,7 +70,7 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   const auto throw_error = [&](Errc code, const std::string& cause) { throw Error(code, "", "", cause); };
   const std::optional<std::string> wanted = support::environment_path(vendor.variable);
   // Two copies in one process would each think that the GPUs are theirs, so one that is there is used.
-  const std::string loaded = gpu::loaded_library(vendor.names.back());
+  const std::string loaded = detail::loaded_library(vendor.names.back());
   std::vector<std::string> names;
   if (!loaded.empty()) {
     std::error_code error;
@@ -87,11 +87,12 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
     names.assign(vendor.names.begin(), vendor.names.end());
   }
   std::vector<LoadAttempt> attempts;
-  const std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
+  const std::optional<detail::Library> library = detail::Library::open(names, attempts);
   if (!library) {
-    throw_error(Errc::driver_not_found,
-           fmt::format("the library could not be opened: {}; {}, and give its path in {} or its folder in LD_LIBRARY_PATH",
-                       list_attempts(attempts), vendor.remedy, vendor.variable));
+    throw_error(
+        Errc::driver_not_found,
+        fmt::format("the library could not be opened: {}; {}, and give its path in {} or its folder in LD_LIBRARY_PATH",
+                    detail::list_attempts(attempts), vendor.remedy, vendor.variable));
   }
   std::string missing;
   const auto find = [&](auto& function, const char* name) {

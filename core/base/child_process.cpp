@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace weir::host {
+namespace weir::detail {
 namespace {
 
 void check(int error, const std::string& what) {
@@ -137,4 +137,4 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   return outcome;
 }
 
-}  // namespace weir::host
+}  // namespace weir::detail

@@ -7,7 +7,7 @@
 #include <vector>
 
 /// Runs another program and reads its output.
-namespace weir::host {
+namespace weir::detail {
 
 struct ChildOutcome {
   /// The exit status; negative if a signal ended the program. Unknown (`reaped_elsewhere`) if the application reaps its
@@ -26,4 +26,4 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
                        const std::vector<std::string>& environment, unsigned cpu_seconds = 0,
                        const std::function<void()>& late = {}, std::chrono::nanoseconds patience = {});
 
-}  // namespace weir::host
+}  // namespace weir::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace weir::host {
+namespace weir::detail {
 
 /// The names of a folder's entries; none if it cannot be read. Not by `std::filesystem::directory_iterator`, whose
 /// implementation in libstdc++ ends the process where memory runs out.
@@ -19,4 +19,4 @@ inline std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-}  // namespace weir::host
+}  // namespace weir::detail

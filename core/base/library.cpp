@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-namespace weir::gpu {
+namespace weir::detail {
 
 std::optional<Library> Library::open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts) {
   for (const std::string& name : names) {
@@ -56,4 +56,4 @@ std::string list_attempts(std::span<const LoadAttempt> attempts) {
   return text;
 }
 
-}  // namespace weir::gpu
+}  // namespace weir::detail

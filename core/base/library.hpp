@@ -10,7 +10,7 @@
 #include "weir/registry.hpp"
 
 /// A vendor's shared library, opened at run time.
-namespace weir::gpu {
+namespace weir::detail {
 
 class Library {
  public:
@@ -40,4 +40,4 @@ std::string loaded_library(std::string_view name);
 /// The attempts for an error's text: "a (outcome), b (outcome)".
 std::string list_attempts(std::span<const LoadAttempt> attempts);
 
-}  // namespace weir::gpu
+}  // namespace weir::detail

@@ -9,7 +9,7 @@
 
 #include "weir/plugin/support.hpp"
 
-namespace weir::host {
+namespace weir::detail {
 namespace {
 
 constexpr const char* system_path = "/usr/local/bin:/usr/bin:/bin";
@@ -56,4 +56,4 @@ std::string find_program(std::string_view name) {
   return {};
 }
 
-}  // namespace weir::host
+}  // namespace weir::detail

@@ -7,7 +7,7 @@
 #include <vector>
 
 /// Where programs are that Weir runs, and what environment they get.
-namespace weir::host {
+namespace weir::detail {
 
 /// The absolute folders of PATH. The variable of a process with raised privileges does not count.
 std::vector<std::string> search_path();
@@ -20,4 +20,4 @@ std::vector<std::string> program_environment(const std::string& program);
 /// The variables of this process that `program_environment` passes on, except PATH and TMPDIR.
 std::span<const char* const> search_variables() noexcept;
 
-}  // namespace weir::host
+}  // namespace weir::detail

@@ -17,7 +17,7 @@
 #include "core/base/directory.hpp"
 #include "weir/plugin/support.hpp"
 
-namespace weir::host {
+namespace weir::detail {
 
 /// A new private folder in TMPDIR or /tmp. It is removed with its content when the object is destroyed; if the process is
 /// killed before, by a later object there. The folder is locked as long as the object lives, so that it is left alone.
@@ -77,4 +77,4 @@ class TemporaryFolder {
   int lock_ = -1;
 };
 
-}  // namespace weir::host
+}  // namespace weir::detail

@@ -49,7 +49,7 @@ std::unique_ptr<Tool> Journal::make_if_wanted() {
   return std::unique_ptr<Tool>(made);
 }
 
-void Journal::note_record(const Operation& operation) {
+void Journal::add_record(const Operation& operation) {
   const std::lock_guard lock(mutex_);
   recorded_on_[operation.event] = {operation.stream_key, operation.event->name()};
 }
@@ -104,7 +104,7 @@ void Journal::after(const Operation& operation) noexcept try {
   // are asked for.
   const bool waits = operation.kind == OperationKind::wait_stream || operation.kind == OperationKind::wait_event;
   if (waits && (open_captures.load(std::memory_order_acquire) != 0 || operation.stream->is_capturing())) return;
-  if (operation.kind == OperationKind::record) return note_record(operation);
+  if (operation.kind == OperationKind::record) return add_record(operation);
   if (traits_of(operation.kind).is_in_order) {
     Entry entry = entry_of(operation);
     entry.done = const_cast<Stream*>(operation.stream)->record();

@@ -51,7 +51,7 @@ class Journal final : public Tool {
   using Ring = std::deque<Entry>;
 
   explicit Journal(std::size_t length) : length_(length) {}
-  void note_record(const Operation& operation);
+  void add_record(const Operation& operation);
   Entry entry_of(const Operation& operation);
   static PendingWork first_of(const Ring& ring);
   void add(const StreamKey& stream, Entry&& entry);

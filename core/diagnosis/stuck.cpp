@@ -125,7 +125,7 @@ void Stuck::watch() noexcept {
   for (;;) try {
       pollfd asked{listener_, POLLIN, 0};  // a negative one is passed over
       if (::poll(&asked, 1, pause) > 0 && (asked.revents & POLLIN) != 0) answer();
-      if (notes_late())
+      if (mark_late_calls())
         tell(STDERR_FILENO, fmt::format("weir stuck: process {} has waited for {} ms", ::getpid(), limit_.count()));
     } catch (const std::exception& error) {
       support::log(support::LogLevel::error, "what is stuck cannot be told: ", error.what());
@@ -140,7 +140,7 @@ void Stuck::answer() const {
 }
 
 /// Whether a call has taken too long that was not told yet. Those that wait now are told together.
-bool Stuck::notes_late() {
+bool Stuck::mark_late_calls() {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(mutex_);
   const auto is_late = [&](const auto& call) { return !call.second.is_told && now - call.second.since >= limit_; };

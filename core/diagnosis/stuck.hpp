@@ -35,7 +35,7 @@ class Stuck final : public Tool {
   explicit Stuck(std::chrono::milliseconds limit);
   void watch() noexcept;
   void answer() const;
-  bool notes_late();
+  bool mark_late_calls();
   void tell(int file, const std::string& title) const;
 
   const std::chrono::milliseconds limit_;

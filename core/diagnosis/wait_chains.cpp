@@ -56,9 +56,9 @@ WaitChains::WaitChains() {
   };
   for (const Device* const device : HealthCore::devices()) add(impl(*device).do_busy_streams());
   if (Journal* const journal = Journal::instance()) {
-    std::vector<BusyStream> noted = journal->busy_streams();
-    std::erase_if(noted, [this](const BusyStream& stream) { return find(stream.key) != nullptr; });
-    add(std::move(noted));
+    std::vector<BusyStream> from_journal = journal->busy_streams();
+    std::erase_if(from_journal, [this](const BusyStream& stream) { return find(stream.key) != nullptr; });
+    add(std::move(from_journal));
   }
 }
 

@@ -12,23 +12,23 @@ namespace {
 
 constexpr std::size_t named = 4;  // differences that a message names
 
-using Words = std::vector<std::pair<std::string_view, std::string_view>>;  // key and "=value"
+using Fields = std::vector<std::pair<std::string_view, std::string_view>>;  // key and "=value"
 
-Words words_of(std::string_view text) {
-  Words words;
+Fields fields_of(std::string_view text) {
+  Fields fields;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    const std::size_t equals = std::min(word.find('='), word.size());
-    if (!word.empty()) words.emplace_back(word.substr(0, equals), word.substr(equals));
+    const std::string_view field = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), field.size() + 1));
+    const std::size_t equals = std::min(field.find('='), field.size());
+    if (!field.empty()) fields.emplace_back(field.substr(0, equals), field.substr(equals));
   }
-  return words;
+  return fields;
 }
 
-/// "key=value" as `words` have it, or "no key".
-std::string entry(const Words& words, std::string_view key) {
-  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.first == key; });
-  return found != words.end() ? printable(key) + printable(found->second) : "no " + printable(key);
+/// "key=value" as `fields` have it, or "no key".
+std::string entry(const Fields& fields, std::string_view key) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == key; });
+  return found != fields.end() ? printable(key) + printable(found->second) : "no " + printable(key);
 }
 
 }  // namespace
@@ -41,19 +41,19 @@ std::string printable(std::string_view text) {
 }
 
 AbiDifference abi_difference(std::string_view theirs, std::string_view ours) {
-  const Words their_words = words_of(theirs), our_words = words_of(ours);
+  const Fields their_fields = fields_of(theirs), our_fields = fields_of(ours);
   AbiDifference result;
   std::size_t found = 0;
   const auto add = [&](std::string_view key) {
-    const std::string their = entry(their_words, key), our = entry(our_words, key);
+    const std::string their = entry(their_fields, key), our = entry(our_fields, key);
     if (their == our || found++ >= named) return;
     const char* const separator = found == 1 ? "" : ", ";
     result.theirs += separator + their;
     result.ours += separator + our;
   };
-  for (const auto& word : our_words) add(word.first);
-  for (const auto& word : their_words) {
-    if (entry(our_words, word.first).starts_with("no ")) add(word.first);
+  for (const auto& field : our_fields) add(field.first);
+  for (const auto& field : their_fields) {
+    if (entry(our_fields, field.first).starts_with("no ")) add(field.first);
   }
   if (found > named) {
     const std::string rest = fmt::format(" ({} more differ)", found - named);

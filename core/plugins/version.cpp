@@ -23,7 +23,7 @@ std::string library_file() {
   return known ? info.dli_fname : "libweir.so";
 }
 
-[[noreturn, gnu::cold]] void refuse_headers(std::uint32_t version, std::uint32_t revision, const char* fingerprint) {
+[[noreturn, gnu::cold]] void throw_header_mismatch(std::uint32_t version, std::uint32_t revision, const char* fingerprint) {
   std::string cause;
   if (series_of(version) != series_of(WEIR_VERSION) || revision != weir::interface_revision) {
     cause = fmt::format(
@@ -46,7 +46,7 @@ void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint
                         const char* fingerprint) {
   if (series_of(version) != series_of(WEIR_VERSION) || revision != weir::interface_revision ||
       fingerprint_hash != weir::detail::fingerprint_hash) {
-    refuse_headers(version, revision, fingerprint);
+    throw_header_mismatch(version, revision, fingerprint);
   }
 }
 

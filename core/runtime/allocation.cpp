@@ -154,7 +154,7 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
     if (allocation.capture_id_ != 0) {
       // After its capture the memory is the graph's, and goes with it.
       if (capture.id != allocation.capture_id_) return true;
-      const auto began = Captures::instance().find(origin(stream));
+      const auto began = Captures::instance().find(key(stream));
       const bool is_fork =
           began ? began->id != capture.id : Captures::instance().is_open(stream.device_->backend(), capture.id);
       if (is_fork) return true;

@@ -56,7 +56,7 @@ Captures& Captures::instance() noexcept {
 void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
                     std::shared_ptr<CapturedWork>&& work, const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
-  std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
+  std::unique_ptr<Entry> replaced;  // outlives the lock: what it kept may be code of the program's
   std::unique_lock lock(mutex_);
   device_wide_calls_over_.wait(lock, [&] { return std::ranges::count(device_wide_calls_, device) == 0; });
   if (resumed != nullptr && continues(*resumed)) {
@@ -64,41 +64,41 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
     throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
   }
   // All that can fail comes before the driver begins.
-  auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
-  if (const Record* const outer = find(device->backend(), capture.outer)) capture.mode = outer->capture.mode;
-  record->capture = capture;
-  record->members.assign(1, {&stream, device, blocking});
-  record->resources.resumed = std::move(resumed);
-  record->resources.work = std::move(work);
+  auto entry = spare_ != nullptr ? std::move(spare_) : std::make_unique<Entry>();
+  if (const Entry* const outer = find(device->backend(), capture.outer)) capture.mode = outer->capture.mode;
+  entry->capture = capture;
+  entry->members.assign(1, {&stream, device, blocking});
+  entry->resources.resumed = std::move(resumed);
+  entry->resources.work = std::move(work);
   open_.reserve(open_.size() + 1);
-  record->capture.id = begin();
+  entry->capture.id = begin();
   // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
-  const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Record>& r) {
-    return !r->capture.ending && r->capture.origin == record->capture.origin;
+  const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Entry>& r) {
+    return !r->capture.ending && r->capture.origin == entry->capture.origin;
   });
   if (earlier != open_.end()) replaced = remove(**earlier);
   forget(stream);
-  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0, record->resources.work != nullptr);
-  open_.push_back(std::move(record));
+  StreamCore::enter_capture(stream, entry->capture.id, entry->capture.outer != 0, entry->resources.work != nullptr);
+  open_.push_back(std::move(entry));
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
 }
 
 std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uint64_t id) noexcept {
   const std::lock_guard lock(mutex_);
-  Record* const record = find(backend, id);
-  if (record == nullptr || record->capture.bodies != 0 || std::exchange(record->capture.ending, true)) return std::nullopt;
-  return std::move(record->resources);
+  Entry* const entry = find(backend, id);
+  if (entry == nullptr || entry->capture.bodies != 0 || std::exchange(entry->capture.ending, true)) return std::nullopt;
+  return std::move(entry->resources);
 }
 
 void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
   CaptureResources kept;  // these two outlive the lock
   std::shared_ptr<void> attached;
   const std::lock_guard lock(mutex_);
-  Record* const record = find(backend, id);
-  if (record == nullptr) return;
-  for (auto& body : std::exchange(record->resources.open_bodies, {}))
-    (void)leave_open_in(find(backend, record->capture.outer), std::move(body));
-  std::unique_ptr<Record> closed = remove(*record);
+  Entry* const entry = find(backend, id);
+  if (entry == nullptr) return;
+  for (auto& body : std::exchange(entry->resources.open_bodies, {}))
+    (void)leave_open_in(find(backend, entry->capture.outer), std::move(body));
+  std::unique_ptr<Entry> closed = remove(*entry);
   kept = std::exchange(closed->resources, {});
   attached = std::move(closed->attached);
   closed->capture = {};
@@ -107,7 +107,7 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
 
 bool Captures::leave_open(const Backend& backend, std::uint64_t id, std::shared_ptr<const void> native_stream) noexcept {
   const std::lock_guard lock(mutex_);
-  Record* const body = find(backend, id);
+  Entry* const body = find(backend, id);
   // The driver destroys those that are nested in this one together with its graph.
   for (auto& nested : std::exchange(body->resources.open_bodies, {})) (void)leave_open_in(nullptr, std::move(nested));
   return leave_open_in(find(backend, body->capture.outer), std::move(native_stream));
@@ -118,18 +118,18 @@ void Captures::leave_open_for_ever(std::shared_ptr<const void> native_stream) no
   (void)leave_open_in(nullptr, std::move(native_stream));
 }
 
-bool Captures::leave_open_in(Record* outer, std::shared_ptr<const void> native_stream) noexcept {
+bool Captures::leave_open_in(Entry* outer, std::shared_ptr<const void> native_stream) noexcept {
   static NoDestructor<std::vector<std::shared_ptr<const void>>> for_ever;
   (outer != nullptr ? outer->resources.open_bodies : *for_ever).push_back(std::move(native_stream));
   return outer != nullptr;
 }
 
-std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {
-  for (const Member& member : record.members) {
-    if (member.stream != nullptr) StreamCore::leave_capture(*member.stream, record.capture.id);
+std::unique_ptr<Captures::Entry> Captures::remove(const Entry& entry) noexcept {
+  for (const Member& member : entry.members) {
+    if (member.stream != nullptr) StreamCore::leave_capture(*member.stream, entry.capture.id);
   }
-  const auto place = std::find_if(open_.begin(), open_.end(), [&](const auto& r) { return r.get() == &record; });
-  std::unique_ptr<Record> removed = std::move(*place);
+  const auto place = std::find_if(open_.begin(), open_.end(), [&](const auto& r) { return r.get() == &entry; });
+  std::unique_ptr<Entry> removed = std::move(*place);
   open_.erase(place);
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
   return removed;
@@ -141,8 +141,8 @@ void Captures::leave(const Stream& stream) noexcept {
 }
 
 void Captures::forget(const Stream& stream) noexcept {
-  for (const auto& record : open_) {
-    for (Member& member : record->members) {
+  for (const auto& entry : open_) {
+    for (Member& member : entry->members) {
       if (member.stream == &stream) member.stream = nullptr;
     }
   }
@@ -152,48 +152,48 @@ void CaptureHeld::hold(bool held) noexcept {
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
   StreamCore::hold(*stream_, held);  // other code may have begun the capture
-  auto* const record = captures.find(stream_->device().backend(), id_);
-  if (record == nullptr) return;
-  held ? ++record->capture.bodies : --record->capture.bodies;
-  for (const auto& member : record->members) {
-    if (member.stream != nullptr) StreamCore::hold(*member.stream, record->capture.bodies != 0);
+  auto* const entry = captures.find(stream_->device().backend(), id_);
+  if (entry == nullptr) return;
+  held ? ++entry->capture.bodies : --entry->capture.bodies;
+  for (const auto& member : entry->members) {
+    if (member.stream != nullptr) StreamCore::hold(*member.stream, entry->capture.bodies != 0);
   }
 }
 
 // --- Questions --------------------------------------------------------------------------------------------------------
 
-Captures::Record* Captures::find(const Backend& backend, std::uint64_t id) const noexcept {
-  for (const auto& record : open_) {
-    if (record->capture.id == id && is_of(backend, record->capture)) return record.get();
+Captures::Entry* Captures::find(const Backend& backend, std::uint64_t id) const noexcept {
+  for (const auto& entry : open_) {
+    if (entry->capture.id == id && is_of(backend, entry->capture)) return entry.get();
   }
   return nullptr;
 }
 
-std::optional<OpenCapture> Captures::find(const Origin& origin) const {
+std::optional<OpenCapture> Captures::find(const StreamKey& origin) const {
   const std::lock_guard lock(mutex_);
   const OpenCapture* ending = nullptr;
-  for (const auto& record : open_) {
-    if (record->capture.origin != origin) continue;
-    if (!record->capture.ending) return record->capture;
-    ending = &record->capture;
+  for (const auto& entry : open_) {
+    if (entry->capture.origin != origin) continue;
+    if (!entry->capture.ending) return entry->capture;
+    ending = &entry->capture;
   }
   return ending != nullptr ? std::optional(*ending) : std::nullopt;
 }
 
 std::shared_ptr<CapturedWork> Captures::work(const Backend& backend, std::uint64_t id) const noexcept {
   const std::lock_guard lock(mutex_);
-  const Record* const record = find(backend, id);
-  return record != nullptr ? record->resources.work : nullptr;
+  const Entry* const entry = find(backend, id);
+  return entry != nullptr ? entry->resources.work : nullptr;
 }
 
 void Captures::write_down(const Stream& stream, std::shared_ptr<CapturedWork> work) noexcept {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t id = StreamCore::noted_capture(stream, StreamCore::flags(stream)).id;
-  Record* const record = find(stream.device().backend(), id);
-  if (record == nullptr) return;
-  record->resources.work = std::move(work);
-  for (const Member& member : record->members) {
-    if (member.stream != nullptr) StreamCore::enter_capture(*member.stream, id, record->capture.outer != 0, true);
+  const std::uint64_t id = StreamCore::stored_capture(stream, StreamCore::flags(stream)).id;
+  Entry* const entry = find(stream.device().backend(), id);
+  if (entry == nullptr) return;
+  entry->resources.work = std::move(work);
+  for (const Member& member : entry->members) {
+    if (member.stream != nullptr) StreamCore::enter_capture(*member.stream, id, entry->capture.outer != 0, true);
   }
 }
 
@@ -213,27 +213,27 @@ bool Captures::continues(const Graph& graph) const noexcept {
 
 bool Captures::keep(const Backend& backend, std::uint64_t id, const ModulePtr& module) {
   const std::lock_guard lock(mutex_);
-  Record* record = find(backend, id);
-  while (record != nullptr && record->capture.outer != 0) record = find(backend, record->capture.outer);
-  if (record == nullptr) return false;
-  std::vector<ModulePtr>& modules = record->resources.modules;
+  Entry* entry = find(backend, id);
+  while (entry != nullptr && entry->capture.outer != 0) entry = find(backend, entry->capture.outer);
+  if (entry == nullptr) return false;
+  std::vector<ModulePtr>& modules = entry->resources.modules;
   if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
   return true;
 }
 
 std::shared_ptr<void> Captures::attach(const Backend& backend, std::uint64_t id, std::shared_ptr<void>&& object) {
   const std::lock_guard lock(mutex_);
-  Record* const record = find(backend, id);
-  if (record == nullptr) return nullptr;
-  if (record->attached == nullptr) record->attached = std::move(object);
-  return record->attached;
+  Entry* const entry = find(backend, id);
+  if (entry == nullptr) return nullptr;
+  if (entry->attached == nullptr) entry->attached = std::move(object);
+  return entry->attached;
 }
 
 std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const noexcept {
   const std::uint64_t me = this_thread();
   const std::lock_guard lock(mutex_);
-  for (const auto& record : open_) {
-    const OpenCapture& c = record->capture;
+  for (const auto& entry : open_) {
+    const OpenCapture& c = entry->capture;
     if (!is_of(backend, c)) continue;
     if (c.mode == CaptureMode::global || (c.mode == CaptureMode::thread_local_ && c.thread == me)) return c;
   }
@@ -246,8 +246,8 @@ bool Captures::any_on(const Device& device, bool blocking_only) const noexcept {
 }
 
 bool Captures::has_on(const Device& device, bool blocking_only) const noexcept {
-  for (const auto& record : open_) {
-    for (const Member& member : record->members) {
+  for (const auto& entry : open_) {
+    for (const Member& member : entry->members) {
       if (member.device == &device && (member.blocking || !blocking_only)) return true;
     }
   }
@@ -261,9 +261,9 @@ JoinCapture::JoinCapture(Stream& stream, std::uint64_t id, bool blocking) : stre
   std::unique_lock lock(captures.mutex_);
   captures.device_wide_calls_over_.wait(
       lock, [&] { return std::ranges::count(captures.device_wide_calls_, &stream.device()) == 0; });
-  if (auto* const record = captures.find(stream.device().backend(), id)) {
+  if (auto* const entry = captures.find(stream.device().backend(), id)) {
     captures.forget(stream);
-    record->members.push_back({&stream, &stream.device(), blocking});
+    entry->members.push_back({&stream, &stream.device(), blocking});
   }
 }
 
@@ -271,8 +271,8 @@ JoinCapture::~JoinCapture() {
   if (joined_) return;
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
-  auto* const record = captures.find(stream_.device().backend(), id_);
-  if (record != nullptr) std::erase_if(record->members, [&](const auto& member) { return member.stream == &stream_; });
+  auto* const entry = captures.find(stream_.device().backend(), id_);
+  if (entry != nullptr) std::erase_if(entry->members, [&](const auto& member) { return member.stream == &stream_; });
 }
 
 void JoinCapture::done() noexcept {
@@ -280,9 +280,9 @@ void JoinCapture::done() noexcept {
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
   // Unless it has ended meanwhile.
-  if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
-    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0, record->resources.work != nullptr);
-    StreamCore::hold(stream_, record->capture.bodies != 0);
+  if (const auto* const entry = captures.find(stream_.device().backend(), id_)) {
+    StreamCore::enter_capture(stream_, id_, entry->capture.outer != 0, entry->resources.work != nullptr);
+    StreamCore::hold(stream_, entry->capture.bodies != 0);
   }
 }
 
@@ -300,11 +300,11 @@ void throw_device_captures(const char* operation, const Device& device) {
 }
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
-  const Origin& origin = capture.origin;  // its object may be gone
+  const StreamKey& origin = capture.origin;  // its object may be gone
   throw Error(Errc::capture_unsupported, operation, object,
               "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
-                  (origin.thread_stream != 0 ? origin.device->describe() + " per-thread default stream"
-                                             : support::label_of({origin.device, origin.handle, 0})) +
+                  (origin.thread != 0 ? origin.device->describe() + " per-thread default stream"
+                                      : support::label_of({origin.device, origin.handle, 0})) +
                   ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
                   "in mode 'relaxed'");
 }

@@ -11,25 +11,18 @@
 #include <vector>
 
 #include "weir/backend.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/plugin/capture.hpp"
+#include "weir/plugin/operation.hpp"
+#include "weir/plugin/support.hpp"
 
-/// The captures that were begun through Weir and are open: one record each, from the begin to the end.
+/// The captures that were begun through Weir and are open: one entry each, from the begin to the end.
 namespace weir::detail {
 
 /// How many captures that were begun through Weir are open.
 extern std::atomic<std::uint32_t> open_captures;
 
-/// The native stream that begins a capture, whatever object stands for it.
-struct Origin {
-  const Device* device = nullptr;
-  void* handle = nullptr;
-  std::uint64_t thread_stream = 0;  ///< its thread, for a per-thread default stream
-  bool operator==(const Origin&) const = default;
-};
-
 struct OpenCapture {
-  Origin origin;
+  StreamKey origin;  ///< the native stream that began it
   std::uint64_t id = 0;
   std::uint64_t thread = 0;  ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
@@ -38,13 +31,13 @@ struct OpenCapture {
   bool ending = false;      ///< one thread ends it, and no other may
 };
 
-/// One lock guards all records. Begins and joins hold it, ends take it twice; a stream that is in no capture never does.
+/// One lock guards all entries. Begins and joins hold it, ends take it twice; a stream that is in no capture never does.
 class Captures {
  public:
   static Captures& instance() noexcept;
 
   /// Calls `begin`, which begins the capture and returns its id, and records it with `origin` as its first stream.
-  /// The lock is held throughout: who sees the driver's capture finds its record. `resumed`: the graph that it continues.
+  /// The lock is held throughout: who sees the driver's capture finds its entry. `resumed`: the graph that it continues.
   /// `work`: where a portable capture writes down.
   void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed, std::shared_ptr<CapturedWork>&& work,
             const std::function<std::uint64_t()>& begin);
@@ -53,11 +46,11 @@ class Captures {
   /// The capture that `stream` is in writes down in `work` from here on.
   void write_down(const Stream& stream, std::shared_ptr<CapturedWork> work) noexcept;
   /// The open capture that a native stream began. Prefers one that is not ending.
-  std::optional<OpenCapture> find(const Origin& origin) const;
+  std::optional<OpenCapture> find(const StreamKey& origin) const;
   /// Makes the calling thread the one that ends the capture, and gives it what the capture kept. It calls `close` then.
   /// Nothing for a capture that another thread ends or has ended.
   std::optional<CaptureResources> claim(const Backend& backend, std::uint64_t id) noexcept;
-  /// Removes the record; its streams are in no capture from here on. What a body left open goes to the outer capture.
+  /// Removes the entry; its streams are in no capture from here on. What a body left open goes to the outer capture.
   void close(const Backend& backend, std::uint64_t id) noexcept;
 
   /// The body of a conditional node is not ended before the capture that the node is in: see
@@ -91,20 +84,20 @@ class Captures {
     const Device* device;
     bool blocking;
   };
-  struct Record {
+  struct Entry {
     OpenCapture capture;
     std::vector<Member> members;
     CaptureResources resources;
     std::shared_ptr<void> attached;  // a binding's
   };
-  using Records = std::vector<std::unique_ptr<Record>>;
+  using Entries = std::vector<std::unique_ptr<Entry>>;
 
-  Record* find(const Backend& backend, std::uint64_t id) const noexcept;
-  std::unique_ptr<Record> remove(const Record& record) noexcept;
-  static bool leave_open_in(Record* outer, std::shared_ptr<const void> native_stream) noexcept;
+  Entry* find(const Backend& backend, std::uint64_t id) const noexcept;
+  std::unique_ptr<Entry> remove(const Entry& entry) noexcept;
+  static bool leave_open_in(Entry* outer, std::shared_ptr<const void> native_stream) noexcept;
   bool continues(const Graph& graph) const noexcept;
   bool has_on(const Device& device, bool blocking_only) const noexcept;
-  /// Takes the stream out of the records that it is in: it is destroyed, or enters another capture, since external code has
+  /// Takes the stream out of the entries that it is in: it is destroyed, or enters another capture, since external code has
   /// ended that one.
   void forget(const Stream& stream) noexcept;
 
@@ -112,8 +105,8 @@ class Captures {
   // Calls that would break every capture on a device: no capture begins beside them, and no stream joins one.
   std::vector<const Device*> device_wide_calls_;
   std::condition_variable device_wide_calls_over_;
-  Records open_;
-  std::unique_ptr<Record> spare_;  // for the next capture, so that it allocates nothing
+  Entries open_;
+  std::unique_ptr<Entry> spare_;  // for the next capture, so that it allocates nothing
 };
 
 /// Held while a stream waits for something of a capture that it is not in, and so joins it. The capture counts the stream's

@@ -294,7 +294,7 @@ struct Registry::Implementation {
   std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
 
   // Throws a backend's error as that of the choice.
-  [[noreturn]] void refuse_choice(const Error& error) const {
+  [[noreturn]] void throw_choice_error(const Error& error) const {
     throw Error(error.errc(), "Registry::default_backend", choice_text(), error.detail(), error.native());
   }
 
@@ -304,7 +304,7 @@ struct Registry::Implementation {
       std::vector<LoadAttempt> attempts;
       if (is_known(name) || !detail::find_plugin(name, folders, attempts).empty()) continue;
       const Entry& e = settle(name);
-      if (e.error && e.error->errc() == Errc::backend_unknown) refuse_choice(*e.error);
+      if (e.error && e.error->errc() == Errc::backend_unknown) throw_choice_error(*e.error);
     }
     std::vector<const Entry*> passed_over;
     for (const std::string& name : selection.names) {
@@ -313,11 +313,11 @@ struct Registry::Implementation {
         chosen(*e.info.backend, passed_over);
         return *e.info.backend;
       }
-      if (e.error->errc() == Errc::invalid_environment) refuse_choice(*e.error);
+      if (e.error->errc() == Errc::invalid_environment) throw_choice_error(*e.error);
       passed_over.push_back(&e);
     }
     const Error& last = *passed_over.back()->error;
-    if (passed_over.size() == 1) refuse_choice(last);
+    if (passed_over.size() == 1) throw_choice_error(last);
     std::string reasons = "no backend is usable";
     for (const Entry* e : passed_over) {
       reasons += fmt::format("\n  {}: {}{}", e->info.name, e->error->detail(), detail::native_suffix(e->error->native()));

@@ -95,7 +95,7 @@ void StreamCall::check_usable() const {
   const std::uint32_t flags = StreamCore::flags(object_);
   if ((flags & StreamCore::flag_closed) != 0)
     throw_error(Errc::stream_closed, "the stream was closed; create or wrap another");
-  if ((flags & StreamCore::flag_per_thread) != 0 && StreamCore::origin(object_).thread_stream != detail::this_thread()) {
+  if ((flags & StreamCore::flag_per_thread) != 0 && StreamCore::key(object_).thread != detail::this_thread()) {
     throw_error(Errc::wrong_thread,
            "this is another thread's per-thread default stream, which only that thread can name to the driver; call "
            "Device::per_thread_stream on this thread, or share a stream made by create_stream");
@@ -103,10 +103,10 @@ void StreamCall::check_usable() const {
 }
 
 void StreamCall::check_not_held(const Stream& stream, const char* operation) {
-  if ((StreamCore::flags(stream) & StreamCore::flag_held) != 0) refuse_held(stream, operation);
+  if ((StreamCore::flags(stream) & StreamCore::flag_held) != 0) throw_held(stream, operation);
 }
 
-void StreamCall::refuse_held(const Stream& stream, const char* operation) {
+void StreamCall::throw_held(const Stream& stream, const char* operation) {
   throw Error(
       Errc::capture_unmatched, operation, stream.describe(),
       "the body of a conditional node of this stream's capture is being captured; until the body's function returns, "
@@ -224,7 +224,7 @@ std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { re
 
 std::size_t Stream::hash() const noexcept {
   const std::uint64_t mixed =
-      address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (StreamCore::origin(*this).thread_stream << 32U);
+      address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (StreamCore::key(*this).thread << 32U);
   return static_cast<std::size_t>(mixed * 0xC2B2AE3D27D4EB4FU ^ (mixed >> 29U));
 }
 
@@ -245,7 +245,7 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
   if (open_captures.load(std::memory_order_acquire) != 0) {
     // The owner of a handle ends any capture on it; a borrower only one that it began itself. That of a conditional node's
     // body ends where the body's function returns.
-    const auto capture = Captures::instance().find(origin(stream));
+    const auto capture = Captures::instance().find(key(stream));
     if (capture && capture->outer == 0 &&
         (destroys_handle(stream) || capture->id == impl(stream).began_.load(std::memory_order_relaxed))) {
       drop_capture(stream, capture->id);

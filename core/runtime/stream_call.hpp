@@ -45,7 +45,7 @@ class StreamCall : public Call<Stream> {
   }
   /// While the body of a conditional node is captured, the streams of the node's own capture take no calls.
   static void check_not_held(const Stream& stream, const char* operation);
-  [[noreturn]] static void refuse_held(const Stream& stream, const char* operation);
+  [[noreturn]] static void throw_held(const Stream& stream, const char* operation);
   /// Throws `unsupported` for an object of another backend.
   void check_same_backend(const Device& other) const;
 

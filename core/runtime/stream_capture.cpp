@@ -32,8 +32,8 @@ CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags
   if ((flags & flag_per_thread) != 0 && impl(stream).is_of_another_thread()) [[unlikely]] return {};
   CaptureState capture = impl(stream).do_capture_state();
   if (capture) [[unlikely]] {
-    const CaptureState noted = noted_capture(stream, flags);
-    capture.conditional_body = noted.id == capture.id && noted.conditional_body;
+    const CaptureState stored = stored_capture(stream, flags);
+    capture.conditional_body = stored.id == capture.id && stored.conditional_body;
   }
   return capture;
 }
@@ -89,8 +89,8 @@ void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed
                        std::shared_ptr<detail::CapturedWork>&& work, const std::function<std::uint64_t()>& native_begin) {
   const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
   const auto open = [&] {
-    Captures::instance().open(stream, {.origin = StreamCore::origin(stream), .thread = this_thread(), .mode = mode},
-                              blocking, resumed, std::move(work), native_begin);
+    Captures::instance().open(stream, {.origin = StreamCore::key(stream), .thread = this_thread(), .mode = mode}, blocking,
+                              resumed, std::move(work), native_begin);
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_relaxed);
     impl(stream).began_.store(id, std::memory_order_relaxed);
     return id;
@@ -183,20 +183,20 @@ GraphPtr Stream::end_capture() {
   if (StreamCore::leave_joined(*this)) return nullptr;
   Captures& captures = Captures::instance();
   const Backend& backend = device_->backend();
-  auto capture = captures.find(StreamCore::origin(*this));
+  auto capture = captures.find(StreamCore::key(*this));
   if (!capture) {
     const CaptureState state = StreamCore::known_capture(*this);
     if (state.status == CaptureStatus::none) {
       call.throw_capture_error(Errc::not_capturing);
     }
-    capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
+    capture = captures.find(StreamCore::key(*this));  // another thread may have begun it meanwhile
     if (!capture) {
       const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
       if (external && !captures.is_open(backend, state.id)) return end_drivers_capture(*this, call.operation(), state, {});
       call.throw_capture_error(Errc::capture_unmatched);
     }
   }
-  if (capture->bodies != 0) StreamCall::refuse_held(*this, call.operation());
+  if (capture->bodies != 0) StreamCall::throw_held(*this, call.operation());
   if (capture->outer != 0) {
     call.throw_error(
         Errc::capture_unmatched,
@@ -244,7 +244,7 @@ void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept
 
 void Stream::discard_capture() {
   const StreamCall call(*this, "Stream::discard_capture");
-  const auto capture = Captures::instance().find(StreamCore::origin(*this));
+  const auto capture = Captures::instance().find(StreamCore::key(*this));
   if (!capture || capture->outer != 0) {
     if (StreamCore::known_capture(*this).status == CaptureStatus::none)
       call.throw_capture_error(Errc::not_capturing);
@@ -311,11 +311,9 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
 StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer,
                                      const std::function<std::uint64_t()>& begin)
     : body_(body) {
-  Captures::instance().open(body,
-                            {.origin = StreamCore::origin(body),
-                             .thread = detail::this_thread(),
-                             .outer = outer.id},  // whose mode it gets
-                            false, nullptr, {}, begin);
+  Captures::instance().open(
+      body, {.origin = StreamCore::key(body), .thread = detail::this_thread(), .outer = outer.id},  // whose mode it gets
+      false, nullptr, {}, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
 

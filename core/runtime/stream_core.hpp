@@ -43,12 +43,17 @@ struct StreamCore {
         flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_held | flag_watched;
     return (flags(stream) & special) == 0 && !calls_forbidden();
   }
-  /// Notes that external code may know the handle.
+  /// Records that external code may know the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
   static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;
   static bool destroys_handle(const Stream& stream) noexcept {
     return stream.kind_ == StreamKind::owned || stream.kind_ == StreamKind::adopted;
   }
+
+  /// The native stream, whether Weir destroys it or not.
+  static void* handle(const Stream& stream) noexcept { return stream.handle_; }
+  /// Identifies the native stream: several objects may share one.
+  static StreamKey key(const Stream& stream) noexcept { return {stream.device_, stream.handle_, impl(stream).thread_}; }
 
   /// Such a stream keeps its partition alive; other owned streams keep nothing.
   static bool is_of_partition(const Stream& stream) noexcept {
@@ -57,9 +62,6 @@ struct StreamCore {
 
   // --- The capture that a stream is in ----------------------------------------------------------------------------
 
-  static Origin origin(const Stream& stream) noexcept {
-    return {.device = stream.device_, .handle = stream.handle_, .thread_stream = impl(stream).thread_};
-  }
   /// These are called under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
@@ -73,11 +75,11 @@ struct StreamCore {
   /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
   /// capture.
   [[gnu::always_inline]] static CaptureState known_capture(const Stream& stream) {
-    const std::uint32_t noted = flags(stream);
-    return (noted & flag_external) == 0 ? noted_capture(stream, noted) : asked_capture(stream, noted);
+    const std::uint32_t bits = flags(stream);
+    return (bits & flag_external) == 0 ? stored_capture(stream, bits) : asked_capture(stream, bits);
   }
   /// The capture that Weir knows the stream to be in. `flags`: the stream's.
-  [[gnu::always_inline]] static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
+  [[gnu::always_inline]] static CaptureState stored_capture(const Stream& stream, std::uint32_t flags) noexcept {
     if ((flags & flag_capturing) == 0) [[likely]] return {};
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_acquire);
     if (id == 0) return {};  // it has just left

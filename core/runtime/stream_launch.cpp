@@ -90,7 +90,7 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, voi
                            const ArgumentTypes& types) {
   if (StreamCore::is_plain(*this) && !config.has_attributes() &&
       is_possible_plain_launch(*device_, kernel, config, types)) [[likely]] {
-    const CaptureState capture = StreamCore::noted_capture(*this, StreamCore::flags(*this));
+    const CaptureState capture = StreamCore::stored_capture(*this, StreamCore::flags(*this));
     if (!capture || StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[likely]] {
       impl(*this).do_launch(kernel, config, arguments, types, capture);
       return;

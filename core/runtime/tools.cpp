@@ -100,10 +100,7 @@ void add(std::unique_ptr<Tool> tool) {
 
 }  // namespace
 
-StreamKey detail::key_of(const Stream& stream) noexcept {
-  const Origin origin = StreamCore::origin(stream);
-  return {origin.device, origin.handle, origin.thread_stream};
-}
+StreamKey detail::key_of(const Stream& stream) noexcept { return StreamCore::key(stream); }
 
 CallerScope::CallerScope(std::span<const SourceFrame> frames) noexcept
     : outer_(std::exchange(this_thread().caller, frames)) {}
@@ -322,13 +319,13 @@ void ToolNotice::end(bool has_failed) noexcept {
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }
 
-void ToolNotice::note(const StreamPtr& stream) noexcept {
+void ToolNotice::set_result(const StreamPtr& stream) noexcept {
   if (!stream) return;
   operation_.stream = stream.get();
   operation_.stream_key = key_of(*stream);
 }
 
-void ToolNotice::note(void* memory) noexcept {
+void ToolNotice::set_result(void* memory) noexcept {
   if (!accesses_.empty()) accesses_.front().address = memory;
 }
 

@@ -61,7 +61,7 @@ class ToolNotice {
       end(false);
     } else {
       auto result = act();
-      note(result);
+      set_result(result);
       end(false);
       return result;
     }
@@ -84,12 +84,12 @@ class ToolNotice {
   void begin();
   void begin_always() noexcept;
   void end(bool has_failed) noexcept;
-  void note(bool is_complete) noexcept { operation_.is_complete = is_complete; }
-  void note(std::uint64_t capture) noexcept { operation_.capture = capture; }
-  void note(const GraphPtr& graph) noexcept { operation_.new_graph = graph.get(); }
-  void note(const GraphExecPtr& exec) noexcept { operation_.exec = exec.get(); }
-  void note(const StreamPtr& stream) noexcept;
-  void note(void* memory) noexcept;
+  void set_result(bool is_complete) noexcept { operation_.is_complete = is_complete; }
+  void set_result(std::uint64_t capture) noexcept { operation_.capture = capture; }
+  void set_result(const GraphPtr& graph) noexcept { operation_.new_graph = graph.get(); }
+  void set_result(const GraphExecPtr& exec) noexcept { operation_.exec = exec.get(); }
+  void set_result(const StreamPtr& stream) noexcept;
+  void set_result(void* memory) noexcept;
 
   Operation operation_;
   std::vector<MemoryAccess> accesses_;

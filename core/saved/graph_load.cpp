@@ -38,22 +38,22 @@ class Loader {
   void load() { content_.steps = steps(0); }
 
  private:
-  [[noreturn]] void refuse(const std::string& flaw) const { throw_bad_graph(file_, "it is damaged: " + flaw); }
+  [[noreturn]] void throw_damaged(const std::string& flaw) const { throw_bad_graph(file_, "it is damaged: " + flaw); }
 
   /// The steps up to the end of a nested graph, or of the file.
   std::vector<GraphStep> steps(std::size_t nesting) {
-    if (nesting > most_graph_nesting) refuse("its graphs are nested too deep");
+    if (nesting > most_graph_nesting) throw_damaged("its graphs are nested too deep");
     std::vector<GraphStep> list;
     while (!reader_.at_end()) {
       reader_.next();
       if (reader_.kind == record::end) {
-        if (nesting == 0) refuse("a nested graph ends that did not begin");
+        if (nesting == 0) throw_damaged("a nested graph ends that did not begin");
         finish(list);
         return list;
       }
       if (reader_.kind == record::begin) {
         if (list.empty() || (list.back().kind != SavedKind::child_graph && list.back().kind != SavedKind::conditional))
-          refuse("a nested graph belongs to no node");
+          throw_damaged("a nested graph belongs to no node");
         list.back().inner.push_back(steps(nesting + 1));
       } else if (reader_.kind == record::operation) {
         list.push_back(step(list.size(), nesting));
@@ -61,7 +61,7 @@ class Loader {
         take_object();
       }
     }
-    if (nesting != 0) refuse("a nested graph does not end");
+    if (nesting != 0) throw_damaged("a nested graph does not end");
     finish(list);
     return list;
   }
@@ -75,7 +75,7 @@ class Loader {
     } else if (reader_.kind == record::function) {
       const auto module = data.take<std::uint32_t>();
       data.end();
-      if (module >= content_.modules.size()) refuse(fmt::format("there is no module {}", module));
+      if (module >= content_.modules.size()) throw_damaged(fmt::format("there is no module {}", module));
       content_.kernels.push_back(content_.modules[module]->untyped_kernel(reader_.name));
     } else if (reader_.kind == record::memory) {
       take_memory(data);
@@ -87,13 +87,13 @@ class Loader {
     auto& memory = content_.memory.emplace_back();
     memory.name = reader_.name;
     if (memory.name.empty() || !names_.insert(memory.name).second)
-      refuse(fmt::format("two memories are named '{}', or one has no name", printable(memory.name)));
+      throw_damaged(fmt::format("two memories are named '{}', or one has no name", printable(memory.name)));
     memory.bytes = saved.bytes;
     memory.alignment = saved.alignment;
     memory.kind = data.take_enumerator(saved.kind, MemoryKind::managed);
     memory.role = data.take_enumerator(saved.role, MemoryRole::contents);
     if (memory.bytes == 0 || memory.bytes > most_bytes || !std::has_single_bit(saved.alignment) || saved.alignment > 256)
-      refuse(fmt::format("memory '{}' has an impossible size or alignment", printable(memory.name)));
+      throw_damaged(fmt::format("memory '{}' has an impossible size or alignment", printable(memory.name)));
     if (memory.role == MemoryRole::contents) {
       const auto contents = data.take(memory.bytes);
       memory.contents.assign(contents.begin(), contents.end());
@@ -111,13 +111,13 @@ class Loader {
     for (std::uint32_t left = step.after.count; left > 0; --left) {
       content_.after.push_back(data.take<std::uint32_t>());
       if (content_.after.back() >= number)
-        refuse(fmt::format("operation {} comes behind {}", number, content_.after.back()));
+        throw_damaged(fmt::format("operation {} comes behind {}", number, content_.after.back()));
     }
     const auto after = part_of(content_.after, step.after);
     std::vector<std::uint32_t> sorted(after.begin(), after.end());
     std::ranges::sort(sorted);
     if (std::ranges::adjacent_find(sorted) != sorted.end())
-      refuse(fmt::format("operation {} comes behind another one twice", number));
+      throw_damaged(fmt::format("operation {} comes behind another one twice", number));
     switch (step.kind) {
       case SavedKind::kernel:
       case SavedKind::copy:
@@ -127,12 +127,12 @@ class Loader {
         break;
       case SavedKind::host_function:
         step.function = reader_.name;
-        if (step.function.empty()) refuse("a host function has no name");
+        if (step.function.empty()) throw_damaged("a host function has no name");
         content_.functions.try_emplace(step.function);
         break;
       case SavedKind::allocate: {
         const auto bytes = data.take<std::uint64_t>();
-        if (nesting != 0 || bytes == 0 || bytes > most_bytes) refuse("an allocation is impossible");
+        if (nesting != 0 || bytes == 0 || bytes > most_bytes) throw_damaged("an allocation is impossible");
         step.allocation = static_cast<std::uint32_t>(content_.allocated.size());
         content_.allocated.push_back(bytes);
         freed_.push_back(false);
@@ -141,9 +141,10 @@ class Loader {
       case SavedKind::free: {
         const auto memory = data.take<SavedAddress>();
         check(memory, 1, false);
-        if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0) refuse("what is freed was not allocated");
+        if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0) throw_damaged("what is freed was not allocated");
         step.allocation = memory.memory & ~SavedAddress::allocated;
-        if (memory.offset != 0 || freed_[step.allocation]) refuse("an allocation is freed twice, or not from its beginning");
+        if (memory.offset != 0 || freed_[step.allocation])
+          throw_damaged("an allocation is freed twice, or not from its beginning");
         freed_[step.allocation] = true;
         break;
       }
@@ -152,7 +153,7 @@ class Loader {
         step.inner_count = data.take<std::uint32_t>();
         if (step.inner_count == 0 || (step.conditional == ConditionalKind::while_nonzero && step.inner_count > 1) ||
             (step.conditional == ConditionalKind::if_nonzero && step.inner_count > 2))
-          refuse(fmt::format("a conditional node has {} bodies", step.inner_count));
+          throw_damaged(fmt::format("a conditional node has {} bodies", step.inner_count));
         step.condition = data.take<SavedAddress>();
         check(step.condition, 4, false);
         break;
@@ -168,10 +169,10 @@ class Loader {
     const std::uint32_t number = address.memory & ~SavedAddress::allocated;
     const bool own = number != address.memory;
     if (number >= (own ? content_.allocated.size() : content_.memory.size()))
-      refuse(fmt::format("there is no memory {}", number));
+      throw_damaged(fmt::format("there is no memory {}", number));
     const std::uint64_t size = own ? content_.allocated[number] : content_.memory[number].bytes;
     if (address.offset > size || bytes > size - address.offset)
-      refuse(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+      throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
   }
 
   /// What is known of a step once all are there.
@@ -179,7 +180,7 @@ class Loader {
     std::vector<bool> is_last(list.size(), true);
     for (std::size_t i = 0; i < list.size(); ++i) {
       GraphStep& step = list[i];
-      if (step.inner.size() != step.inner_count) refuse("a nested graph is missing");
+      if (step.inner.size() != step.inner_count) throw_damaged("a nested graph is missing");
       const std::span<const std::uint32_t> after = part_of(content_.after, step.after);
       const bool follows = after.size() == 1 && after.front() + 1 == i;
       for (const std::uint32_t before : after) {

@@ -69,20 +69,21 @@ class Saver {
   // --- Memory ---------------------------------------------------------------------------------------------------------
 
   void add_memory(const NamedMemory& named) {
-    const auto refuse = [&](const std::string& cause) {
+    const auto throw_error = [&](const std::string& cause) {
       call_.throw_error(Errc::invalid_argument, fmt::format("memory '{}' {}", named.name(), cause));
     };
     call_.check_enumerator("MemoryRole", named.role(), MemoryRole::contents);
     call_.check_enumerator("MemoryKind", named.kind(), MemoryKind::managed);
-    if (named.name().empty() || named.name().find('\0') != std::string::npos) refuse("has no name that it can be bound by");
-    if (std::find(names_.begin(), names_.end(), named.name()) != names_.end()) refuse("is named twice");
+    if (named.name().empty() || named.name().find('\0') != std::string::npos)
+      throw_error("has no name that it can be bound by");
+    if (std::find(names_.begin(), names_.end(), named.name()) != names_.end()) throw_error("is named twice");
     const Address begin = number_of(named.data()), end = begin + named.size_bytes();
-    if (named.size_bytes() == 0 || begin == 0) refuse("is empty");
+    if (named.size_bytes() == 0 || begin == 0) throw_error("is empty");
     const auto next = memory_.lower_bound(begin);
     if ((next != memory_.end() && next->first < end) || (next != memory_.begin() && std::prev(next)->second.end > begin))
-      refuse("overlaps other memory; name memory that overlaps as one");
+      throw_error("overlaps other memory; name memory that overlaps as one");
     if (named.role() == MemoryRole::contents && named.size_bytes() > detail::most_graph_bytes)
-      refuse(fmt::format("has more contents than a file may: {} bytes", detail::most_graph_bytes));
+      throw_error(fmt::format("has more contents than a file may: {} bytes", detail::most_graph_bytes));
     memory_[begin] = {end, static_cast<std::uint32_t>(names_.size())};
     names_.push_back(named.name());
     detail::NumberWriter data;
@@ -112,10 +113,10 @@ class Saver {
 
   SavedAddress place_of(const void* address, std::size_t bytes, const std::string& what) const {
     if (const auto found = find(number_of(address), bytes)) return *found;
-    refuse(Errc::invalid_argument,
-           fmt::format("{}, {} bytes at {}, is in no memory that has a name; name its memory in the call "
-                       "of `save`",
-                       what, bytes, address));
+    throw_at_node(Errc::invalid_argument,
+                  fmt::format("{}, {} bytes at {}, is in no memory that has a name; name its memory in the call "
+                              "of `save`",
+                              what, bytes, address));
   }
 
   /// An address that a kernel gets. The end of memory is not in it: allocations of GPUs often lie side by side, and it may
@@ -123,10 +124,11 @@ class Saver {
   SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
     if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
-    refuse(Errc::invalid_argument,
-           fmt::format("{}, {} bytes at {:#x}, is in no memory that has a name; name its memory in the call of `save`; in "
-                       "place of a pointer to the end, pass a count",
-                       what, bytes, address));
+    throw_at_node(
+        Errc::invalid_argument,
+        fmt::format("{}, {} bytes at {:#x}, is in no memory that has a name; name its memory in the call of `save`; in "
+                    "place of a pointer to the end, pass a count",
+                    what, bytes, address));
   }
 
   // --- Kernels --------------------------------------------------------------------------------------------------------
@@ -149,9 +151,10 @@ class Saver {
     if (is_new) {
       at_ = &operation;
       if (kernel.module()->bundle().empty()) {
-        refuse(Errc::unsupported,
-               "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
-               "include directories, whose files stay here (CompileOptions::headers travel)");
+        throw_at_node(
+            Errc::unsupported,
+            "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
+            "include directories, whose files stay here (CompileOptions::headers travel)");
       }
       writer_.add(record::module, "", kernel.module()->bundle());
     }
@@ -163,7 +166,7 @@ class Saver {
 
   // --- Operations -----------------------------------------------------------------------------------------------------
 
-  [[noreturn]] void refuse(Errc code, const std::string& cause) const {
+  [[noreturn]] void throw_at_node(Errc code, const std::string& cause) const {
     const std::string kernel = at_->kernel ? fmt::format("kernel '{}'", at_->kernel->name()) : std::string(at_->name);
     call_.throw_error(code, fmt::format("node {} ({}): {}", at_->node, kernel, cause));
   }
@@ -173,13 +176,13 @@ class Saver {
       const CapturedOperation& operation = work.operations[i];
       at_ = &operation;
       if (operation.node >= work.owners.size() || work.owners[operation.node] != i)
-        refuse(Errc::unsupported, "the driver does not tell the nodes of this body");
+        throw_at_node(Errc::unsupported, "the driver does not tell the nodes of this body");
       detail::NumberWriter data;
       data.put(kind_of(operation));
       data.put(static_cast<std::uint32_t>(operation.after.size()));
       for (const std::uint32_t node : operation.after) data.put(work.owners[node]);
       if ((operation.kind == OperationKind::allocate || operation.kind == OperationKind::free) && !is_outermost)
-        refuse(Errc::unsupported, "a nested graph cannot allocate");
+        throw_at_node(Errc::unsupported, "a nested graph cannot allocate");
       add_content(operation, data);
       writer_.add(record::operation, operation.function, data.bytes);
       for (const auto& inner : operation.inner) {
@@ -206,19 +209,19 @@ class Saver {
 
   void add_content(const CapturedOperation& operation, detail::NumberWriter& data) {
     const std::vector<MemoryAccess>& accesses = operation.accesses;
-    const auto place = [this](const void* address, std::size_t bytes, const char* what) {
+    const auto locate = [this](const void* address, std::size_t bytes, const char* what) {
       return place_of(address, bytes, what);
     };
     switch (kind_of(operation)) {
       case SavedKind::kernel: add_launch(operation, data); break;
-      case SavedKind::copy: detail::put_copies(data, accesses, place); break;
-      case SavedKind::fill: detail::put_fill(data, accesses, operation.word_size, operation.element, place); break;
-      case SavedKind::memory_operations: detail::put_memory_operations(data, operation.memory_operations, place); break;
+      case SavedKind::copy: detail::put_copies(data, accesses, locate); break;
+      case SavedKind::fill: detail::put_fill(data, accesses, operation.word_size, operation.element, locate); break;
+      case SavedKind::memory_operations: detail::put_memory_operations(data, operation.memory_operations, locate); break;
       case SavedKind::host_function:
         if (operation.function.empty()) {
-          refuse(Errc::unsupported,
-                 "a host function without a name, which is code of this process; give it one: "
-                 "launch_host_function(function, {.name = …})");
+          throw_at_node(Errc::unsupported,
+                        "a host function without a name, which is code of this process; give it one: "
+                        "launch_host_function(function, {.name = …})");
         }
         break;
       case SavedKind::allocate: {
@@ -239,8 +242,8 @@ class Saver {
 
   void add_launch(const CapturedOperation& operation, detail::NumberWriter& data) const {
     if (&operation.kernel->device() != &device_) {
-      refuse(Errc::unsupported, fmt::format("it runs on {}, and the graph is of {}; a file is for one device",
-                                            operation.kernel->device().describe(), device_.describe()));
+      throw_at_node(Errc::unsupported, fmt::format("it runs on {}, and the graph is of {}; a file is for one device",
+                                                   operation.kernel->device().describe(), device_.describe()));
     }
     data.put(detail::saved_launch(operation.config, kernels_.at(operation.kernel.get()), operation.arguments.size()));
     for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
@@ -261,10 +264,10 @@ class Saver {
       // In a packed structure a pointer lies anywhere.
       for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
         if (!find(word_at(argument.bytes, at), 1)) continue;
-        refuse(Errc::unsupported,
-               fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
-                           "pointer",
-                           i + 1, at));
+        throw_at_node(Errc::unsupported,
+                      fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
+                                  "pointer",
+                                  i + 1, at));
       }
       data.append(argument.bytes);
     }
@@ -282,11 +285,12 @@ class Saver {
     for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
       const Address word = word_at(bytes, at);
       if (word < 0x10000 || word >> 57U != 0) continue;
-      refuse(Errc::unsupported,
-             fmt::format(
-                 "argument {}, of {} bytes, may have an address in it, and its type does not tell; launch the kernel with "
-                 "pointers as arguments of their own (Stream::launch)",
-                 index + 1, bytes.size()));
+      throw_at_node(
+          Errc::unsupported,
+          fmt::format(
+              "argument {}, of {} bytes, may have an address in it, and its type does not tell; launch the kernel with "
+              "pointers as arguments of their own (Stream::launch)",
+              index + 1, bytes.size()));
     }
   }
 

@@ -93,21 +93,22 @@ inline std::string_view text_of(std::span<const std::byte> bytes) noexcept {
 class BundleReader {
  public:
   /// Throws what is wrong with the bytes.
-  using Refuse = void(std::span<const std::byte> bytes, const std::string& flaw);
+  using Throw = void(std::span<const std::byte> bytes, const std::string& flaw);
 
-  /// Checks the header. `refuse` must throw. `none`: what bytes are that do not begin with `magic`.
+  /// Checks the header. `throw_error` must throw. `none`: what bytes are that do not begin with `magic`.
   BundleReader(std::span<const std::byte> bytes, std::string_view magic, std::uint32_t version, const char* none,
-               Refuse* refuse)
-      : bytes_(bytes), refuse_(refuse) {
-    if (bytes.size() < sizeof(BundleHeader) || text_of(bytes.first(magic.size())) != magic) refuse(bytes, none);
+               Throw* throw_error)
+      : bytes_(bytes), throw_error_(throw_error) {
+    if (bytes.size() < sizeof(BundleHeader) || text_of(bytes.first(magic.size())) != magic) throw_error(bytes, none);
     std::memcpy(&header, bytes.data(), sizeof(header));
     if (header.version != version) {
-      refuse(bytes, "it has version " + std::to_string(header.version) + " of the format, and this Weir reads version " +
-                        std::to_string(version) + "; make it with the Weir that the program is linked to");
+      throw_error(bytes, "it has version " + std::to_string(header.version) +
+                             " of the format, and this Weir reads version " + std::to_string(version) +
+                             "; make it with the Weir that the program is linked to");
     }
-    if (header.reserved != 0) refuse(bytes, "it is damaged: bytes 12 to 15 of its header are not 0");
+    if (header.reserved != 0) throw_error(bytes, "it is damaged: bytes 12 to 15 of its header are not 0");
     if (header.size != bytes.size() || header.size % bundle_alignment != 0)
-      refuse(bytes, "it is damaged: it says that it has " + std::to_string(header.size) + " bytes");
+      throw_error(bytes, "it is damaged: it says that it has " + std::to_string(header.size) + " bytes");
     at_ = sizeof(header);
   }
 
@@ -130,8 +131,8 @@ class BundleReader {
  private:
   std::span<const std::byte> take(std::uint64_t size, const char* what) {
     if (size > bytes_.size() - at_) {
-      refuse_(bytes_, std::string("it is damaged: ") + what + " of " + std::to_string(size) + " bytes at " +
-                          std::to_string(at_) + " does not fit in");
+      throw_error_(bytes_, std::string("it is damaged: ") + what + " of " + std::to_string(size) + " bytes at " +
+                               std::to_string(at_) + " does not fit in");
     }
     const auto taken = bytes_.subspan(at_, size);
     at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
@@ -139,7 +140,7 @@ class BundleReader {
   }
 
   std::span<const std::byte> bytes_;
-  Refuse* refuse_;
+  Throw* throw_error_;
   std::size_t at_ = 0;
 };
 

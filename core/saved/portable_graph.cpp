@@ -16,9 +16,9 @@ namespace weir::detail {
 namespace {
 
 /// Submits steps to streams that capture.
-class Replay {
+class GraphReplay {
  public:
-  explicit Replay(GraphContent& content) : content_(content), allocations_(content.allocated.size()) {}
+  explicit GraphReplay(GraphContent& content) : content_(content), allocations_(content.allocated.size()) {}
 
   GraphPtr graph(std::vector<GraphStep>& steps) {
     const StreamPtr stream = content_.device.create_stream();
@@ -91,7 +91,7 @@ class Replay {
   GraphContent& content_;
   std::vector<AllocationPtr> allocations_;
   struct At {
-    const Replay& replay;
+    const GraphReplay& replay;
     void* operator()(const SavedAddress& address) const { return replay.at(address); }
   };
   const At at_{*this};
@@ -190,7 +190,7 @@ GraphPtr PortableGraph::build() {
     }
     if (memory.own != nullptr && memory.own->data() == memory.data) work->memory.push_back(memory.own);
   }
-  const GraphPtr graph = detail::Replay(*content_).graph(content_->steps);
+  const GraphPtr graph = detail::GraphReplay(*content_).graph(content_->steps);
   graph->captured_work_ = std::move(work);
   return graph;
 }

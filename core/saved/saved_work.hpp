@@ -24,43 +24,43 @@ namespace weir::detail {
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
-/// `place(address, bytes, what)`: the `SavedAddress` of memory.
-template <class Place>
-SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const Place& place) {
+/// `locate(address, bytes, what)`: the `SavedAddress` of memory.
+template <class Locate>
+SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const Locate& locate) {
   const auto number_of = [](const MemoryAccess& slice) { return reinterpret_cast<std::uintptr_t>(slice.address); };
   const MemoryAccess& first = slices.front();
   SavedBox box{{}, first.bytes, first.rows, slices.size(), first.rows > 1 || slices.size() > 1 ? first.pitch : first.bytes,
                0};
   if (box.depth > 1) box.slice_pitch = number_of(slices[1]) - number_of(first);
   const std::size_t bytes = (box.depth - 1) * box.slice_pitch + (box.height - 1) * box.row_pitch + box.width;
-  box.first = place(first.address, bytes, what);
+  box.first = locate(first.address, bytes, what);
   return box;
 }
 
-template <class Place>
-void put_copies(NumberWriter& data, std::span<const MemoryAccess> accesses, const Place& place) {
+template <class Locate>
+void put_copies(NumberWriter& data, std::span<const MemoryAccess> accesses, const Locate& locate) {
   // A box tells all slices that are read before those that are written; copies of a batch follow one another.
   const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
   const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = is_box ? accesses.size() / 2 : 1;
   data.put(static_cast<std::uint32_t>(copies));
   for (std::size_t i = 0; i < copies; ++i) {
     const std::span<const MemoryAccess> sides = accesses.subspan(2 * slices * i, 2 * slices);
-    data.put(saved_box(sides.last(slices), "the destination", place));
-    data.put(saved_box(sides.first(slices), "the source", place));
+    data.put(saved_box(sides.last(slices), "the destination", locate));
+    data.put(saved_box(sides.first(slices), "the source", locate));
   }
 }
 
-template <class Place>
+template <class Locate>
 void put_fill(NumberWriter& data, std::span<const MemoryAccess> accesses, std::uint32_t word_size,
-              std::span<const std::byte> element, const Place& place) {
-  data.put(saved_box(accesses, "the destination", place));
+              std::span<const std::byte> element, const Locate& locate) {
+  data.put(saved_box(accesses, "the destination", locate));
   data.put(word_size);
   data.put(static_cast<std::uint32_t>(element.size()));
   data.append(element);
 }
 
-template <class Place>
-void put_memory_operations(NumberWriter& data, std::span<const MemoryOperation> operations, const Place& place) {
+template <class Locate>
+void put_memory_operations(NumberWriter& data, std::span<const MemoryOperation> operations, const Locate& locate) {
   data.put(static_cast<std::uint32_t>(operations.size()));
   for (const MemoryOperation& one : operations) {
     SavedMemoryOperation saved{};
@@ -68,7 +68,7 @@ void put_memory_operations(NumberWriter& data, std::span<const MemoryOperation> 
     saved.condition = static_cast<std::uint8_t>(one.condition);
     saved.remote_writes = static_cast<std::uint8_t>(one.remote_writes);
     saved.address = one.address == nullptr ? SavedAddress{SavedAddress::null, 0, 0}
-                                           : place(one.address, std::size_t{one.is_64() ? 8U : 4U}, "the value");
+                                           : locate(one.address, std::size_t{one.is_64() ? 8U : 4U}, "the value");
     saved.value = one.value;
     data.put(saved);
   }
@@ -100,8 +100,8 @@ inline SavedLaunch saved_launch(const LaunchConfig& config, std::uint32_t kernel
 /// The numbers of a record, never beyond its end.
 class NumberReader {
  public:
-  NumberReader(std::span<const std::byte> file, std::span<const std::byte> data, BundleReader::Refuse* throws)
-      : file_(file), data_(data), refuse_(throws) {}
+  NumberReader(std::span<const std::byte> file, std::span<const std::byte> data, BundleReader::Throw* throw_error)
+      : file_(file), data_(data), throw_error_(throw_error) {}
 
   template <class T>
   T take() {
@@ -111,7 +111,7 @@ class NumberReader {
     return value;
   }
   std::span<const std::byte> take(std::size_t size) {
-    if (size > data_.size()) refuse("a record is too short");
+    if (size > data_.size()) throw_damaged("a record is too short");
     const auto taken = data_.first(size);
     data_ = data_.subspan(size);
     return taken;
@@ -121,26 +121,26 @@ class NumberReader {
   /// How many things of at least `least` bytes follow.
   std::uint32_t take_count(std::size_t least) {
     const auto count = take<std::uint32_t>();
-    if (count > data_.size() / least) refuse("a record is too short");
+    if (count > data_.size() / least) throw_damaged("a record is too short");
     return count;
   }
   template <class E>
   E take_enumerator(std::uint32_t value, E last, E first = E{}) const {
     if (value < static_cast<std::uint32_t>(first) || value > static_cast<std::uint32_t>(last))
-      refuse(fmt::format("{} is not the number of any kind", value));
+      throw_damaged(fmt::format("{} is not the number of any kind", value));
     return static_cast<E>(value);
   }
   void end() const {
-    if (!data_.empty()) refuse("a record is too long");
+    if (!data_.empty()) throw_damaged("a record is too long");
   }
-  [[noreturn]] void refuse(const std::string& flaw) const {
-    refuse_(file_, "it is damaged: " + flaw);
+  [[noreturn]] void throw_damaged(const std::string& flaw) const {
+    throw_error_(file_, "it is damaged: " + flaw);
     __builtin_unreachable();
   }
 
  private:
   std::span<const std::byte> file_, data_;
-  BundleReader::Refuse* refuse_;
+  BundleReader::Throw* throw_error_;
 };
 
 /// A kernel, copies, a fill or memory operations. What a step has several of lies in the lists of the whole file, since
@@ -209,7 +209,7 @@ class WorkReader {
  private:
   void take_launch(WorkStep& step, NumberReader& data, std::size_t kernels) {
     const auto launch = data.take<SavedLaunch>();
-    if (launch.kernel >= kernels) data.refuse(fmt::format("there is no kernel {}", launch.kernel));
+    if (launch.kernel >= kernels) data.throw_damaged(fmt::format("there is no kernel {}", launch.kernel));
     step.kernel = launch.kernel;
     const auto extent = [](const std::uint32_t(&from)[3]) { return Dim3(from[0], from[1], from[2]); };
     step.config = {.grid = extent(launch.grid),
@@ -231,7 +231,8 @@ class WorkReader {
     const std::span<const std::byte> value = is_address ? std::span<const std::byte>() : data.take(size);
     for (std::uint32_t i = 0; i < addresses; ++i) {
       const auto offset = is_address ? 0 : data.take<std::uint32_t>();
-      if (size < sizeof(void*) || offset > size - sizeof(void*)) data.refuse("an address does not fit into its argument");
+      if (size < sizeof(void*) || offset > size - sizeof(void*))
+        data.throw_damaged("an address does not fit into its argument");
       work_.addresses.push_back({offset, data.take<SavedAddress>()});
       check_(work_.addresses.back().address, 0, true);
     }
@@ -242,11 +243,11 @@ class WorkReader {
 
   void take_copies(WorkStep& step, NumberReader& data) {
     step.items = next_in(work_.boxes, 2 * data.take_count(2 * sizeof(SavedBox)));
-    if (step.items.count == 0) data.refuse("there is no copy");
+    if (step.items.count == 0) data.throw_damaged("there is no copy");
     for (std::uint32_t left = step.items.count; left > 0; left -= 2) {
       const SavedBox to = take_box(data), from = take_box(data);
       if (to.width != from.width || to.height != from.height || to.depth != from.depth)
-        data.refuse("the sides of a copy differ");
+        data.throw_damaged("the sides of a copy differ");
       work_.boxes.insert(work_.boxes.end(), {to, from});
     }
   }
@@ -262,12 +263,12 @@ class WorkReader {
     const bool is_box = box.height > 1 || box.depth > 1;
     if (!has_word || element.empty() || element.size() % step.word_size != 0 || box.width % element.size() != 0 ||
         (is_box && element.size() != step.word_size))
-      data.refuse("a fill is impossible");
+      data.throw_damaged("a fill is impossible");
   }
 
   void take_memory_operations(WorkStep& step, NumberReader& data) {
     step.items = next_in(work_.memory_operations, data.take_count(sizeof(SavedMemoryOperation)));
-    if (step.items.count == 0) data.refuse("there is no memory operation");
+    if (step.items.count == 0) data.throw_damaged("there is no memory operation");
     for (std::uint32_t left = step.items.count; left > 0; --left) {
       const auto& one = work_.memory_operations.emplace_back(data.take<SavedMemoryOperation>());
       const auto kind = data.take_enumerator(one.kind, MemoryOperation::Kind::flush_remote_writes);
@@ -286,7 +287,7 @@ class WorkReader {
         __builtin_mul_overflow(box.depth - 1, box.slice_pitch, &slices) || slices > most_bytes ||
         (box.height > 1 && box.row_pitch < box.width) ||
         (box.depth > 1 && (box.row_pitch < box.width || box.slice_pitch / box.row_pitch < box.height)))
-      data.refuse("a box is impossible");
+      data.throw_damaged("a box is impossible");
     check_(box.first, box.width + rows + slices, false);
     return box;
   }

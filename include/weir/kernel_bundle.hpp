@@ -46,15 +46,15 @@ class WEIR_API KernelBundle {
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:
-  using Words = std::vector<std::pair<std::string_view, std::string_view>>;
+  using Entries = std::vector<std::pair<std::string_view, std::string_view>>;
 
   std::span<const std::byte> bytes_;
   std::string_view name_;
   std::vector<Image> images_;
   std::optional<std::string_view> source_;
-  Words headers_;
-  Words defines_;
-  Words extra_;  // the backend, and an option of its compiler's
+  Entries headers_;
+  Entries defines_;
+  Entries extra_;  // the backend, and an option of its compiler's
   std::vector<std::string_view> kernels_;
   int cxx_standard_ = 17;
   bool fast_math_ = false;

@@ -40,8 +40,8 @@ static_assert(is_handle<decltype(weir::hip::memory_pool(std::declval<const weir:
 
 using weir::hip::Compiler;
 
-std::optional<weir::gpu::Library>& runtime() {
-  static std::optional<weir::gpu::Library> library;
+std::optional<weir::detail::Library>& runtime() {
+  static std::optional<weir::detail::Library> library;
   return library;
 }
 int release = 0;
@@ -51,8 +51,8 @@ const Compiler& compiler() {
   return opened;
 }
 
-weir::gpu::Program compile(const std::string& architecture, const std::string& source,
-                           const weir::CompileOptions& options = {}) {
+weir::gpu::CompiledProgram compile(const std::string& architecture, const std::string& source,
+                                   const weir::CompileOptions& options = {}) {
   std::string log;
   return compiler().compile(architecture, source, options, "test", "test", log);
 }
@@ -237,7 +237,7 @@ __global__ void blur(const T* in, T* out, T scale) {
 }
 namespace image { __global__ void flip(float* p) { *p = 1; } }
 )";
-  const weir::gpu::Program program = compile("gfx90a", source, {.kernels = {"blur<float, 3>", "image::flip"}});
+  const weir::gpu::CompiledProgram program = compile("gfx90a", source, {.kernels = {"blur<float, 3>", "image::flip"}});
   CHECK(program.names == std::vector<std::pair<std::string, std::string>>{{"blur<float, 3>", "_Z4blurIfLi3EEvPKT_PS0_S0_"},
                                                                            {"image::flip", "_ZN5image4flipEPf"}});
   const auto kernels = weir::hip::kernels_of(program.image, "gfx90a");
@@ -374,7 +374,7 @@ TEST_CASE("code objects: one that does not hold together, or is none, tells noth
 int main(int argc, char** argv) {
   std::vector<weir::LoadAttempt> attempts;
   const std::vector<std::string> names = {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
-  runtime() = weir::gpu::Library::open(names, attempts);
+  runtime() = weir::detail::Library::open(names, attempts);
   if (!runtime()) {
     std::puts("skipped: there is no libamdhip64 on this machine");
     return 77;

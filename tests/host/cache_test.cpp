@@ -18,7 +18,7 @@
 namespace weir::cache {
 namespace {
 
-using host::TemporaryFolder;
+using detail::TemporaryFolder;
 
 namespace fs = std::filesystem;
 
@@ -30,7 +30,7 @@ Bytes image_of(std::string_view text) {
 
 CacheKey key_of(std::string_view text) { return CacheKeyBuilder().add(text).key(); }
 
-fs::path entry(const TemporaryFolder& folder, const CacheKey& key) {
+fs::path entry(const detail::TemporaryFolder& folder, const CacheKey& key) {
   return folder.path() + "/host/" + key.hex() + ".module";
 }
 
@@ -41,7 +41,7 @@ std::size_t files_in(const fs::path& folder) {
 // What a block says on standard error.
 template <class F>
 std::string log_of(F&& f) {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string file = folder.path() + "/log";
   std::fflush(stderr);
   const FileDescriptor before(::dup(2));
@@ -69,7 +69,7 @@ TEST_CASE("a home that is not there is not made") {
   };
   const Variable variables[] = {{"HOME"}, {"XDG_CACHE_HOME"}, {"WEIR_CACHE_DIR"}};
   for (const Variable& v : variables) ::unsetenv(v.name);
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string home = folder.path() + "/home";
   ::setenv("HOME", home.c_str(), 1);
   CHECK_FALSE(default_cache_folder().has_value());
@@ -88,7 +88,7 @@ TEST_CASE("a home that is not there is not made") {
 
 TEST_CASE("a home of another user's gets no cache") {
   if (::geteuid() != 0) return;  // only root can make one
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string home = folder.path() + "/home";
   fs::create_directory(home);
   const test::Variable without("WEIR_CACHE_DIR", nullptr),
@@ -101,7 +101,7 @@ TEST_CASE("a home of another user's gets no cache") {
 }
 
 TEST_CASE("folders that are made are the user's alone, whatever the umask") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const ::mode_t before = ::umask(0);
   KernelCache(folder.path() + "/a/b", "host").store(key_of("k"), image_of("image"));
   ::umask(before);
@@ -110,7 +110,7 @@ TEST_CASE("folders that are made are the user's alone, whatever the umask") {
 }
 
 TEST_CASE("an entry that is a FIFO is not waited for, and is replaced") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache cache(folder.path(), "host");
   const CacheKey key = key_of("k");
   REQUIRE(::mkfifo(entry(folder, key).c_str(), 0600) == 0);
@@ -122,7 +122,7 @@ TEST_CASE("an entry that is a FIFO is not waited for, and is replaced") {
 }
 
 TEST_CASE("what is stored is found, by this cache and by the next") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const CacheKey key = key_of("k");
   {
     KernelCache cache(folder.path(), "host");
@@ -140,14 +140,14 @@ TEST_CASE("what is stored is found, by this cache and by the next") {
 }
 
 TEST_CASE("a folder and its parents are made") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache cache(folder.path() + "/a/b/c", "host");
   cache.store(key_of("k"), image_of("image"));
   CHECK(fs::is_directory(folder.path() + "/a/b/c/host"));
 }
 
 TEST_CASE("a damaged entry is dropped, told of, and never given out") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache cache(folder.path(), "host");
   const CacheKey key = key_of("k");
   const fs::path file = entry(folder, key);
@@ -186,7 +186,7 @@ TEST_CASE("a damaged entry is dropped, told of, and never given out") {
 }
 
 TEST_CASE("an entry that is a link or a folder is not followed") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache cache(folder.path(), "host");
   cache.store(key_of("other"), image_of("other"));
   fs::create_symlink(entry(folder, key_of("other")), entry(folder, key_of("k")));
@@ -196,7 +196,7 @@ TEST_CASE("an entry that is a link or a folder is not followed") {
 }
 
 TEST_CASE("a folder that others may use is not used, and a warning says so once") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string own = folder.path() + "/host";
   fs::create_directory(own);
   fs::permissions(own, fs::perms::owner_all | fs::perms::others_write);
@@ -213,7 +213,7 @@ TEST_CASE("a folder that others may use is not used, and a warning says so once"
 }
 
 TEST_CASE("a link in the folder's place is not used") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   fs::create_directory(folder.path() + "/elsewhere");
   fs::create_directory_symlink(folder.path() + "/elsewhere", folder.path() + "/host");
   CHECK(test::has(log_of([&] { KernelCache(folder.path(), "host").store(key_of("k"), image_of("image")); }), "/host"));
@@ -221,7 +221,7 @@ TEST_CASE("a link in the folder's place is not used") {
 }
 
 TEST_CASE("without a usable folder entries are kept in memory") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   { std::ofstream file(folder.path() + "/file"); }
   for (const auto& place : {std::optional<std::string>(), std::optional<std::string>(folder.path() + "/file"),
                             std::optional<std::string>("/proc/weir")}) {
@@ -238,7 +238,7 @@ TEST_CASE("without a usable folder entries are kept in memory") {
 }
 
 TEST_CASE("a folder that is gone while the cache is open does no harm") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache cache(folder.path(), "host");
   fs::remove_all(folder.path() + "/host");
   std::optional<Bytes> found;
@@ -251,7 +251,7 @@ TEST_CASE("a folder that is gone while the cache is open does no harm") {
 }
 
 TEST_CASE("what was not used for longest goes first, and abandoned files with it") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache cache(folder.path(), "host", 4000);
   const Bytes image(900);
   const auto age = [&](const fs::path& file, int hours) {
@@ -275,7 +275,7 @@ TEST_CASE("what was not used for longest goes first, and abandoned files with it
 }
 
 TEST_CASE("many threads share a folder") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   KernelCache one(folder.path(), "host"), two(folder.path(), "host");
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};

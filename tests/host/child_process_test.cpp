@@ -18,19 +18,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ChildOutcome shell(const std::string& script, const std::string& folder = "/") {
-  return run_child({"/bin/sh", "-c", script}, folder, {"PATH=/usr/bin:/bin"});
+detail::ChildOutcome shell(const std::string& script, const std::string& folder = "/") {
+  return detail::run_child({"/bin/sh", "-c", script}, folder, {"PATH=/usr/bin:/bin"});
 }
 
 TEST_CASE("output of both kinds comes back, however much it is") {
-  const ChildOutcome outcome = shell("echo out; echo err >&2; head -c 1000000 /dev/zero | tr '\\0' x");
+  const detail::ChildOutcome outcome = shell("echo out; echo err >&2; head -c 1000000 /dev/zero | tr '\\0' x");
   CHECK(outcome.status == 0);
   CHECK(outcome.output.size() == 8 + 1000000);
   CHECK(outcome.output.starts_with("out\nerr\nxxx"));
 }
 
 TEST_CASE("what a program leaves running with its output open is not waited for") {
-  const ChildOutcome outcome = shell("sleep 300 & echo $!");
+  const detail::ChildOutcome outcome = shell("sleep 300 & echo $!");
   CHECK(outcome.status == 0);
   CHECK(::kill(std::stoi(outcome.output), SIGKILL) == 0);  // it still runs
 }
@@ -38,7 +38,7 @@ TEST_CASE("what a program leaves running with its output open is not waited for"
 TEST_CASE("a process whose standard input is closed reads the output, too") {
   const int input = ::dup(0);
   ::close(0);
-  const ChildOutcome outcome = shell("cat; echo out; echo err >&2");
+  const detail::ChildOutcome outcome = shell("cat; echo out; echo err >&2");
   ::dup2(input, 0);
   ::close(input);
   CHECK(outcome.output == "out\nerr\n");
@@ -50,36 +50,36 @@ TEST_CASE("the status, and the signal that ended a program") {
 }
 
 TEST_CASE("arguments are passed as they are, without a shell") {
-  CHECK(run_child({"/bin/echo", "$HOME; `id` \"x\" '*'"}, "/", {}).output == "$HOME; `id` \"x\" '*'\n");
+  CHECK(detail::run_child({"/bin/echo", "$HOME; `id` \"x\" '*'"}, "/", {}).output == "$HOME; `id` \"x\" '*'\n");
 }
 
 TEST_CASE("the folder is the child's own") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   CHECK(shell("pwd", folder.path()).output == folder.path() + "\n");
 }
 
 TEST_CASE("temporary folders of processes that are gone are removed, and no others") {
-  const TemporaryFolder parent;
+  const detail::TemporaryFolder parent;
   const test::Variable place("TMPDIR", parent.path().c_str());
-  const TemporaryFolder in_use;
+  const detail::TemporaryFolder in_use;
   const std::string abandoned = parent.path() + "/weir-tmp-abcdef", young = parent.path() + "/weir-tmp-ghijkl",
                     foreign = parent.path() + "/weir-backup";
   for (const std::string& folder : {abandoned, young, foreign}) fs::create_directories(folder + "/x");
   for (const std::string& folder : {abandoned, in_use.path(), foreign})
     fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const TemporaryFolder another;
+  const detail::TemporaryFolder another;
   CHECK_FALSE(fs::exists(abandoned));
   for (const std::string& folder : {young, foreign, in_use.path(), another.path()}) CHECK(fs::exists(folder));
 }
 
 TEST_CASE("the environment is what is given, and nothing else") {
-  CHECK(run_child({"/usr/bin/env"}, "/", {"ONE=1", "TWO=a b"}).output == "ONE=1\nTWO=a b\n");
-  CHECK(run_child({"/usr/bin/env"}, "/", {}).output.empty());
+  CHECK(detail::run_child({"/usr/bin/env"}, "/", {"ONE=1", "TWO=a b"}).output == "ONE=1\nTWO=a b\n");
+  CHECK(detail::run_child({"/usr/bin/env"}, "/", {}).output.empty());
 }
 
 TEST_CASE("no input, and none of the parent's open files") {
   const int leaked = ::open("/dev/null", O_RDONLY);  // not O_CLOEXEC
-  const ChildOutcome outcome = shell("cat; ls /proc/self/fd | tr '\\n' ' '");
+  const detail::ChildOutcome outcome = shell("cat; ls /proc/self/fd | tr '\\n' ' '");
   ::close(leaked);
   CHECK(outcome.status == 0);
   CHECK(outcome.output == "0 1 2 3 ");  // 3: ls reading the folder
@@ -94,7 +94,7 @@ TEST_CASE("signals are handled as by default in the child") {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &old);
-  const ChildOutcome outcome = shell("grep -E 'SigBlk|SigIgn' /proc/self/status");
+  const detail::ChildOutcome outcome = shell("grep -E 'SigBlk|SigIgn' /proc/self/status");
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
   ::sigaction(SIGPIPE, &before, nullptr);
   // The C library keeps signals 32 and 33 to itself.
@@ -110,7 +110,7 @@ TEST_CASE("an application that collects all children itself leaves the status un
   }, before{};
   ignore.sa_handler = SIG_IGN;  // the kernel collects them
   ::sigaction(SIGCHLD, &ignore, &before);
-  const ChildOutcome outcome = shell("echo done; exit 1");
+  const detail::ChildOutcome outcome = shell("echo done; exit 1");
   ::sigaction(SIGCHLD, &before, nullptr);
   CHECK(outcome.reaped_elsewhere);
   CHECK(outcome.output == "done\n");
@@ -118,7 +118,7 @@ TEST_CASE("an application that collects all children itself leaves the status un
 
 TEST_CASE("what cannot be started is an error that names it") {
   try {
-    run_child({"/nosuch/compiler"}, "/", {});
+    detail::run_child({"/nosuch/compiler"}, "/", {});
     FAIL("started");
   } catch (const std::system_error& error) {
     CHECK(error.code() == std::errc::no_such_file_or_directory);

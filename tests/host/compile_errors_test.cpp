@@ -39,7 +39,7 @@ TEST_CASE("one that does not find them is no compiler, and the message says wher
                                 "collect2: fatal error: cannot find 'ld'",
                                 "clang: error: unable to execute command: Executable \"ld\" doesn't exist!"}) {
     CAPTURE(complaint);
-    const host::TemporaryFolder folder;
+    const detail::TemporaryFolder folder;
     const std::string path = folder.path() + "/c++";
     std::ofstream(path) << "#!/bin/sh\n[ \"$1\" = --version ] && echo lame 1 && exit 0\ncat <<'END'\n"
                         << complaint << "\nEND\nexit 1\n";
@@ -67,7 +67,7 @@ TEST_CASE("any name will do") {
 }
 
 TEST_CASE("a header's mistake is told by the header's name") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   std::ofstream(folder.path() + "/broken.h") << "\nint x = unknown_name;\n";
   CompileOptions options;
   options.include_directories = {folder.path()};
@@ -106,7 +106,7 @@ TEST_CASE("a header for compilers that know no kernels does not take the keyword
 }
 
 TEST_CASE("no header of a CUDA toolkit is read, wherever it lies") {
-  const host::TemporaryFolder toolkit;
+  const detail::TemporaryFolder toolkit;
   std::filesystem::create_directories(toolkit.path() + "/cooperative_groups");
   for (const char* const name : {"cuda_fp16.h", "cuda_bf16.h", "cuda_runtime.h", "device_launch_parameters.h", "mma.h",
                                  "cooperative_groups.h", "cooperative_groups/reduce.h", "math_constants.h"}) {
@@ -152,7 +152,7 @@ TEST_CASE("WEIR_HOST_TIER takes one of two words, and 'pass' a compiler that has
     const Variable tier("WEIR_HOST_TIER", word);
     CHECK(compile_error("extern \"C\" __global__ void k() {}").errc() == Errc::invalid_environment);
   }
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string path = folder.path() + "/c++";
   const Variable tier("WEIR_HOST_TIER", "pass"), chosen("WEIR_HOST_CXX", path.c_str());
   for (const auto& [version, lacks] :
@@ -208,7 +208,7 @@ TEST_CASE("without a place for temporary files the error names it") {
 }
 
 TEST_CASE("a compiler that is killed, and one that writes nothing") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string path = folder.path() + "/c++";
   const Variable chosen("WEIR_HOST_CXX", path.c_str());
   const auto program = [&](const char* action) {
@@ -223,7 +223,7 @@ TEST_CASE("a compiler that is killed, and one that writes nothing") {
 
 TEST_CASE("a compilation that takes too long at -O3 is made at -O2") {
   const std::string real = host::find_compiler().path;
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string path = folder.path() + "/c++", log = folder.path() + "/log";
   const Variable chosen("WEIR_HOST_CXX", path.c_str());
   // As GCC says it, whose driver outlives the compiler, and as Clang does.
@@ -267,7 +267,7 @@ TEST_CASE("thousands of nested blocks compile, or fail with the compiler's words
 }
 
 TEST_CASE("temporary files are gone afterwards, whatever happened") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const Variable place("TMPDIR", folder.path().c_str());
   (void)host().compile("extern \"C\" __global__ void leaves_nothing() {}");
   compile_error("int x = unknown_name;");

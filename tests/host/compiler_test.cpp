@@ -36,7 +36,7 @@ bool contains(const std::vector<std::string>& flags, const std::string& flag) {
 }
 
 TEST_CASE("the first of c++, g++ and clang++ in PATH is taken") {
-  const TemporaryFolder one, two;
+  const detail::TemporaryFolder one, two;
   const std::string path = "relative::.:" + one.path() + ":" + two.path();
   const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", path.c_str());
   CHECK(has(reason(), "none of c++, g++, clang++ can be used from " + one.path() + ":" + two.path()));
@@ -51,7 +51,7 @@ TEST_CASE("the first of c++, g++ and clang++ in PATH is taken") {
 }
 
 TEST_CASE("the newest Clang that a work-group pass lies beside is taken before others") {
-  const TemporaryFolder one, two, plugins;
+  const detail::TemporaryFolder one, two, plugins;
   const std::string path = one.path() + ":" + two.path();
   const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", path.c_str());
   const auto plugin = [&](const std::string& major) { return plugins.path() + "/weir_workgroup-" + major + ".so"; };
@@ -86,7 +86,7 @@ TEST_CASE("work-group passes lie beside the backend, or in the folder of plugins
 }
 
 TEST_CASE("one that does not work is passed over, and named if there is no other") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", folder.path().c_str());
   const std::string broken = make_program(folder.path(), "c++", "no", 7);
   CHECK(has(reason(), "'" + broken + " --version' failed with status 7: no"));
@@ -97,7 +97,7 @@ TEST_CASE("one that does not work is passed over, and named if there is no other
 }
 
 TEST_CASE("a compiler that was named is that one or none") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   {
     const Variable chosen("WEIR_HOST_CXX", "/nosuch/c++");
     CHECK(has(reason(), "WEIR_HOST_CXX names no C++ compiler: /nosuch/c++: No such file or directory"));
@@ -122,7 +122,7 @@ TEST_CASE("a compiler that was named is that one or none") {
 }
 
 TEST_CASE("a compiler that was replaced is asked again") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string path = make_program(folder.path(), "c++", "c++ 1");
   const Variable chosen("WEIR_HOST_CXX", path.c_str());
   const Compiler first = find_compiler();
@@ -134,7 +134,7 @@ TEST_CASE("a compiler that was replaced is asked again") {
 }
 
 TEST_CASE("a compiler runs in a small environment, in which it finds its own folder's programs and the system's") {
-  const TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string path = folder.path() + "/prints";
   std::ofstream(path) << "#!/bin/sh\nenv\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);

@@ -20,11 +20,11 @@ using test::has;
 
 std::vector<char> shared_object() {
   static const std::vector<char> bytes = [] {
-    const TemporaryFolder folder;
+    const detail::TemporaryFolder folder;
     std::ofstream(folder.path() + "/x.cpp")
         << "extern const char text[] = \"words of it\"; int number; static int hidden; int* f() { return &hidden; }";
-    run_child({find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"}, folder.path(),
-              host::program_environment(find_compiler().path));
+    detail::run_child({find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"}, folder.path(),
+                      detail::program_environment(find_compiler().path));
     std::ifstream file(folder.path() + "/x.so", std::ios::binary);
     return std::vector<char>(std::istreambuf_iterator<char>(file), {});
   }();

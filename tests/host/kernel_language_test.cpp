@@ -132,7 +132,7 @@ extern "C" __global__ void k(char a, short b, int c, long long d, float e, doubl
 }
 
 TEST_CASE("kernels without parameters, and kernels from macros, headers and namespaces") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   std::ofstream(folder.path() + "/kernels.h")
       << "#define ADD(name, n) extern \"C\" __global__ void name(int* x) { x[0] += n; }\nADD(from_header, 1)\n";
   CompileOptions options;
@@ -158,7 +158,7 @@ extern "C" __global__ void later(int* x) { x[0] += 10000; }
 }
 
 TEST_CASE("a header that changed is compiled anew") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   CompileOptions options;
   options.include_directories = {folder.path()};
   for (const int value : {1, 2}) {

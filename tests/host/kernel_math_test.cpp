@@ -64,7 +64,7 @@ TEST_CASE("functions that the C library lacks") {
 }
 
 TEST_CASE("functions of C23 that the C library declares, too") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string header = folder.path() + "/newer_math.h";
   std::ofstream(header) << R"(
 #define DECLARE(name) extern "C" double name(double) noexcept; extern "C" float name##f(float) noexcept;

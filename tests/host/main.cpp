@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
     ::unsetenv(variable);
   if (argc == 3 && std::string_view(argv[1]) == "--compile-and-run") return compile_and_run(argv[2]);
-  const weir::host::TemporaryFolder cache;
+  const weir::detail::TemporaryFolder cache;
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   return doctest::Context(argc, argv).run();
 }

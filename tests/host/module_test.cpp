@@ -164,7 +164,7 @@ TEST_CASE("loading holds no file open") {
 }
 
 TEST_CASE("a module for the debugger is a file as long as it lives") {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const Variable place("TMPDIR", folder.path().c_str());
   CompileOptions options;
   options.debug = true;
@@ -246,10 +246,10 @@ TEST_CASE("an image that was compiled ahead of time is not loaded with any byte 
 
 TEST_CASE("an image of another revision or for another processor is refused before its code runs") {
   const auto build = [](const std::string& source) {
-    const host::TemporaryFolder folder;
+    const detail::TemporaryFolder folder;
     std::ofstream(folder.path() + "/x.cpp") << "#include <stdlib.h>\nstruct A { A() { abort(); } } a;\n" << source;
-    const auto outcome = host::run_child({host::find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"},
-                                         folder.path(), host::program_environment(host::find_compiler().path));
+    const auto outcome = detail::run_child({host::find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"},
+                                           folder.path(), detail::program_environment(host::find_compiler().path));
     CAPTURE(outcome.output);
     REQUIRE(outcome.status == 0);
     std::ifstream file(folder.path() + "/x.so", std::ios::binary);

@@ -42,20 +42,20 @@ class CountingCompiler {
     return count;
   }
   /// What a process of its own makes of it: "2 s + 5" for the summand s, as main.cpp says.
-  host::ChildOutcome run(const std::string& summand) const {
-    return host::run_child({fs::read_symlink("/proc/self/exe").string(), "--compile-and-run", summand}, "/",
-                           own_environment());
+  detail::ChildOutcome run(const std::string& summand) const {
+    return detail::run_child({fs::read_symlink("/proc/self/exe").string(), "--compile-and-run", summand}, "/",
+                             own_environment());
   }
   /// How often the compiler is called for it.
   int calls_of(const std::string& summand) const {
     const int before = calls();
-    const host::ChildOutcome outcome = run(summand);
+    const detail::ChildOutcome outcome = run(summand);
     CHECK(outcome.output == std::to_string(2 * std::stoi(summand) + 5) + "\n");
     return calls() - before;
   }
 
  private:
-  host::TemporaryFolder folder_;
+  detail::TemporaryFolder folder_;
   std::string path_;
   Variable cache_;
   std::string real_;
@@ -81,7 +81,7 @@ TEST_CASE("a damaged entry is compiled again") {
     fs::resize_file(entry.path(), entry.file_size() - 100);
   }
   const int before = compiler.calls();
-  const host::ChildOutcome outcome = compiler.run("1");
+  const detail::ChildOutcome outcome = compiler.run("1");
   CHECK(has(outcome.output, "it is compiled again"));
   CHECK(has(outcome.output, "7\n"));
   CHECK(compiler.calls() - before == compiler.calls_at_first);
@@ -90,7 +90,7 @@ TEST_CASE("a damaged entry is compiled again") {
 
 TEST_CASE("processes that compile the same at once all get it right") {
   const CountingCompiler compiler;
-  std::vector<host::ChildOutcome> outcomes(6);
+  std::vector<detail::ChildOutcome> outcomes(6);
   std::vector<std::thread> threads;
   for (auto& outcome : outcomes) threads.emplace_back([&] { outcome = compiler.run("20"); });
   for (std::thread& thread : threads) thread.join();
@@ -105,7 +105,7 @@ TEST_CASE("processes that compile the same at once all get it right") {
 TEST_CASE("a cache that cannot be written is no obstacle") {
   const CountingCompiler compiler;
   std::ofstream(compiler.cache()) << "a file in the folder's place";
-  const host::ChildOutcome outcome = compiler.run("1");
+  const detail::ChildOutcome outcome = compiler.run("1");
   CHECK(has(outcome.output, "7\n"));
   CHECK(has(outcome.output, "WEIR_CACHE_DIR"));
 }

@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   using namespace weir::test;
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
     ::unsetenv(variable);
-  const weir::host::TemporaryFolder cache;
+  const weir::detail::TemporaryFolder cache;
   bool only_compiles = false;
   std::optional<std::string> clangs;  // that compile for AMD, in the place of HIPRTC
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);

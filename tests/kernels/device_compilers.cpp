@@ -20,15 +20,15 @@ namespace weir::test {
 namespace {
 
 // What a compiler prints. It runs in the process's own environment, which tells it where its libraries are.
-host::ChildOutcome run(const std::vector<std::string>& command) {
+detail::ChildOutcome run(const std::vector<std::string>& command) {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  return host::run_child(command, "/", environment);
+  return detail::run_child(command, "/", environment);
 }
 
 // The headers that HIPRTC is handed, in a folder.
 const std::string& header_folder() {
-  static const host::TemporaryFolder folder;
+  static const detail::TemporaryFolder folder;
   static const bool written = [] {
     const CompileOptions none;
     const gpu::HeaderList headers(none);
@@ -73,7 +73,7 @@ std::string compile_with_clang(const std::string& compilers, const std::string& 
   const std::string runtime = hip + "/hip/hip_runtime.h";
   if (!std::filesystem::exists(runtime)) throw NoDeviceCompiler("there is no " + runtime);
   const Clang& clang = clang_for(compilers, architecture);
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string file = folder.path() + "/" + name;
   std::ofstream(file) << source;
   // As HIPRTC's own headers were made: the runtime's, read as for run time, and nothing of the system's.

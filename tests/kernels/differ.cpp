@@ -141,7 +141,7 @@ bool agree(std::uint64_t seed, std::span<const Way> ways, const std::string& arc
 }  // namespace
 
 int main(int argc, char** argv) {
-  const weir::host::TemporaryFolder folder;
+  const weir::detail::TemporaryFolder folder;
   ::setenv("WEIR_CACHE_DIR", folder.path().c_str(), 1);
   std::uint64_t seed = 1;
   unsigned long rounds = 1, seconds = 0;

@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
     ::unsetenv(variable);
-  const weir::host::TemporaryFolder cache;
+  const weir::detail::TemporaryFolder cache;
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   return doctest::Context(argc, argv).run();
 }

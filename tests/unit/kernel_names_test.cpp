@@ -10,9 +10,9 @@
 
 namespace {
 
+using weir::gpu::CompiledProgram;
 using weir::gpu::kinds_of;
 using weir::gpu::name_of;
-using weir::gpu::Program;
 using weir::kernels::normalized_name;
 
 /// "fi?" for a floating-point number, another number or pointer, and one of which nothing is known.
@@ -60,39 +60,39 @@ TEST_CASE("kernel names: which parameters are pointers to const") {
 }
 
 TEST_CASE("programs: what was packed is unpacked, and what does not hold together is not") {
-  const Program program{{std::byte{1}, std::byte{2}, std::byte{3}}, {{"blur<float,3>", "_Z4blur"}, {"k", "k"}}};
+  const CompiledProgram program{{std::byte{1}, std::byte{2}, std::byte{3}}, {{"blur<float,3>", "_Z4blur"}, {"k", "k"}}};
   const auto bytes = program.packed();
-  const auto back = Program::unpack(bytes);
+  const auto back = CompiledProgram::unpack(bytes);
   REQUIRE(back.has_value());
   CHECK(back->image == program.image);
   CHECK(back->names == program.names);
-  CHECK(Program::unpack(Program{}.packed())->image.empty());
+  CHECK(CompiledProgram::unpack(CompiledProgram{}.packed())->image.empty());
   for (std::size_t size = 0; size < bytes.size() - program.image.size(); ++size) {
-    CHECK_FALSE(Program::unpack(std::span(bytes).first(size)).has_value());
+    CHECK_FALSE(CompiledProgram::unpack(std::span(bytes).first(size)).has_value());
   }
   auto damaged = bytes;
   damaged[7] = std::byte{0xFF};
-  CHECK_FALSE(Program::unpack(damaged).has_value());
+  CHECK_FALSE(CompiledProgram::unpack(damaged).has_value());
 }
 
 TEST_CASE("programs: an image has its names behind it, and one with something else there is taken as it is") {
-  const Program program{{std::byte{1}, std::byte{2}, std::byte{3}}, {{"blur<float,3>", "_Z4blur"}, {"k", "k"}}};
+  const CompiledProgram program{{std::byte{1}, std::byte{2}, std::byte{3}}, {{"blur<float,3>", "_Z4blur"}, {"k", "k"}}};
   const auto bytes = program.image_with_names();
   CHECK(std::equal(program.image.begin(), program.image.end(), bytes.begin()));
-  const Program back = Program::from_image(bytes);
+  const CompiledProgram back = CompiledProgram::from_image(bytes);
   CHECK(back.image == program.image);
   CHECK(back.names == program.names);
-  const Program bare{program.image, {}};
+  const CompiledProgram bare{program.image, {}};
   CHECK(bare.image_with_names() == bare.image);
-  CHECK(Program::from_image(bare.image).image == bare.image);
-  CHECK(Program::from_image({}).image.empty());
+  CHECK(CompiledProgram::from_image(bare.image).image == bare.image);
+  CHECK(CompiledProgram::from_image({}).image.empty());
   // Whatever is changed, image and names stay within the bytes, of which a sanitizer makes sure.
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    CHECK(Program::from_image(std::span(bytes).first(size)).image.size() == size);
+    CHECK(CompiledProgram::from_image(std::span(bytes).first(size)).image.size() == size);
     for (const unsigned value : {0x00U, 0x01U, 0x7FU, 0x80U, 0xFFU}) {
       auto changed = bytes;
       changed[size] = static_cast<std::byte>(value);
-      CHECK(Program::from_image(changed).image.size() <= bytes.size());
+      CHECK(CompiledProgram::from_image(changed).image.size() <= bytes.size());
     }
   }
 }

@@ -190,7 +190,7 @@ extern "C" __global__ void lanes(int* out) {
 int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_WARP_SIZE"})
     ::unsetenv(variable);
-  const weir::host::TemporaryFolder cache;
+  const weir::detail::TemporaryFolder cache;
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   ::setenv("WEIR_LOG", "info", 1);
   return doctest::Context(argc, argv).run();

@@ -216,7 +216,7 @@ class ClangCompilation {
   }
 
   std::string succeed(const std::vector<std::string>& command) const {
-    host::ChildOutcome outcome = call_compiler(command, request_.architecture);
+    detail::ChildOutcome outcome = call_compiler(command, request_.architecture);
     if (outcome.status != 0) fail_to_compile(command, request_.architecture, outcome.output);
     return std::move(outcome.output);
   }
@@ -236,7 +236,7 @@ class ClangCompilation {
       find(read_file(file("image")), declared);
       for (const char* const of_driver : {"vprintf", "malloc", "free", "__assertfail"}) lacking.erase(of_driver);
     } else {
-      const host::ChildOutcome outcome = call_compiler(command, request_.architecture);
+      const detail::ChildOutcome outcome = call_compiler(command, request_.architecture);
       static const std::regex undefined(R"(undefined (?:hidden )?symbol: ([\w$]+))");
       find(outcome.output, undefined);
       if (outcome.status != 0 && lacking.empty()) fail_to_compile(command, request_.architecture, outcome.output);
@@ -249,7 +249,7 @@ class ClangCompilation {
   const std::string& clang_;
   std::string& log_;
   const bool nvidia_;
-  const host::TemporaryFolder folder_;
+  const detail::TemporaryFolder folder_;
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ std::vector<std::string> command(const Request& request, const std::string& sour
 }
 
 std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
-  const host::TemporaryFolder folder;
+  const detail::TemporaryFolder folder;
   const std::string output = folder.path() + "/image";
   std::string source = fs::absolute(request.source).string();
   if (!request.options.kernels.empty()) {
@@ -71,7 +71,7 @@ std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
   const std::string headers = folder.path() + "/headers";
   if (request.backend == "hip") write_device_headers(headers);
   const std::vector<std::string> words = command(request, source, output, headers);
-  const host::ChildOutcome outcome = call_compiler(words, request.architecture);
+  const detail::ChildOutcome outcome = call_compiler(words, request.architecture);
   if (outcome.status != 0) fail_to_compile(words, request.architecture, outcome.output);
   log = outcome.output;
   return read_image(output);
@@ -79,11 +79,11 @@ std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
 
 }  // namespace
 
-host::ChildOutcome call_compiler(const std::vector<std::string>& command, const std::string& architecture) {
+detail::ChildOutcome call_compiler(const std::vector<std::string>& command, const std::string& architecture) {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   try {
-    return host::run_child(command, fs::current_path().string(), environment);
+    return detail::run_child(command, fs::current_path().string(), environment);
   } catch (const std::system_error& error) {
     throw Error(Errc::compiler_not_found, "weir-kernels", architecture,
                 fmt::format("{} cannot be run: {}", command.front(), error.what()));

@@ -26,7 +26,7 @@ struct Request {
 };
 
 /// Runs a compiler's command with this process's environment. Throws `weir::Error` if it cannot be started.
-host::ChildOutcome call_compiler(const std::vector<std::string>& command, const std::string& architecture);
+detail::ChildOutcome call_compiler(const std::vector<std::string>& command, const std::string& architecture);
 /// Throws `weir::Error` with what the compiler said.
 [[noreturn]] void fail_to_compile(const std::vector<std::string>& command, const std::string& architecture,
                                   const std::string& output);

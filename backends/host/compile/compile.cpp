@@ -84,7 +84,7 @@ bool lacks_program(const std::string& output) {
 // with less.
 constexpr unsigned most_cpu_seconds = 60;
 
-bool exceeded_its_time(const ChildOutcome& outcome) {
+bool exceeded_its_time(const detail::ChildOutcome& outcome) {
   return outcome.status == -SIGXCPU || ((outcome.status != 0 || outcome.reaped_elsewhere) &&
                                         outcome.output.find("CPU time limit exceeded") != std::string::npos);
 }
@@ -187,7 +187,7 @@ class Compilation {
   }
 
   /// Compiled anew, in a folder where a debugger finds the source as long as that lives.
-  std::pair<Image, TemporaryFolder> image_for_debugger() {
+  std::pair<Image, detail::TemporaryFolder> image_for_debugger() {
     start();
     std::string log;
     Image image = compile(log);
@@ -246,24 +246,25 @@ class Compilation {
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
     // The prelude's own headers are the C library's.
     builder.add("alone").add(unit_).add(::gnu_get_libc_version());
-    for (const char* variable : search_variables()) builder.add(support::environment(variable).value_or(""));
+    for (const char* variable : detail::search_variables()) builder.add(support::environment(variable).value_or(""));
     return builder.key();
   }
 
-  ChildOutcome run(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+  detail::ChildOutcome run(std::vector<std::string> arguments, const char* optimized = nullptr) const {
     arguments.insert(arguments.begin(), compiler_.path);
     return run_program(std::move(arguments), optimized);
   }
 
   // Runs the compiler, or a program that it would run, in a folder of the temporary folder, where the source lies under the
   // name its messages carry. `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
-  ChildOutcome run_program(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+  detail::ChildOutcome run_program(std::vector<std::string> arguments, const char* optimized = nullptr) const {
     constexpr const char* most = "-O3";
     constexpr const char* less = "-O2";
-    ChildOutcome outcome;
+    detail::ChildOutcome outcome;
     const auto start = [&](unsigned cpu_seconds) {
-      outcome = run_child(arguments, folder_->path() + shown_, program_environment(compiler_.path), cpu_seconds,
-                          say_what_takes_long(), std::max(begin_ + patience - Clock::now(), Clock::duration()));
+      outcome =
+          detail::run_child(arguments, folder_->path() + shown_, detail::program_environment(compiler_.path), cpu_seconds,
+                            say_what_takes_long(), std::max(begin_ + patience - Clock::now(), Clock::duration()));
     };
     try {
       const bool can_do_less = optimized != nullptr && std::count(arguments.begin(), arguments.end(), most) > 0;
@@ -290,7 +291,7 @@ class Compilation {
         throw NoCompiler(
             fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
                         "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
-                        compiler_.path, fmt::join(program_environment(compiler_.path), " "), outcome.output));
+                        compiler_.path, fmt::join(detail::program_environment(compiler_.path), " "), outcome.output));
       }
       fail(outcome.output);
     }
@@ -314,7 +315,7 @@ class Compilation {
   }
 
   // A file that a step wrote. If the application reaps children itself, only its presence tells of success.
-  std::string result(const char* name, const ChildOutcome& outcome) const {
+  std::string result(const char* name, const detail::ChildOutcome& outcome) const {
     std::string text = read_file(folder_->path() + "/" + name);
     if (text.empty()) fail(outcome.output.empty() ? "the compiler wrote nothing" : outcome.output);
     return text;
@@ -445,7 +446,7 @@ class Compilation {
       return run(std::move(arguments), object).output;
     }
     arguments.insert(arguments.end(), {"-S", own("complete.ii"), "-o", own(assembler_input)});
-    const ChildOutcome outcome = run(std::move(arguments), assembler_input);
+    const detail::ChildOutcome outcome = run(std::move(arguments), assembler_input);
     result(assembler_input, outcome);
     return outcome.output + run_program({assembler, own("division.s"), own(assembler_input), "-o", own(object)}).output;
   }
@@ -454,7 +455,7 @@ class Compilation {
   std::string own_program(const char* name) const {
     if (compiler_.is_gcc || !options_.extra.empty()) return {};
     const std::string beside = compiler_.path.substr(0, compiler_.path.rfind('/') + 1) + name;
-    return ::access(beside.c_str(), X_OK) == 0 ? beside : find_program(name);
+    return ::access(beside.c_str(), X_OK) == 0 ? beside : detail::find_program(name);
   }
 
   Image link(std::string& log) const {
@@ -470,7 +471,7 @@ class Compilation {
       arguments.push_back(own("dynamic.s"));
     }
     arguments.insert(arguments.end(), {"-o", own("module.so")});
-    const ChildOutcome outcome = run_linker(arguments, !dynamic.empty());
+    const detail::ChildOutcome outcome = run_linker(arguments, !dynamic.empty());
     log += outcome.output;
     const std::string bytes = result("module.so", outcome);
     const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
@@ -479,7 +480,7 @@ class Compilation {
 
   // Few kernels need more than the C library and its mathematics. The compiler's and the C++ library, which take the linker
   // longer than all else, are for the others. `assembles`: of files that the compiler has to assemble before.
-  ChildOutcome run_linker(const std::vector<std::string>& arguments, bool assembles) const {
+  detail::ChildOutcome run_linker(const std::vector<std::string>& arguments, bool assembles) const {
     if (const std::string linker = own_program("ld"); !linker.empty() && !assembles && !sanitize_) try {
         return run_program({linker, "-shared", "-Bsymbolic", "--eh-frame-hdr", "--hash-style=gnu", "--build-id",
                             "--compress-debug-sections=zlib", "-z", "defs", own(object), "-o", own("module.so"), "-lm",
@@ -503,7 +504,7 @@ class Compilation {
   int warp_size_;
   const Tier first_tier_;
   std::string unit_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<detail::TemporaryFolder> folder_;
   std::string shown_ = "/shown";
   std::string preprocessed_;
   const Clock::time_point begin_ = Clock::now();
@@ -561,7 +562,7 @@ ModulePtr compile_module(Device& device, std::string_view source, const CompileO
       return load_image(device, image, std::move(folder));
     }
     ModulePtr module =
-        load_image(device, chosen.image(), sanitize ? std::optional<TemporaryFolder>(std::in_place) : std::nullopt);
+        load_image(device, chosen.image(), sanitize ? std::optional<detail::TemporaryFolder>(std::in_place) : std::nullopt);
     if (checks_launches() && !chosen.is_on_fibers())
       static_cast<HostModule&>(*module).set_reference(load_image(device, compilation(true).image(), std::nullopt));
     return module;

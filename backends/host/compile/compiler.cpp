@@ -45,7 +45,7 @@ int major_version(const Compiler& compiler) {
 
 // Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
 Compiler ask(const std::string& path) {
-  const ChildOutcome answer = run_child({path, "--version"}, "/", program_environment(path));
+  const detail::ChildOutcome answer = detail::run_child({path, "--version"}, "/", detail::program_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
     throw std::runtime_error(
         fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
@@ -95,7 +95,7 @@ std::string plugin_for(const std::filesystem::path& folder, int major) {
 // The versions of LLVM that a folder has plugins for, the newest one first.
 std::vector<int> majors_with_pass(const std::filesystem::path& folder) {
   std::vector<int> majors;
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : detail::names_in(folder)) {
     int major = 0;
     if (!name.starts_with(plugin_begin)) continue;
     std::from_chars(name.data() + plugin_begin.size(), name.data() + name.size(), major);
@@ -186,7 +186,7 @@ std::string address_sanitizer_of(const Compiler& compiler) {
   const char* const of_clang = "libclang_rt.asan-aarch64.so";
 #endif
   const std::string question = std::string("-print-file-name=") + (compiler.is_gcc ? "libasan.so" : of_clang);
-  return first_line(run_child({compiler.path, question}, "/", program_environment(compiler.path)).output);
+  return first_line(detail::run_child({compiler.path, question}, "/", detail::program_environment(compiler.path)).output);
 }
 
 std::filesystem::path plugin_folder() {
@@ -214,7 +214,7 @@ Compiler find_compiler(const std::filesystem::path& plugins) {
       throw NoCompiler(fmt::format("WEIR_HOST_CXX names no C++ compiler: {}; name another, or unset it", reason.what()));
     }
   }
-  const std::vector<std::string> folders = search_path();
+  const std::vector<std::string> folders = detail::search_path();
   std::string refusals;
   const auto first_of = [&](const std::string& name) -> std::optional<Compiler> {
     for (const std::string& folder : folders) {

@@ -73,8 +73,8 @@ class Scanner {
   std::size_t count() const { return source_.tokens.size(); }
   std::string_view word(std::size_t i) const { return i < count() ? source_.spelling(i) : std::string_view(); }
   bool is(std::size_t i, std::string_view text) const { return word(i) == text; }
-  template <class Words>
-  bool is_one_of(std::size_t i, const Words& words) const {
+  template <class Texts>
+  bool is_one_of(std::size_t i, const Texts& words) const {
     return std::find(std::begin(words), std::end(words), word(i)) != std::end(words);
   }
   bool is_identifier(std::size_t i) const { return i < count() && token(i).kind == Token::Kind::identifier; }
@@ -97,8 +97,8 @@ class Scanner {
     scan_.edits.push_back({token(i).end, token(i).end, std::move(text)});
   }
 
-  [[noreturn]] void refuse(std::size_t i, std::string_view message,
-                           RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
+  [[noreturn]] void throw_at(std::size_t i, std::string_view message,
+                             RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
     const Token& at = token(i);
     throw RefusedSource(fmt::format("{}:{}: error: {}", kernels::file_name(source_.files[at.file]), at.line, message),
                         reason);
@@ -116,9 +116,9 @@ class Scanner {
   void check_launch(std::size_t i) const {
     if (!is(i + 1, "<") || !is(i + 2, "<") || token(i + 2).begin != token(i).begin + 2 || (i > 0 && is(i - 1, "operator")))
       return;
-    refuse(i,
-           "a launch by <<<…>>>: the source has the kernels alone, and Stream::launch launches them; keep other code in a "
-           "file of its own or behind #ifndef __WEIR_HOST__. Kernels cannot launch kernels here");
+    throw_at(i,
+             "a launch by <<<…>>>: the source has the kernels alone, and Stream::launch launches them; keep other code in a "
+             "file of its own or behind #ifndef __WEIR_HOST__. Kernels cannot launch kernels here");
   }
 
   // Whether the brace opens a namespace or a linkage.
@@ -141,7 +141,7 @@ class Scanner {
   void visit_word(std::size_t i) {
     const bool member = i > 0 && (is(i - 1, ".") || is(i - 1, "->"));
     if (!cooperation_ && !member && is_cooperation(word(i))) {
-      refuse(
+      throw_at(
           i,
           fmt::format("'{}' needs the feature block_cooperation; ask device.supports(weir::Feature::block_cooperation), and "
                       "give this device a kernel in which each thread works for itself",
@@ -178,9 +178,9 @@ class Scanner {
       of_class = (of_class || is(end, "struct") || is(end, "union") || is(end, "class")) && !is(end, "{");
       end = opens(end) ? after(end) : end + 1;
     }
-    if (!is(end, ";")) refuse(i, "a __shared__ variable has no initial value: let a thread assign it before a barrier");
+    if (!is(end, ";")) throw_at(i, "a __shared__ variable has no initial value: let a thread assign it before a barrier");
     if (dynamic && !array) {
-      refuse(i, "an extern __shared__ variable is an array without a size: extern __shared__ float data[];");
+      throw_at(i, "an extern __shared__ variable is an array without a size: extern __shared__ float data[];");
     }
     if (dynamic) edit(i, i + 1, "weir_dynamic_shared_memory");
   }
@@ -219,7 +219,7 @@ class Scanner {
   }
 
   void kernel(std::size_t global) {
-    if (global < body_end_) refuse(global, "a __global__ function must stand at namespace scope");
+    if (global < body_end_) throw_at(global, "a __global__ function must stand at namespace scope");
     ScannedKernel kernel{
         ScannedKernel::Kind::function, "", "", !scopes_.empty() && scopes_.back().c_linkage, "", "", token(global)};
     for (const Scope& scope : scopes_) kernel.scope += scope.name;
@@ -248,17 +248,17 @@ class Scanner {
       }
       i = opens(i) ? after(i) : i + 1;
     }
-    if (name == 0 || token(open).match <= open) refuse(global, "__global__ belongs to a function, and none follows");
+    if (name == 0 || token(open).match <= open) throw_at(global, "__global__ belongs to a function, and none follows");
     kernel.at = token(name);
     std::size_t end = after(open);
     while (end < count() && !is(end, "{") && !is(end, ";")) ++end;
-    if (end == count()) refuse(global, "__global__ belongs to a function, and none follows");
+    if (end == count()) throw_at(global, "__global__ belongs to a function, and none follows");
     if (kernel.kind == ScannedKernel::Kind::instance) {
       std::size_t first = name;  // `vllm::attention<float>`, outside of the namespace
       while (first > 1 && is(first - 1, "::") && is_identifier(first - 2)) first -= 2;
       kernel.name = text_of(first, open);
       if (open == name + 1) {
-        refuse(name, fmt::format("the instance of '{0}' is not named; write its arguments: {0}<float>(…)", kernel.name));
+        throw_at(name, fmt::format("the instance of '{0}' is not named; write its arguments: {0}<float>(…)", kernel.name));
       }
       blank(declaration_, end);  // the record makes it
       if (!is_extern) scan_.kernels.push_back(std::move(kernel));

@@ -53,7 +53,7 @@ void* open_in_memory(std::span<const std::byte> image) {
   return ::dlopen(unique_path(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& folder) {
+void* open_as_file(std::span<const std::byte> image, const detail::TemporaryFolder& folder) {
   const std::string path = folder.path() + "/module.so";
   const detail::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
   if (!file || !file.write(image.data(), image.size()))
@@ -105,7 +105,7 @@ const std::string& cpu_features() {
   return features;
 }
 
-ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::optional<TemporaryFolder> folder) {
+ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::optional<detail::TemporaryFolder> folder) {
   const ElfImage image(bytes);
   check_image(image);
   void* handle = folder ? nullptr : open_in_memory(bytes);

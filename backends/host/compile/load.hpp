@@ -19,7 +19,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 int rank_image(const Device& device, std::span<const std::byte> image);
 /// Loads an image. Throws BadImage if it is no module for this processor; std::runtime_error with the loader's message.
 /// `folder`: where it is to be a file as long as the module lives, so that others find it.
-ModulePtr load_image(Device& device, std::span<const std::byte> image, std::optional<TemporaryFolder> folder);
+ModulePtr load_image(Device& device, std::span<const std::byte> image, std::optional<detail::TemporaryFolder> folder);
 
 /// The processor's features in the words of /proc/cpuinfo, separated by spaces; empty if unknown.
 const std::string& cpu_features();

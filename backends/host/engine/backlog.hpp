@@ -88,16 +88,16 @@ class Backlog {
 
   /// The first operation, visible or not; null if none is left.
   const Operation* peek() const noexcept {
-    Place place{block_, next_};
-    return operation_at(place);
+    Cursor cursor{block_, next_};
+    return operation_at(cursor);
   }
   /// Calls `function(operation)` for each, in order.
   template <class F>
   void for_each(F&& function) const {
-    Place place{block_, next_};
-    while (const Operation* const operation = operation_at(place)) {
+    Cursor cursor{block_, next_};
+    while (const Operation* const operation = operation_at(cursor)) {
       function(*operation);
-      place.next += operation->bytes_;
+      cursor.next += operation->bytes_;
     }
   }
 
@@ -107,14 +107,14 @@ class Backlog {
       (sizeof(Operation) + sizeof(std::decay_t<Payload>) + alignof(Operation) - 1) / alignof(Operation) * alignof(Operation);
 
   void start_anew() noexcept;
-  struct Place {
+  struct Cursor {
     const Block* block;
     const std::byte* next;
   };
-  /// Null behind the last one. Where a block ends, the place moves to the next one.
-  const Operation* operation_at(Place& place) const noexcept {
-    if (place.block != last_ && place.next == place.block->end) place = {place.block->next, place.block->next->data()};
-    return place.next != end_ ? std::launder(reinterpret_cast<const Operation*>(place.next)) : nullptr;
+  /// Null behind the last one. Where a block ends, the cursor moves to the next one.
+  const Operation* operation_at(Cursor& cursor) const noexcept {
+    if (cursor.block != last_ && cursor.next == cursor.block->end) cursor = {cursor.block->next, cursor.block->next->data()};
+    return cursor.next != end_ ? std::launder(reinterpret_cast<const Operation*>(cursor.next)) : nullptr;
   }
 
   // The running thread and the enqueuing threads write to their own parts of this object, with `own_` in between: on one

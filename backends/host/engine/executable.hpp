@@ -15,10 +15,10 @@ namespace weir::host {
 
 struct OperationName;
 
-class Program final : public RefCounted {
+class Executable final : public RefCounted {
  public:
-  explicit Program(const GraphData& graph);
-  ~Program() override;
+  explicit Executable(const GraphData& graph);
+  ~Executable() override;
 
   /// Runs all nodes once for `queue`, starting on this thread, which must be a worker. If they are not done on return,
   /// `continuation` is resumed when they are.
@@ -30,7 +30,7 @@ class Program final : public RefCounted {
   /// Whether a launch records an event whose records that signal counts.
   bool records(const Signal& signal) const noexcept;
   /// Calls `function(number, work, item)` for each node of the present run that is not done; `begun`: only for those that
-  /// may have begun. `item`: what a lane runs. The run's launch must stay in its queue meanwhile.
+  /// may have begun. `item`: what a thread runs. The run's launch must stay in its queue meanwhile.
   void for_each_open(bool begun,
                      const std::function<void(std::uint32_t number, const Work&, const Runnable& item)>& function) const;
   /// The present records of the events that a run waits for, those of subgraphs included.
@@ -46,18 +46,18 @@ class Program final : public RefCounted {
 
  private:
   class Node;
-  void run_from(Node* node, Lane lane) noexcept;
-  Node* after(Node& node, Lane lane) noexcept;
+  void run_from(Node* node, ThreadKind thread_kind) noexcept;
+  Node* after(Node& node, ThreadKind thread_kind) noexcept;
   void hand_out(Node& node) noexcept;
-  void note_begin(Node& node) noexcept;
-  void note_end(const Node& node) noexcept;
+  void report_begin(Node& node) noexcept;
+  void report_end(const Node& node) noexcept;
   bool finish(std::uint32_t count) noexcept;
   OperationName name_of(const Node& node) const;
 
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
   std::vector<std::uint32_t> roots_;
-  // In the nodes of this program and of its subgraphs.
+  // In the nodes of this executable and of its subgraphs.
   std::vector<ExternalRecord*> recorded_;
   std::vector<ExternalWait*> waited_;
   bool calls_host_functions_ = false;

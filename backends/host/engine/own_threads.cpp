@@ -56,7 +56,7 @@ void forget_own_thread() noexcept {
   --own.expected;
 }
 
-void note_own_thread() noexcept {
+void register_own_thread() noexcept {
   OwnThreads& own = OwnThreads::instance();
   const std::lock_guard lock(own.mutex);
   --own.expected;

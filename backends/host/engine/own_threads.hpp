@@ -9,7 +9,7 @@ void expect_own_thread();
 /// It did not start.
 void forget_own_thread() noexcept;
 /// The calling thread, which was expected, is the backend's.
-void note_own_thread() noexcept;
+void register_own_thread() noexcept;
 /// Whether another thread runs, or would if there were a processor for it.
 bool is_program_running() noexcept;
 

@@ -84,7 +84,7 @@ class alignas(64) Loop final : public Runnable {
     return leave(finished);
   }
 
-  void execute(Lane) noexcept override {
+  void execute(ThreadKind) noexcept override {
     if (helpers_left_ != 0 && has_pieces()) call_from_pool(helpers_left_);
     const auto workers = static_cast<std::uint32_t>(Scheduler::instance().threads());
     work_and_leave((Scheduler::instance().worker() + workers - starter_) % workers, true);
@@ -110,7 +110,7 @@ class alignas(64) Loop final : public Runnable {
       }
     }
     Continuation& continuation = *continuation_;
-    if (leave(finished)) continuation.resume(Lane::worker);
+    if (leave(finished)) continuation.resume(ThreadKind::worker);
   }
 
   /// Runs pieces of a share until none is left, and returns how many it ran. Reads the clock at the end and behind the

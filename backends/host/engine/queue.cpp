@@ -104,14 +104,14 @@ void Queue::push(Payload&& payload) {
   submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool was_active = std::exchange(active_, true);
   // Asked before another thread can run the operation.
-  const Lane lane = was_active ? Lane::none : lane_of(operation);
+  const ThreadKind thread_kind = was_active ? ThreadKind::none : thread_kind_of(operation);
   lock_.unlock();
   if (block != nullptr) [[unlikely]]
     Backlog::give_back(block);
   if (!was_active) {
     retain();
     BusyQueues::instance().add(*this);
-    hand_to(lane);
+    hand_to(thread_kind);
   }
 }
 
@@ -153,7 +153,7 @@ bool Queue::run_here(const Work& work) {
   if (!take_more()) return true;
   retain();
   BusyQueues::instance().add(*this);
-  hand_to(lane_of(*backlog_.first()));
+  hand_to(thread_kind_of(*backlog_.first()));
   return true;
 }
 
@@ -185,12 +185,12 @@ void Queue::order_against_default_stream() {
 
 // --- Running ----------------------------------------------------------------------------------------------------------
 
-Lane Queue::lane_of(Backlog::Operation& operation) noexcept {
-  return operation.is_function() ? Lane::host_functions : host::lane_of(operation.work());
+ThreadKind Queue::thread_kind_of(Backlog::Operation& operation) noexcept {
+  return operation.is_function() ? ThreadKind::host_functions : host::thread_kind_of(operation.work());
 }
 
-void Queue::hand_to(Lane lane) noexcept {
-  if (lane == Lane::host_functions && schedule_ == nullptr) {
+void Queue::hand_to(ThreadKind thread_kind) noexcept {
+  if (thread_kind == ThreadKind::host_functions && schedule_ == nullptr) {
     engine_.host_thread().submit(this);
   } else {
     Scheduler::instance().submit(this, level());
@@ -211,11 +211,12 @@ bool Queue::take_more() noexcept {
 }
 
 /// Whether the policy lets the first operation run now.
-bool Queue::may_start(Lane lane) {
+bool Queue::may_start(ThreadKind thread_kind) {
   if (schedule_->needs_names()) {
     Backlog::Operation& operation = *backlog_.first();
     const Work* const work = operation.is_function() ? nullptr : &operation.work();
-    if (!schedule_->may_start({id_, begun_ + 1, {}}, *this, work, [this, lane] { hand_to(lane); })) return false;
+    if (!schedule_->may_start({id_, begun_ + 1, {}}, *this, work, [this, thread_kind] { hand_to(thread_kind); }))
+      return false;
   }
   ++begun_;
   return true;
@@ -237,7 +238,7 @@ void Queue::finish_first() noexcept {
   advance();
 }
 
-void Queue::execute(Lane lane) noexcept {
+void Queue::execute(ThreadKind thread_kind) noexcept {
   TimeSlice turn(level());
   for (unsigned done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
@@ -246,9 +247,9 @@ void Queue::execute(Lane lane) noexcept {
       return;
     }
     Backlog::Operation& operation = *backlog_.first();
-    const Lane wanted = lane_of(operation);
-    if (wanted != Lane::none && wanted != lane) {
-      if (schedule_ != nullptr && lane == Lane::worker && done == 0) {  // the schedule has chosen this function
+    const ThreadKind wanted = thread_kind_of(operation);
+    if (wanted != ThreadKind::none && wanted != thread_kind) {
+      if (schedule_ != nullptr && thread_kind == ThreadKind::worker && done == 0) {  // the schedule has chosen this function
         engine_.host_thread().submit(this);
       } else {
         hand_to(wanted);
@@ -256,14 +257,14 @@ void Queue::execute(Lane lane) noexcept {
       return;
     }
     const bool is_over =
-        lane == Lane::worker || (schedule_ != nullptr && lane == Lane::host_functions)
+        thread_kind == ThreadKind::worker || (schedule_ != nullptr && thread_kind == ThreadKind::host_functions)
             ? done != 0 && turn.is_over()
             : done % turn_of_functions == turn_of_functions - 1 && engine_.host_thread().others_wait();
     if (is_over) {
-      hand_to(lane);
+      hand_to(thread_kind);
       return;
     }
-    if (schedule_ != nullptr && has_name(operation) && !may_start(lane)) return;
+    if (schedule_ != nullptr && has_name(operation) && !may_start(thread_kind)) return;
     if (operation.is_function()) {
       call_host_function_once(operation.function(), *this);
     } else if (work_run_.start(operation.work(), *this, *this) == Progress::pending) {
@@ -273,9 +274,9 @@ void Queue::execute(Lane lane) noexcept {
   }
 }
 
-void Queue::resume(Lane lane) noexcept {
+void Queue::resume(ThreadKind thread_kind) noexcept {
   finish_first();
-  execute(schedule_ != nullptr ? Lane::none : lane);
+  execute(schedule_ != nullptr ? ThreadKind::none : thread_kind);
 }
 
 // --- Busy queues ------------------------------------------------------------------------------------------------------

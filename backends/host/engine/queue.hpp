@@ -69,7 +69,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   /// Not called if all are. False where the system cannot keep the queue as it is.
   template <class Look>
   bool inspect(Look&& look) const;
-  /// What a lane runs of it.
+  /// What a thread runs of it.
   const Runnable& as_item() const noexcept { return *this; }
 
   /// The caller of `release_handle` owns the queue, until somebody adopts its handle.
@@ -97,13 +97,13 @@ class Queue final : public Signal, private Runnable, private Continuation {
   template <class Payload>
   void enqueue_in_order(Payload&& payload);
   void order_against_default_stream();
-  bool may_start(Lane lane);
-  static Lane lane_of(Backlog::Operation& operation) noexcept;
-  void hand_to(Lane lane) noexcept;
+  bool may_start(ThreadKind thread_kind);
+  static ThreadKind thread_kind_of(Backlog::Operation& operation) noexcept;
+  void hand_to(ThreadKind thread_kind) noexcept;
   bool take_more() noexcept;
   void finish_first() noexcept;
-  void execute(Lane lane) noexcept override;
-  void resume(Lane lane) noexcept override;
+  void execute(ThreadKind thread_kind) noexcept override;
+  void resume(ThreadKind thread_kind) noexcept override;
   const Queue* queue() const noexcept override { return this; }
 
   SchedulePolicy* const schedule_ = Scheduler::instance().policy();
@@ -143,16 +143,16 @@ class Queue final : public Signal, private Runnable, private Continuation {
 
 template <class Look>
 bool Queue::inspect(Look&& look) const {
-  struct Open {
+  struct ReopenAtEnd {
     AsymmetricLock& passage;
-    ~Open() { passage.open(); }
+    ~ReopenAtEnd() { passage.open(); }
   };
   for (;; std::this_thread::yield()) {
     const std::lock_guard lock(lock_);
     const std::uint64_t left = submitted() - value();
     if (left == 0) return true;
     if (!departure_.close()) return false;
-    const Open at_the_end{departure_};
+    const ReopenAtEnd reopen{departure_};
     if (backlog_.peek() == nullptr) continue;  // the last operation is done and about to be counted
     look(backlog_, left);
     return true;

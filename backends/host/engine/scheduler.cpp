@@ -209,7 +209,7 @@ bool Scheduler::run_most_urgent() noexcept {
     std::lock_guard lock(lock_);
     item = take_most_urgent();
   }
-  if (item != nullptr) item->execute(Lane::worker);
+  if (item != nullptr) item->execute(ThreadKind::worker);
   return item != nullptr;
 }
 
@@ -267,7 +267,7 @@ void Scheduler::run_chosen() noexcept {
       ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
     }
   }
-  if (item != nullptr) arena_->arena.execute([item] { item->execute(Lane::worker); });
+  if (item != nullptr) arena_->arena.execute([item] { item->execute(ThreadKind::worker); });
 }
 
 // --- Waits of the host ------------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
   try {
     const support::SignalsBlocked no_signals;
     std::thread([loop = std::move(loop)] {
-      note_own_thread();
+      register_own_thread();
       loop();
     }).detach();
   } catch (const std::bad_alloc&) {
@@ -337,7 +337,7 @@ void HostThread::loop() noexcept {
     }
     running_.store(item, std::memory_order_release);
     running_queue_.store(item->queue(), std::memory_order_release);
-    item->execute(Lane::host_functions);
+    item->execute(ThreadKind::host_functions);
     running_queue_.store(nullptr, std::memory_order_relaxed);
     running_.store(nullptr, std::memory_order_relaxed);
     if (SchedulePolicy* const policy = Scheduler::instance().policy()) policy->count_functions(-1);

@@ -21,7 +21,7 @@ class SchedulePolicy;
 class Signal;
 
 /// Where work may run. `none`: on a thread that runs no work, such as one that waited.
-enum class Lane : std::uint8_t { worker, host_functions, none };
+enum class ThreadKind : std::uint8_t { worker, host_functions, none };
 
 /// Priority in the pool, most urgent first.
 enum class Level : std::uint8_t { high, normal, low };
@@ -50,7 +50,7 @@ class OnDemandThread {
 /// An item that runs once each time it is submitted. It may be in one list at a time.
 class Runnable {
  public:
-  virtual void execute(Lane lane) noexcept = 0;
+  virtual void execute(ThreadKind thread_kind) noexcept = 0;
   /// Runs it on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several may do so at once, while it
   /// is in a list, too.
   virtual void help(std::uint32_t /*number*/) noexcept {}
@@ -70,11 +70,11 @@ class Runnable {
   std::uint64_t priority_ = 0;  // of schedules; 0: none was drawn
 };
 
-/// Called once, when work that was not finished at once is finished. `lane`: that of the calling thread, which the
+/// Called once, when work that was not finished at once is finished. `thread_kind`: that of the calling thread, which the
 /// continuation may use.
 class Continuation {
  public:
-  virtual void resume(Lane lane) noexcept = 0;
+  virtual void resume(ThreadKind thread_kind) noexcept = 0;
 
  protected:
   virtual ~Continuation() = default;

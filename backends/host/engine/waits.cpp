@@ -71,10 +71,10 @@ std::optional<std::size_t> wait_of(const MemoryOperations& operations) {
 }
 
 /// The nodes that have begun decide what a graph is at. What cannot go on comes first.
-State state_of_graph(const Program& program, const Queue& queue) {
+State state_of_graph(const Executable& executable, const Queue& queue) {
   State all{{.kind = Kind::graph}, {}};
   bool runs = false;
-  program.for_each_open(true, [&](std::uint32_t number, const Work& work, const Runnable& item) {
+  executable.for_each_open(true, [&](std::uint32_t number, const Work& work, const Runnable& item) {
     State node = state_of(work, queue, item);
     const bool waits = !node.obstacles.empty() || node.calls_program;
     if (all.work.subject.empty() || (runs && waits))
@@ -91,8 +91,8 @@ State state_of_graph(const Program& program, const Queue& queue) {
 
 State state_of_conditional(const Conditional& conditional, const Queue& queue) {
   State all{{.kind = Kind::graph}, {}};
-  for (const Ptr<Program>& program : conditional.programs) {
-    State body = state_of_graph(*program, queue);
+  for (const Ptr<Executable>& executable : conditional.executables) {
+    State body = state_of_graph(*executable, queue);
     if (!body.work.subject.empty()) all = std::move(body);
   }
   const std::uint32_t value = __atomic_load_n(conditional.condition, __ATOMIC_RELAXED);
@@ -111,7 +111,7 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
     return {{.kind = Kind::memory, .subject = fmt::format("Stream::fill of {} bytes", bytes)}, {}};
   }
   if (std::holds_alternative<HostCall>(work)) return state_of_function(queue, item);
-  if (const auto* const graph = std::get_if<SubGraph>(&work)) return state_of_graph(*graph->program, queue);
+  if (const auto* const graph = std::get_if<SubGraph>(&work)) return state_of_graph(*graph->executable, queue);
   if (const auto* const operations = std::get_if<MemoryOperations>(&work)) {
     std::optional<std::size_t> at = wait_of(*operations);
     for (std::size_t i = 0; i < operations->size() && !at; ++i) {
@@ -159,7 +159,7 @@ std::optional<StreamKey> recorder_of(const Signal& signal) {
     (void)queue->inspect([&](const Backlog& backlog, std::uint64_t) {
       backlog.for_each([&](const Backlog::Operation& operation) {
         const auto* const graph = operation.is_function() ? nullptr : std::get_if<SubGraph>(&operation.work());
-        records |= graph != nullptr && graph->program->records(signal);
+        records |= graph != nullptr && graph->executable->records(signal);
       });
     });
     if (records) return key_of(*queue);
@@ -212,7 +212,7 @@ std::string writes(const Work& work, const MemoryOperation& wait, std::vector<co
       return fmt::format("kernel '{}', which gets the address", launch->kernel->name());
   } else if (const auto* const graph = std::get_if<SubGraph>(&work)) {
     std::string in_node;
-    graph->program->for_each_open(false, [&](std::uint32_t number, const Work& node, const Runnable&) {
+    graph->executable->for_each_open(false, [&](std::uint32_t number, const Work& node, const Runnable&) {
       if (!in_node.empty()) return;
       if (const std::string how = writes(node, wait, places); !how.empty())
         in_node = fmt::format("{} in node {} of a graph", how, number);

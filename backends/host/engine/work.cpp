@@ -151,60 +151,58 @@ SharedFunction::~SharedFunction() {
 
 // --- Running ----------------------------------------------------------------------------------------------------------
 
-Lane lane_of(const Work& work) noexcept {
-  return std::visit(Overloaded{[](const HostCall&) { return Lane::host_functions; },
-                               [](const Copy&) { return Lane::worker; },
-                               [](const Fill&) { return Lane::worker; },
-                               [](const Launch&) { return Lane::worker; },
-                               [](const SubGraph&) { return Lane::worker; },
-                               [](const Conditional&) { return Lane::worker; },
-                               [](const auto&) { return Lane::none; }},
-                    work);
+ThreadKind thread_kind_of(const Work& work) noexcept {
+  return std::visit(
+      Overloaded{[](const HostCall&) { return ThreadKind::host_functions; }, [](const Copy&) { return ThreadKind::worker; },
+                 [](const Fill&) { return ThreadKind::worker; }, [](const Launch&) { return ThreadKind::worker; },
+                 [](const SubGraph&) { return ThreadKind::worker; }, [](const Conditional&) { return ThreadKind::worker; },
+                 [](const auto&) { return ThreadKind::none; }},
+      work);
 }
 
 Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuation) {
   work_ = &work;
   queue_ = &queue;
   continuation_ = &continuation;
-  return std::visit(Overloaded{[](const Nothing&) { return Progress::done; },
-                               [this](const Copy& copy) { return run_copy(copy); },
-                               [this](const Fill& fill) { return run_fill(fill); },
-                               [this](const Launch& launch) { return run_launch(launch); },
-                               [this](const MemoryOperations& operations) {
-                                 position_ = 0;
-                                 return run_memory_operations(operations);
-                               },
-                               [this](const HostCall& call) {
-                                 call_host_function(call.function->function, *queue_);
-                                 return Progress::done;
-                               },
-                               [](const TimedRecord& record) {
-                                 record.event->stamp();
-                                 return Progress::done;
-                               },
-                               [](const ExternalRecord& record) {
-                                 record.event->stamp();
-                                 record.records->advance();
-                                 return Progress::done;
-                               },
-                               [this](const SignalWait& wait) {
-                                 return wait.signal->wait(*this, wait.number) ? Progress::pending : Progress::done;
-                               },
-                               [this](const ExternalWait& wait) {
-                                 const auto& [signal, number] = wait.point;
-                                 return signal && signal->wait(*this, number) ? Progress::pending : Progress::done;
-                               },
-                               [this](const PoolFree& block) {
-                                 block.free(block.memory, *queue_);
-                                 return Progress::done;
-                               },
-                               [this](const SubGraph& graph) {
-                                 graph.program->set_wait_points(graph.wait_points);
-                                 if (graph.launch != 0) graph.program->watch(graph.launch, nullptr);
-                                 return graph.program->start(*queue_, *continuation_);
-                               },
-                               [this](const Conditional& conditional) { return run_conditional(conditional); }},
-                    work);
+  return std::visit(
+      Overloaded{[](const Nothing&) { return Progress::done; }, [this](const Copy& copy) { return run_copy(copy); },
+                 [this](const Fill& fill) { return run_fill(fill); },
+                 [this](const Launch& launch) { return run_launch(launch); },
+                 [this](const MemoryOperations& operations) {
+                   position_ = 0;
+                   return run_memory_operations(operations);
+                 },
+                 [this](const HostCall& call) {
+                   call_host_function(call.function->function, *queue_);
+                   return Progress::done;
+                 },
+                 [](const TimedRecord& record) {
+                   record.event->stamp();
+                   return Progress::done;
+                 },
+                 [](const ExternalRecord& record) {
+                   record.event->stamp();
+                   record.records->advance();
+                   return Progress::done;
+                 },
+                 [this](const SignalWait& wait) {
+                   return wait.signal->wait(*this, wait.number) ? Progress::pending : Progress::done;
+                 },
+                 [this](const ExternalWait& wait) {
+                   const auto& [signal, number] = wait.point;
+                   return signal && signal->wait(*this, number) ? Progress::pending : Progress::done;
+                 },
+                 [this](const PoolFree& block) {
+                   block.free(block.memory, *queue_);
+                   return Progress::done;
+                 },
+                 [this](const SubGraph& graph) {
+                   graph.executable->set_wait_points(graph.wait_points);
+                   if (graph.launch != 0) graph.executable->watch(graph.launch, nullptr);
+                   return graph.executable->start(*queue_, *continuation_);
+                 },
+                 [this](const Conditional& conditional) { return run_conditional(conditional); }},
+      work);
 }
 
 Progress WorkRun::run_copy(const Copy& copy) {
@@ -417,18 +415,18 @@ Progress WorkRun::run_memory_operations(const MemoryOperations& operations) {
 
 Progress WorkRun::run_conditional(const Conditional& conditional) {
   const std::size_t body = conditional.chosen(__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE));
-  if (body >= conditional.programs.size()) return Progress::done;
-  if (conditional.programs[body]->start(*queue_, *this) == Progress::pending) return Progress::pending;
+  if (body >= conditional.executables.size()) return Progress::done;
+  if (conditional.executables[body]->start(*queue_, *this) == Progress::pending) return Progress::pending;
   if (!conditional.is_loop()) return Progress::done;
   take_next_turn();
   return Progress::pending;
 }
 
-void WorkRun::resume(Lane lane) noexcept {
+void WorkRun::resume(ThreadKind thread_kind) noexcept {
   if (std::get<Conditional>(*work_).is_loop()) {
     take_next_turn();
   } else {
-    continuation_->resume(lane);
+    continuation_->resume(thread_kind);
   }
 }
 
@@ -443,13 +441,13 @@ void WorkRun::come_back() noexcept {
   Scheduler::instance().submit(this, queue_->level());
 }
 
-void WorkRun::execute(Lane lane) noexcept {
+void WorkRun::execute(ThreadKind thread_kind) noexcept {
   if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {
     if (run_memory_operations(*operations) == Progress::pending) return;
   } else if (const auto* const conditional = std::get_if<Conditional>(work_)) {
     if (run_conditional(*conditional) == Progress::pending) return;
   }
-  continuation_->resume(lane);
+  continuation_->resume(thread_kind);
 }
 
 }  // namespace weir::host

@@ -27,7 +27,7 @@
 namespace weir::host {
 
 class GraphData;
-class Program;
+class Executable;
 class Queue;
 
 /// The values of a launch's arguments, copied when the launch is enqueued.
@@ -128,7 +128,7 @@ struct PoolFree {
 };
 struct SubGraph {
   Ptr<GraphData> graph;
-  Ptr<Program> program;  // null until the graph around it is instantiated
+  Ptr<Executable> executable;             // null until the graph around it is instantiated
   std::vector<SignalWait> wait_points{};  // of a launch: where the events that it waits for were recorded
   std::uint64_t launch = 0;               // of a launch: its number for tools, or 0
 };
@@ -136,7 +136,7 @@ struct Conditional {
   const std::uint32_t* condition;
   ConditionalKind kind;
   std::vector<Ptr<GraphData>> bodies;
-  std::vector<Ptr<Program>> programs{};  // likewise
+  std::vector<Ptr<Executable>> executables{};  // likewise
 
   bool is_loop() const noexcept { return kind == ConditionalKind::while_nonzero; }
   /// The number of the body that runs for this value; none if it is not below `bodies.size()`.
@@ -151,8 +151,8 @@ struct Conditional {
 using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCall, TimedRecord, ExternalRecord, SignalWait,
                           ExternalWait, PoolFree, SubGraph, Conditional>;
 
-/// The lane that work needs; `none` for any.
-Lane lane_of(const Work& work) noexcept;
+/// The kind of thread that work needs; `none` for any.
+ThreadKind thread_kind_of(const Work& work) noexcept;
 
 /// Calls a host function; the queue keeps its exception.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;
@@ -169,7 +169,7 @@ class WorkRun final : private Divisible,
                       private Runnable,
                       private Continuation {
  public:
-  /// Starts `work` for `queue` on a thread of a suitable lane. `work` must live until it is done. If it is not done at once,
+  /// Starts `work` for `queue` on a thread of a suitable kind. `work` must live until it is done. If it is not done at once,
   /// `continuation` is resumed when it is; nothing may use this object meanwhile.
   Progress start(const Work& work, Queue& queue, Continuation& continuation);
 
@@ -191,8 +191,8 @@ class WorkRun final : private Divisible,
   void met() noexcept override { come_back(); }
   void come_back() noexcept;
   void take_next_turn() noexcept;
-  void execute(Lane lane) noexcept override;
-  void resume(Lane lane) noexcept override;
+  void execute(ThreadKind thread_kind) noexcept override;
+  void resume(ThreadKind thread_kind) noexcept override;
 
   const Work* work_ = nullptr;
   Queue* queue_ = nullptr;

@@ -56,7 +56,7 @@ HostGraphExec::HostGraphExec(Device& device, Ptr<GraphData> data, std::shared_pt
     : GraphExecImpl(device, this),
       memory_claim_(std::move(memory_claim)),
       data_(std::move(data)),
-      program_(make_ptr<Program>(*data_)) {}
+      executable_(make_ptr<Executable>(*data_)) {}
 
 void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   Queue& queue = queue_of(stream);
@@ -69,10 +69,10 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
   // A launch waits for the records that exist when it is enqueued.
-  std::vector<SignalWait> wait_points = program_->wait_points();
-  if (program_->calls_host_functions()) queue.engine().host_thread().ensure_started();
-  queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points), support::watched_launch()});
-  program_->expect_records();
+  std::vector<SignalWait> wait_points = executable_->wait_points();
+  if (executable_->calls_host_functions()) queue.engine().host_thread().ensure_started();
+  queue.enqueue(SubGraph{nullptr, executable_, std::move(wait_points), support::watched_launch()});
+  executable_->expect_records();
   last_number_ = queue.submitted();
   if (last_.get() != &queue) {
     former = std::move(last_);
@@ -111,17 +111,17 @@ std::string difference_of(const GraphData& now, const GraphData& then) {
 }  // namespace
 
 void HostGraphExec::do_update(const Graph& graph) {
-  const auto refuse = [this](const std::string& cause) {
+  const auto throw_update_failed = [this](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
   };
-  // The former program is destroyed outside the lock, since that may run user code.
+  // The former executable is destroyed outside the lock, since that may run user code.
   Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
-  Ptr<Program> program = make_ptr<Program>(*fresh);
+  Ptr<Executable> executable = make_ptr<Executable>(*fresh);
   std::lock_guard lock(mutex_);
-  if (!fresh->memory.empty() || !data_->memory.empty()) refuse("a graph that allocates memory keeps its own");
-  if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) refuse(difference);
-  // Enqueued launches keep their own program.
-  program_.swap(program);
+  if (!fresh->memory.empty() || !data_->memory.empty()) throw_update_failed("a graph that allocates memory keeps its own");
+  if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) throw_update_failed(difference);
+  // Enqueued launches keep their own executable.
+  executable_.swap(executable);
   data_.swap(fresh);
 }
 
@@ -166,7 +166,7 @@ void change_node(NodeData& node, const NodeChange& change, const GraphChanges& c
 }  // namespace
 
 void HostGraphExec::do_apply(const GraphChanges& changes) {
-  Ptr<Program> program;  // the former one is destroyed outside the lock, since that may run user code
+  Ptr<Executable> executable;  // the former one is destroyed outside the lock, since that may run user code
   Ptr<GraphData> fresh;
   const std::lock_guard lock(mutex_);
   fresh = data_->copy();
@@ -177,8 +177,8 @@ void HostGraphExec::do_apply(const GraphChanges& changes) {
     if (!support::fits(change.kind, kind)) support::throw_impossible_change(describe(), change, kind, count);
     change_node(fresh->nodes[change.node.index], change, changes, *this);
   }
-  program = make_ptr<Program>(*fresh);
-  program_.swap(program);
+  executable = make_ptr<Executable>(*fresh);
+  executable_.swap(executable);
   data_.swap(fresh);
 }
 

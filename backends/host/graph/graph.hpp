@@ -46,7 +46,7 @@ class HostGraphExec final : public GraphExecImpl {
   // Held while launches are enqueued, so that each runs behind the one before, whatever its queue.
   std::mutex mutex_;
   Ptr<GraphData> data_;
-  Ptr<Program> program_;
+  Ptr<Executable> executable_;
   Ptr<Signal> last_;
   std::uint64_t last_number_ = 0;
 };

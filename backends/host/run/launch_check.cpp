@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::size_t most_bytes = std::size_t{2} << 30U;
 
-struct Noted {
+struct RecordedMemory {
   std::mutex mutex;
   std::map<std::byte*, std::size_t> sizes;
 };
 
-Noted& noted() {
-  static auto& all = *new Noted;  // memory may be freed in the destructors of static objects
+RecordedMemory& recorded_memory() {
+  static auto& all = *new RecordedMemory;  // memory may be freed in the destructors of static objects
   return all;
 }
 
@@ -69,20 +69,20 @@ bool checks_launches() {
   return checks;
 }
 
-void note_memory(void* memory, std::size_t bytes) {
+void record_memory(void* memory, std::size_t bytes) {
   if (!checks_launches()) return;
-  const std::lock_guard lock(noted().mutex);
-  noted().sizes[static_cast<std::byte*>(memory)] = bytes;
+  const std::lock_guard lock(recorded_memory().mutex);
+  recorded_memory().sizes[static_cast<std::byte*>(memory)] = bytes;
 }
 
 void forget_memory(void* memory) noexcept {
   if (!checks_launches()) return;
-  const std::lock_guard lock(noted().mutex);
-  noted().sizes.erase(static_cast<std::byte*>(memory));
+  const std::lock_guard lock(recorded_memory().mutex);
+  recorded_memory().sizes.erase(static_cast<std::byte*>(memory));
 }
 
-LaunchCheck::LaunchCheck(const HostKernel& kernel, const HostKernel& reference) : lock_(noted().mutex) {
-  for (const auto& [memory, size] : noted().sizes) saved_.push_back({{}, memory, size});
+LaunchCheck::LaunchCheck(const HostKernel& kernel, const HostKernel& reference) : lock_(recorded_memory().mutex) {
+  for (const auto& [memory, size] : recorded_memory().sizes) saved_.push_back({{}, memory, size});
   const auto others = static_cast<const HostModule&>(*reference.module()).variables();
   for (const HostModule::Variable& variable : static_cast<const HostModule&>(*kernel.module()).variables()) {
     const auto other = std::find_if(others.begin(), others.end(), [&](const auto& o) {

@@ -18,7 +18,7 @@ class HostKernel;
 bool checks_launches();
 
 /// Memory that kernels may write. Noted if launches are checked.
-void note_memory(void* memory, std::size_t bytes);
+void record_memory(void* memory, std::size_t bytes);
 void forget_memory(void* memory) noexcept;
 
 /// What a launch does to all noted memory and to the variables of its module. Held while both runs are made; meanwhile no

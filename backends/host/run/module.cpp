@@ -33,7 +33,7 @@ std::string list(std::vector<std::string_view> names) {
 
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
                        std::span<const std::byte> image, std::span<const std::byte> code,
-                       std::optional<TemporaryFolder> file)
+                       std::optional<detail::TemporaryFolder> file)
     : ModuleImpl(device, handle),
       record_(record),
       variables_(std::move(variables)),

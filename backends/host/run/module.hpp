@@ -28,7 +28,7 @@ class HostModule final : public ModuleImpl {
   /// Takes over the handle from dlopen. `image` is copied. `code`: where it was loaded. `file`: the folder of the object's
   /// file, if it has one.
   HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
-             std::span<const std::byte> image, std::span<const std::byte> code, std::optional<TemporaryFolder> file);
+             std::span<const std::byte> image, std::span<const std::byte> code, std::optional<detail::TemporaryFolder> file);
   ~HostModule() override;
 
   std::span<const std::byte> code() const noexcept { return code_; }
@@ -55,7 +55,7 @@ class HostModule final : public ModuleImpl {
   std::vector<std::byte> image_;  // whose lines a report of a crash names
   std::span<const std::byte> code_;
   ModulePtr reference_;
-  std::optional<TemporaryFolder> file_;
+  std::optional<detail::TemporaryFolder> file_;
   std::shared_ptr<void> attached_;
   static inline std::atomic<std::uint64_t> unloaded_{0};
 };

@@ -17,16 +17,16 @@
 namespace weir::host {
 
 std::string source_line(std::span<const std::byte> image, std::uint64_t offset) {
-  const std::string program = find_program("addr2line");
+  const std::string program = detail::find_program("addr2line");
   if (program.empty()) return {};
   std::istringstream answer;
   try {
-    const TemporaryFolder folder;
+    const detail::TemporaryFolder folder;
     const std::string file = folder.path() + "/module.so";
     std::ofstream(file, std::ios::binary)
         .write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
     const std::vector<std::string> arguments = {program, "-f", "-i", "-e", file, fmt::format("0x{:x}", offset)};
-    answer.str(run_child(arguments, "/", program_environment(program)).output);
+    answer.str(detail::run_child(arguments, "/", detail::program_environment(program)).output);
   } catch (const std::system_error&) {
     return {};
   }

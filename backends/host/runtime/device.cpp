@@ -161,15 +161,15 @@ namespace {
 
 /// With WEIR_SCHEDULE: the module's variables are memory of the program's, which the witness compares.
 ModulePtr with_watched_variables(ModulePtr module) {
-  struct Watched {
+  struct WatchedVariables {
     std::vector<void*> variables;
-    ~Watched() {
+    ~WatchedVariables() {
       for (void* const variable : variables) unwatch_memory(variable);
     }
   };
   if (!Scheduler::instance().has_policy()) return module;
   auto& host_module = static_cast<HostModule&>(*module);
-  auto watched = std::make_shared<Watched>();
+  auto watched = std::make_shared<WatchedVariables>();
   for (const HostModule::Variable& variable : host_module.variables()) {
     watched->variables.push_back(variable.memory.data());
     watch_memory(variable.memory.data(), variable.memory.size_bytes(), Watch::registered);

@@ -120,7 +120,7 @@ void* allocate_aligned(const Device& device, const char* operation, std::size_t 
   if (bytes > device.properties().total_memory ||
       ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
     throw_out_of_memory(device, operation, bytes);
-  note_memory(memory, bytes);
+  record_memory(memory, bytes);
   return memory;
 }
 

@@ -108,7 +108,7 @@ bool ScheduleOrder::read(std::string_view text) {
   return text.empty();
 }
 
-void ScheduleOrder::note(std::string_view line) noexcept {
+void ScheduleOrder::write_note(std::string_view line) noexcept {
   if (notes_ < 0) return;
   const std::string text = std::string(line) + "\n";
   (void)!::write(notes_, text.data(), text.size());
@@ -130,11 +130,11 @@ bool ScheduleOrder::belongs_to_pair(const OperationName& name) const {
 std::function<void()> ScheduleOrder::release(Side& side) {
   preferred_.store(side.item, std::memory_order_relaxed);
   auto go_on = std::exchange(side.go_on, nullptr);
-  note_holding();
+  update_holding();
   return go_on;
 }
 
-void ScheduleOrder::note_holding() noexcept {
+void ScheduleOrder::update_holding() noexcept {
   const bool holds = early_.go_on || late_.go_on || !others_.empty();
   if (holds) has_held_.store(true, std::memory_order_relaxed);
   is_holding_.store(holds, std::memory_order_release);
@@ -148,7 +148,7 @@ bool ScheduleOrder::holds(const OperationName& name, Runnable& item, const Work*
     if (name != early_.name && name != late_.name) {
       if (!are_running_ || belongs_to_pair(name)) return false;
       others_.push_back(std::move(go_on));
-      note_holding();
+      update_holding();
       return true;
     }
     Side& side = name == early_.name ? early_ : late_;
@@ -161,7 +161,7 @@ bool ScheduleOrder::holds(const OperationName& name, Runnable& item, const Work*
       if (&side == &late_) must_wait = !is_over_;
       if (must_wait) {
         side.go_on = std::move(go_on);
-        note_holding();
+        update_holding();
         if (other.go_on) other_goes_on = release(other);  // both are there: the early one runs, and this right behind it
       }
     } else {
@@ -182,21 +182,21 @@ void ScheduleOrder::has_run(const OperationName& name) {
     const std::lock_guard lock(mutex_);
     Side* const side = name == early_.name ? &early_ : name == late_.name ? &late_ : nullptr;
     if (side == nullptr) {
-      if (std::find(watched_.begin(), watched_.end(), name) != watched_.end()) note("ran " + text_of(name));
+      if (std::find(watched_.begin(), watched_.end(), name) != watched_.end()) write_note("ran " + text_of(name));
       return;
     }
-    note("ran " + text_of(name) + " " + side->kind.text);
+    write_note("ran " + text_of(name) + " " + side->kind.text);
     const std::uint64_t memory_now = has_notes() ? memory() : 0;
-    if (has_notes() && memory_now != side->memory) note("changed " + text_of(name));
-    if (late_.name.is_host() && host_waits_.load(std::memory_order_relaxed)) note("host waited");
+    if (has_notes() && memory_now != side->memory) write_note("changed " + text_of(name));
+    if (late_.name.is_host() && host_waits_.load(std::memory_order_relaxed)) write_note("host waited");
     if (side == &early_) {
       is_over_ = true;
       holds_host_.store(false, std::memory_order_release);
       if (late_.go_on) go_on.push_back(release(late_));
     } else if (std::exchange(are_running_, false)) {
-      if (has_notes()) note(fmt::format("together {:016x} {:016x}", early_.memory, memory_now));
+      if (has_notes()) write_note(fmt::format("together {:016x} {:016x}", early_.memory, memory_now));
       go_on = std::exchange(others_, {});
-      note_holding();
+      update_holding();
     }
   }
   for (const auto& each : go_on) each();
@@ -210,10 +210,10 @@ void ScheduleOrder::let_go(std::string_view why) {
     if (!others_.empty()) {  // the late one may wait for them, so it does not come right behind the early one
       are_running_ = false;
       go_on = std::exchange(others_, {});
-      note_holding();
+      update_holding();
     } else if (side.go_on) {
       if (&side == &late_) {
-        note("released " + text_of(late_.name) + " " + std::string(why));
+        write_note("released " + text_of(late_.name) + " " + std::string(why));
         is_over_ = true;
       }
       go_on.push_back(release(side));

@@ -35,7 +35,7 @@ class ScheduleOrder {
   /// Whether names of operations matter.
   bool is_wanted() const noexcept { return is_wanted_; }
   bool has_notes() const noexcept { return notes_ >= 0; }
-  void note(std::string_view line) noexcept;
+  void write_note(std::string_view line) noexcept;
 
   /// Called before that operation runs. `work`: null for a host function. True: it must not yet; `go_on` is called when it
   /// may, by the thread that lets it.
@@ -55,7 +55,7 @@ class ScheduleOrder {
   /// With hold=host: whether the host is to wait for an operation that was given.
   bool holds_host() const noexcept { return holds_host_.load(std::memory_order_acquire); }
   /// The host begins, or ends, to wait for that.
-  void note_host_wait(bool waits) noexcept { host_waits_.store(waits, std::memory_order_relaxed); }
+  void set_host_waits(bool waits) noexcept { host_waits_.store(waits, std::memory_order_relaxed); }
 
  private:
   struct Side {
@@ -68,7 +68,7 @@ class ScheduleOrder {
 
   bool belongs_to_pair(const OperationName& name) const;
   std::function<void()> release(Side& side);
-  void note_holding() noexcept;
+  void update_holding() noexcept;
   std::uint64_t memory() const;
 
   bool is_wanted_ = false;

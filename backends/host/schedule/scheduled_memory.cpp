@@ -17,7 +17,7 @@ namespace {
 
 constexpr int never_written = 0xc0, pool_pattern = 0xcf, freed = 0xdd;
 
-struct Watched {
+struct WatchedMemory {
   struct Entry {
     std::size_t bytes;
     std::uint64_t number;  // the same in each run; 0: of a pool
@@ -28,8 +28,8 @@ struct Watched {
   std::uint64_t last_number = 0;
   const pid_t process = ::getpid();
 
-  static Watched& instance() {
-    static detail::NoDestructor<Watched> watched;
+  static WatchedMemory& instance() {
+    static detail::NoDestructor<WatchedMemory> watched;
     return *watched;
   }
 };
@@ -38,22 +38,22 @@ bool is_scheduled() noexcept { return ScheduledRun::instance() != nullptr; }
 bool has_notes() noexcept { return is_scheduled() && ScheduledRun::instance()->order().has_notes(); }
 
 /// What it holds in the end.
-void note(const void* memory, std::size_t bytes, const std::string& name) {
+void write_memory(const void* memory, std::size_t bytes, const std::string& name) {
   if (!has_notes()) return;
-  ScheduledRun::instance()->order().note(
+  ScheduledRun::instance()->order().write_note(
       fmt::format("memory {} {} {:016x}", name, bytes, hash_of(static_cast<const std::byte*>(memory), bytes)));
 }
 
 /// What the program leaves when it ends is noted then.
-void note_rest() {
-  Watched& watched = Watched::instance();
+void write_remaining_memory() {
+  WatchedMemory& watched = WatchedMemory::instance();
   if (watched.process != ::getpid()) return;  // a forked child has none of the threads
   const bool has_ended = ScheduledRun::instance()->run_all();
   const std::lock_guard lock(watched.mutex);
   for (const auto& [memory, entry] : watched.entries) {
-    if (entry.number != 0) note(memory, entry.bytes, std::to_string(entry.number));
+    if (entry.number != 0) write_memory(memory, entry.bytes, std::to_string(entry.number));
   }
-  if (has_ended) ScheduledRun::instance()->order().note("end");
+  if (has_ended) ScheduledRun::instance()->order().write_note("end");
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ __attribute__((no_sanitize("address", "thread"))) std::uint64_t hash_of(const st
 }
 
 std::uint64_t hash_of_all() {
-  Watched& watched = Watched::instance();
+  WatchedMemory& watched = WatchedMemory::instance();
   const std::lock_guard lock(watched.mutex);
   std::uint64_t hash = 0;  // addresses, and so the order here, differ from run to run
   for (const auto& [memory, entry] : watched.entries)
@@ -81,10 +81,10 @@ std::uint64_t hash_of_all() {
 
 void watch_memory(void* memory, std::size_t bytes, Watch watch) {
   if (!is_scheduled()) return;
-  Watched& watched = Watched::instance();
+  WatchedMemory& watched = WatchedMemory::instance();
   const std::lock_guard lock(watched.mutex);
   const std::uint64_t number = watch == Watch::pool ? 0 : ++watched.last_number;
-  if (number == 1 && has_notes()) std::atexit(note_rest);
+  if (number == 1 && has_notes()) std::atexit(write_remaining_memory);
   if (watch == Watch::owned) std::memset(memory, never_written + static_cast<int>(number % 15), bytes);
   if (watch == Watch::pool) std::memset(memory, pool_pattern, bytes);
   watched.entries[memory] = {bytes, number, watch};
@@ -92,18 +92,18 @@ void watch_memory(void* memory, std::size_t bytes, Watch watch) {
 
 void unwatch_memory(void* memory) noexcept {
   if (!is_scheduled()) return;
-  Watched& watched = Watched::instance();
+  WatchedMemory& watched = WatchedMemory::instance();
   const std::lock_guard lock(watched.mutex);
   const auto found = watched.entries.extract(memory);
   if (found.empty()) return;
   const auto [bytes, number, watch] = found.mapped();
   if (watch == Watch::pool) return;
-  note(memory, bytes, std::to_string(number));
+  write_memory(memory, bytes, std::to_string(number));
   if (watch == Watch::owned) std::memset(memory, freed, bytes);
 }
 
 void mark_freed(void* memory, std::size_t bytes, const std::string& name) noexcept {
-  note(memory, bytes, name);
+  write_memory(memory, bytes, name);
   std::memset(memory, freed, bytes);
 }
 

@@ -150,12 +150,12 @@ void ScheduledRun::submitted() noexcept {
   ++submissions_;
   if (!order.holds_host()) return;
   ++order_waits_;
-  order.note_host_wait(true);
+  order.set_host_waits(true);
   changed_.notify_all();
   changed_.wait(lock, [&] {
     return !order.holds_host() || (is_idle_ && functions_ == 0 && !Scheduler::instance().others_wait(Level::low));
   });
-  order.note_host_wait(--order_waits_ != 0);
+  order.set_host_waits(--order_waits_ != 0);
 }
 
 bool ScheduledRun::run_all() noexcept {
@@ -194,7 +194,7 @@ void ScheduledRun::end_wait(HostWait& wait) noexcept {
 }
 
 void ScheduledRun::gave_up() noexcept {
-  if (order().has_held()) order().note("gave up");
+  if (order().has_held()) order().write_note("gave up");
 }
 
 }  // namespace weir::host
