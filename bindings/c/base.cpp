@@ -132,23 +132,23 @@ std::uint64_t failures() noexcept {
   return last != nullptr ? last->number : 0;
 }
 
-void refuse(std::string why) { throw Refused{Errc::invalid_argument, std::move(why)}; }
+void throw_invalid(std::string why) { throw Refused{Errc::invalid_argument, std::move(why)}; }
 
-void refuse_null(const char* name) { refuse(std::string(name) + " is null"); }
+void throw_null(const char* name) { throw_invalid(std::string(name) + " is null"); }
 
-void refuse_enumerator(const char* name, unsigned value) {
-  refuse(std::string(name) + " is " + std::to_string(value) + ", which is none of the enumeration's numbers");
+void throw_unknown_enumerator(const char* name, unsigned value) {
+  throw_invalid(std::string(name) + " is " + std::to_string(value) + ", which is none of the enumeration's numbers");
 }
 
 void check_flags(std::uint32_t flags, std::uint32_t known, const char* name) {
   if ((flags & ~known) != 0)
-    refuse(std::string(name) + " has bits that this library does not know: " + std::to_string(flags & ~known));
+    throw_invalid(std::string(name) + " has bits that this library does not know: " + std::to_string(flags & ~known));
 }
 
 void check_size(std::size_t size, std::size_t first, const char* name) {
   constexpr std::size_t most = 1 << 16;  // what was never set may be any number
   if (size < first || size > most)
-    refuse(std::string(name) + "->struct_size is " + std::to_string(size) + "; set it to sizeof the structure");
+    throw_invalid(std::string(name) + "->struct_size is " + std::to_string(size) + "; set it to sizeof the structure");
 }
 
 void check_rest(const void* given, std::size_t known, const char* name) {

@@ -26,7 +26,7 @@ struct Refused {
   Errc code;
   std::string why;
 };
-[[noreturn]] void refuse(std::string why);
+[[noreturn]] void throw_invalid(std::string why);
 /// A callback that may call Weir returned this.
 struct CallbackFailed {
   weir_result result;
@@ -82,7 +82,7 @@ WEIR_C_HANDLE(weir_graph_exec, GraphExec)
 WEIR_C_HANDLE(weir_portable_graph, PortableGraph)
 #undef WEIR_C_HANDLE
 
-[[noreturn]] void refuse_null(const char* name);
+[[noreturn]] void throw_null(const char* name);
 
 /// The object behind a handle; null for null.
 template <class Handle>
@@ -94,7 +94,7 @@ auto* object(Handle* handle) noexcept {
 template <class Handle>
 auto& required(Handle* handle, const char* name) {
   if (handle == nullptr) [[unlikely]]
-    refuse_null(name);
+    throw_null(name);
   return *object(handle);
 }
 /// The handle of an object.
@@ -125,7 +125,7 @@ void release(Handle* handle) noexcept {
 template <class T>
 T& output(T* pointer, const char* name) {
   if (pointer == nullptr) [[unlikely]]
-    refuse_null(name);
+    throw_null(name);
   return *pointer;
 }
 /// A name, which may be null.
@@ -135,16 +135,16 @@ inline const char* text(const char* characters, const char* name) { return &outp
 /// `count` elements, which may be null if there are none.
 template <class T>
 T* elements(T* pointer, std::size_t count, const char* name) {
-  if (pointer == nullptr && count != 0) refuse_null(name);
+  if (pointer == nullptr && count != 0) throw_null(name);
   return pointer;
 }
 
-[[noreturn]] void refuse_enumerator(const char* name, unsigned value);
+[[noreturn]] void throw_unknown_enumerator(const char* name, unsigned value);
 /// The enumerator of C++ with the number of one of C, of which `last` is the last.
 template <class E, class C>
 E enumerator(C value, E last, const char* name) {
   if (static_cast<unsigned>(value) > static_cast<unsigned>(last)) [[unlikely]]
-    refuse_enumerator(name, static_cast<unsigned>(value));
+    throw_unknown_enumerator(name, static_cast<unsigned>(value));
   return static_cast<E>(value);
 }
 /// Throws for a bit of `flags` that is not in `known`.

@@ -18,7 +18,7 @@ weir_dim3 extent(const Dim3& d) noexcept { return {d.x, d.y, d.z}; }
 /// What this library knows of a number of a feature.
 Feature known_feature(weir_feature feature) {
   const auto found = feature_of(feature);
-  if (!found) refuse_enumerator("feature", feature);
+  if (!found) throw_unknown_enumerator("feature", feature);
   return *found;
 }
 

@@ -17,7 +17,7 @@ static_assert(static_cast<unsigned>(NodeKind::other) == WEIR_NODE_OTHER);
 CaptureMode mode_of(weir_capture_mode mode) { return enumerator(mode, CaptureMode::relaxed, "mode"); }
 
 UniqueFunction<void(Stream&)> body_of(weir_result (*body)(weir_stream*, void*), void* user_data) {
-  if (body == nullptr) refuse_null("body");
+  if (body == nullptr) throw_null("body");
   return [=](Stream& stream) {
     const std::uint64_t before = failures();
     const weir_result result = body(handle(&stream), user_data);
@@ -46,12 +46,12 @@ void add(GraphChanges& changes, const weir_node_change& change) {
       if (change.element_size == 1) return fill(std::uint8_t{});
       if (change.element_size == 2) return fill(std::uint16_t{});
       if (change.element_size == 4) return fill(std::uint32_t{});
-      refuse("a node fills elements of 1, 2 or 4 bytes, and not of " + std::to_string(change.element_size));
+      throw_invalid("a node fills elements of 1, 2 or 4 bytes, and not of " + std::to_string(change.element_size));
     }
     case WEIR_CHANGE_ENABLE: return changes.enable(node);
     case WEIR_CHANGE_DISABLE: return changes.disable(node);
   }
-  refuse_enumerator("a change's kind", static_cast<unsigned>(change.kind));
+  throw_unknown_enumerator("a change's kind", static_cast<unsigned>(change.kind));
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ weir_result weir_stream_capture_if_else(weir_stream* stream, const uint32_t* con
                                         weir_result (*body)(weir_stream* stream, void* user_data),
                                         weir_result (*otherwise)(weir_stream* stream, void* user_data), void* user_data) {
   return call(__func__, [&] {
-    if (otherwise == nullptr) refuse_null("otherwise");
+    if (otherwise == nullptr) throw_null("otherwise");
     required(stream, "stream").capture_if(condition, body_of(body, user_data), body_of(otherwise, user_data));
   });
 }
@@ -127,7 +127,7 @@ weir_result weir_stream_capture_switch(weir_stream* stream, const uint32_t* cond
                                        weir_result (*body)(weir_stream* stream, size_t number, void* user_data),
                                        void* user_data) {
   return call(__func__, [&] {
-    if (body == nullptr) refuse_null("body");
+    if (body == nullptr) throw_null("body");
     std::vector<weir::UniqueFunction<void(weir::Stream&)>> bodies;
     for (std::size_t number = 0; number < count; ++number) {
       bodies.emplace_back([=](weir::Stream& captured) {

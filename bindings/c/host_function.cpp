@@ -10,7 +10,7 @@ weir_result weir_stream_launch_host_function(weir_stream* stream, void (*functio
   UserData data(destroy, user_data);
   return call(__func__, [&] {
     weir::Stream& target = required(stream, "stream");
-    if (function == nullptr) refuse_null("function");
+    if (function == nullptr) throw_null("function");
     target.launch_host_function([function, data = std::move(data)] { function(data.get()); });
   });
 }
@@ -20,7 +20,7 @@ weir_result weir_stream_launch_named_host_function(weir_stream* stream, const ch
   UserData data(destroy, user_data);
   return call(__func__, [&] {
     weir::Stream& target = required(stream, "stream");
-    if (function == nullptr) refuse_null("function");
+    if (function == nullptr) throw_null("function");
     target.launch_host_function([function, data = std::move(data)] { function(data.get()); }, {.name = name_or_none(name)});
   });
 }
@@ -31,7 +31,7 @@ weir_result weir_stream_add_callback(weir_stream* stream,
   UserData data(destroy, user_data);
   return call(__func__, [&] {
     weir::Stream& target = required(stream, "stream");
-    if (callback == nullptr) refuse_null("callback");
+    if (callback == nullptr) throw_null("callback");
     target.add_callback([callback, data = std::move(data)](weir::Stream& failed_or_done, std::error_code status) {
       callback(handle(&failed_or_done), result_of(status), data.get());
     });

@@ -68,9 +68,9 @@ LaunchConfig launch_config(const weir_launch_config* given) {
 std::span<const std::size_t> parameter_sizes(const Kernel& kernel, std::size_t count) {
   const auto& known = kernel.parameter_sizes();
   if (!known)
-    refuse("sizes is null, and the driver cannot tell the parameters of kernel '" + kernel.name() + "'; give sizes");
+    throw_invalid("sizes is null, and the driver cannot tell the parameters of kernel '" + kernel.name() + "'; give sizes");
   if (known->size() != count) {
-    refuse("kernel '" + kernel.name() + "' takes " + std::to_string(known->size()) + " arguments, and " +
+    throw_invalid("kernel '" + kernel.name() + "' takes " + std::to_string(known->size()) + " arguments, and " +
            std::to_string(count) + " were given");
   }
   return *known;
@@ -248,7 +248,8 @@ weir::detail::NumberKinds kinds_of(const weir_argument_kind* kinds, const size_t
       case WEIR_ARGUMENT_OPAQUE: all.opaque |= bit; continue;
       case WEIR_ARGUMENT_ADDRESS:
         if (sizes[i] != sizeof(void*))
-          refuse("argument " + std::to_string(i + 1) + " is an address, and has " + std::to_string(sizes[i]) + " bytes");
+          throw_invalid("argument " + std::to_string(i + 1) + " is an address, and has " + std::to_string(sizes[i]) +
+                        " bytes");
         all.pointers |= bit;
         all.known |= bit;
         continue;
@@ -256,7 +257,7 @@ weir::detail::NumberKinds kinds_of(const weir_argument_kind* kinds, const size_t
       case WEIR_ARGUMENT_INTEGER: all.known |= bit; continue;
       case WEIR_ARGUMENT_VALUE: continue;
     }
-    refuse_enumerator("an element of kinds", static_cast<unsigned>(kinds[i]));
+    throw_unknown_enumerator("an element of kinds", static_cast<unsigned>(kinds[i]));
   }
   return all;
 }

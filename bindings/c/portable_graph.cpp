@@ -24,7 +24,8 @@ std::vector<NamedMemory> named(const weir_named_memory* memory, std::size_t coun
 
 template <class T>
 const T& element(const std::vector<T>& all, std::size_t index) {
-  if (index >= all.size()) refuse("index is " + std::to_string(index) + ", and there are " + std::to_string(all.size()));
+  if (index >= all.size())
+    throw_invalid("index is " + std::to_string(index) + ", and there are " + std::to_string(all.size()));
   return all[index];
 }
 
@@ -142,7 +143,7 @@ weir_result weir_portable_graph_bind_host_function(weir_portable_graph* graph, c
   UserData data(destroy, user_data);
   return call(__func__, [&] {
     weir::PortableGraph& target = required(graph, "graph");
-    if (function == nullptr) refuse_null("function");
+    if (function == nullptr) throw_null("function");
     target.bind(text(name, "name"), [function, data = std::move(data)] { function(data.get()); });
   });
 }

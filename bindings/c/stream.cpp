@@ -23,7 +23,7 @@ StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::i
     case WEIR_PRIORITY_HIGH: options.priority = Priority::high; return options;
     case WEIR_PRIORITY_NUMBER: options.priority = int{number}; return options;
   }
-  refuse_enumerator("priority", priority);
+  throw_unknown_enumerator("priority", priority);
 }
 
 StreamRef reference(const weir_stream* stream) noexcept {

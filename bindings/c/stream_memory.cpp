@@ -34,7 +34,7 @@ template <class E>
 PitchedSpan<E> span_of(const weir_pitched* given, const char* name) {
   const weir_pitched& box = output(given, name);
   if (box.width % sizeof(E) != 0) {
-    refuse(std::string(name) + "->width: rows of " + std::to_string(box.width) +
+    throw_invalid(std::string(name) + "->width: rows of " + std::to_string(box.width) +
            " bytes hold no whole number of elements of " + std::to_string(sizeof(E)));
   }
   return {static_cast<E*>(box.data), {box.width / sizeof(E), box.height, box.depth}, box.row_pitch, box.slice_pitch};
@@ -111,7 +111,8 @@ weir_result weir_stream_fill_pitched(weir_stream* stream, const weir_pitched* de
       case 1: return target.fill(span_of<std::uint8_t>(destination, "destination"), static_cast<std::uint8_t>(value));
       case 2: return target.fill(span_of<std::uint16_t>(destination, "destination"), static_cast<std::uint16_t>(value));
       case 4: return target.fill(span_of<std::uint32_t>(destination, "destination"), value);
-      default: refuse("elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
+      default:
+        throw_invalid("elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
     }
   });
 }
