@@ -21,7 +21,6 @@ fails_with() {  # LINE
 echo '#include "core/runtime/tools.hpp"' >>"$copy/core/base/free_list.hpp"
 fails_with 'core/base/free_list.hpp -> core/runtime/tools.hpp: core/base may not include core/runtime'
 cp "$root/core/base/free_list.hpp" "$copy/core/base/free_list.hpp"
-mv "$copy/core/base/spin_lock.hpp" "$copy/core/base/spin.hpp"
 # shellcheck disable=SC2016  # not a command
-echo 'See `core/base/spin_lock.hpp`.' >>"$copy/docs/internals.md"
-fails_with 'docs/internals.md names `core/base/spin_lock.hpp`, which is not in the sources'
+echo 'See `core/base/spinning.hpp`.' >>"$copy/docs/internals.md"
+fails_with 'docs/internals.md names `core/base/spinning.hpp`, which is not in the sources'
