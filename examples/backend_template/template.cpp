@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole backend in one file, to begin one of your own with: streams, events, copies, fills and host functions on the CPU,
-// a thread for each stream. What it leaves out is in the feature table as absent, with a reason. docs/plugins.md goes
-// through it.
+// A complete backend in one file, as a start for your own: streams, events, copies, fills and host functions on the CPU,
+// with a thread for each stream. Its feature table lists everything else as absent, with a reason. docs/plugins.md explains
+// it.
 //
-// Where a device of yours would be asked, there is a comment that begins with "Yours:".
+// Comments that begin with "Yours:" mark the places where your backend would call your driver.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -56,19 +56,19 @@ class Point {
 
 using PointPtr = std::shared_ptr<Point>;
 
-// --- What a native handle points to ------------------------------------------------------------------------------------
-// Yours: your driver's stream. Several weir::Stream objects can stand for one of these, so what they share is here.
+// --- The object behind a native handle ------------------------------------------------------------------------------------
+// Yours: your driver's stream. Several weir::Stream objects can refer to one Queue, so their shared state is here.
 
 class Queue {
  public:
   using Work = weir::UniqueFunction<void(), 128>;
 
   explicit Queue(bool is_blocking) : blocking(is_blocking) {
-    const weir::support::SignalsBlocked blocked;  // signals are the application's
+    const weir::support::SignalsBlocked blocked;  // signals belong to the application
     std::thread([this] { run(); }).detach();
   }
 
-  /// Work behind all that was enqueued before; the point behind it.
+  /// Adds work after everything enqueued so far; returns the point after it.
   PointPtr enqueue(Work work) {
     const std::lock_guard lock(mutex_);
     auto point = std::make_shared<Point>();
@@ -81,7 +81,7 @@ class Queue {
     const std::lock_guard lock(mutex_);
     return last_;
   }
-  /// Ends the queue once its work is done. Nobody waits for that.
+  /// Ends the queue once its work is done, without waiting for that.
   void end() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -134,7 +134,7 @@ class TemplateEvent final : public weir::EventImpl {
     const std::lock_guard lock(mutex_);
     point_ = std::move(point);
   }
-  /// Null if the event was never recorded, which counts as complete.
+  /// Null if the event was never recorded; such an event counts as complete.
   PointPtr point() const {
     const std::lock_guard lock(mutex_);
     return point_;
@@ -196,7 +196,7 @@ class Queues {
     }
     return queue.enqueue(std::move(work));
   }
-  /// Waits for all work of the device, that of streams which have ended included.
+  /// Waits for all work on the device, including that of streams that have ended.
   void synchronize() {
     std::vector<PointPtr> points;
     {
@@ -212,7 +212,7 @@ class Queues {
 
  private:
   std::mutex mutex_;
-  Queue* const legacy_ = new Queue(true);  // for the life of the process
+  Queue* const legacy_ = new Queue(true);  // never destroyed
   std::vector<Queue*> all_;
   std::vector<PointPtr> ended_;  // the last points of streams that have ended
 };
@@ -234,7 +234,7 @@ class TemplateStream final : public weir::StreamImpl {
   int do_priority() const override { return 0; }
 
   void do_synchronize() override {
-    // The legacy default stream waits for the blocking ones, too.
+    // The legacy default stream also waits for the blocking streams.
     if (kind() == weir::StreamKind::legacy_default) {
       queues_.enqueue(queue_, [] {})->wait();
     } else if (const PointPtr last = queue_.last()) {
@@ -246,12 +246,13 @@ class TemplateStream final : public weir::StreamImpl {
     return !last || last->is_reached();
   }
   std::exception_ptr do_take_host_error() noexcept override { return queue_.take_error(); }
-  // The CaptureState says whether the stream captures. Without the feature graph_capture it never does.
+  // The CaptureState contains whether the stream captures, which never happens without the feature graph_capture.
   void do_record(weir::Event& event, const weir::CaptureState&) override {
     static_cast<TemplateEvent&>(event).set(queues_.enqueue(queue_, [] {}));
   }
   void do_wait(const weir::Event& event, const weir::CaptureState&) override {
-    wait_for(static_cast<const TemplateEvent&>(event).point());  // as it is now: a later record does not move this wait
+    // the current point: a later record does not affect this wait
+    wait_for(static_cast<const TemplateEvent&>(event).point());
   }
   void do_wait_stream(weir::Stream& other, const weir::CaptureState&, const weir::CaptureState&) override {
     TemplateStream& stream = static_cast<TemplateStream&>(other);
@@ -260,7 +261,7 @@ class TemplateStream final : public weir::StreamImpl {
 
   void do_launch_host_function(weir::HostFunction&& function, const weir::CaptureState&) override {
     queues_.enqueue(queue_, [&queue = queue_, function = std::move(function)]() mutable {
-      const weir::support::HostFunctionScope scope;  // refuses calls of Weir from within
+      const weir::support::HostFunctionScope scope;  // refuses calls of Weir from within the function
       try {
         function();
       } catch (...) {
@@ -271,7 +272,7 @@ class TemplateStream final : public weir::StreamImpl {
     });
   }
 
-  // Yours: hand the addresses to your driver. They are used when the work runs.
+  // Yours: pass the addresses to your driver, which uses them when the work runs.
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
     queues_.enqueue(queue_, [=] { std::memmove(destination, source, bytes); });
   }
@@ -313,12 +314,12 @@ class TemplateStream final : public weir::StreamImpl {
 class TemplateDevice final : public weir::DeviceImpl {
  public:
   TemplateDevice(weir::Backend& backend, int ordinal) : DeviceImpl(backend, ordinal, ordinal) {
-    mutable_properties().name = "Template device";  // Yours: what your driver says
+    mutable_properties().name = "Template device";  // Yours: the name that your driver reports
     weir::FeatureTable& features = mutable_features();
     features.native(weir::Feature::host_functions);
     features.native(weir::Feature::event_timing);
     features.native(weir::Feature::blocking_sync_events);
-    // What is not mentioned is absent. A reason says what is missing and what would have it.
+    // Features that are not listed are absent. The reason names the missing part and the remedy.
     features.absent(weir::Feature::graph_capture, "the template records no work; do_begin_capture is where to begin");
     features.absent(weir::Feature::modules, "the template runs no kernels; do_load_module is where to begin");
     features.absent(weir::Feature::async_allocation, "the template has no stream-ordered memory; use Device::allocate");
@@ -336,7 +337,7 @@ class TemplateDevice final : public weir::DeviceImpl {
     const auto kind = ownership == weir::Ownership::adopt ? weir::StreamKind::adopted : weir::StreamKind::borrowed;
     return weir::make_ptr<TemplateStream>(*this, queues_, static_cast<Queue*>(handle), kind, std::move(keep_alive));
   }
-  weir::PriorityRange do_priority_range() const override { return {0, 0}; }  // one level
+  weir::PriorityRange do_priority_range() const override { return {0, 0}; }  // a single level
   weir::EventPtr do_create_event(const weir::EventOptions& options) override {
     return weir::make_ptr<TemplateEvent>(*this, options);
   }
@@ -352,10 +353,10 @@ class TemplateDevice final : public weir::DeviceImpl {
     return memory;
   }
   void do_deallocate(void* memory, weir::MemoryKind) override {
-    queues_.synchronize();  // a free waits for the work of the memory's device
+    queues_.synchronize();  // a free waits for all work on the device
     ::operator delete(memory, std::align_val_t(256));
   }
-  weir::MemoryInfo do_memory_info() const override { return {}; }  // it cannot tell
+  weir::MemoryInfo do_memory_info() const override { return {}; }  // unknown
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
     std::memmove(destination, source, bytes);
   }
@@ -374,8 +375,8 @@ class TemplateBackend final : public weir::BackendImpl {
   }
 };
 
-// Yours: open your driver here, and tell the context what you tried. Throw driver_not_found, driver_too_old, no_device or
-// driver_failed where that fails; the text is what the user reads.
+// Yours: open your driver here, and report each attempt to the context. On failure throw driver_not_found, driver_too_old,
+// no_device or driver_failed; the user sees its text.
 weir::Backend* create(weir::PluginContext& context) {
   context.tried("the C++ library", "opened");
   return new TemplateBackend;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = a * x + y a hundred times, in C: a kernel that is compiled at run time, a graph, a host function, and an error.
+// y = a * x + y a hundred times, in C: a kernel compiled at run time, a graph, a host function, and an error.
 #include <stdio.h>
 #include <stdlib.h>
 #include <weir/c.h>
@@ -27,7 +27,7 @@ int main(void) {
   weir_module* module = NULL;
   weir_kernel* saxpy = NULL;
   weir_allocation *x_memory = NULL, *y_memory = NULL;
-  need(weir_device_get_default(&device));  // WEIR_BACKEND decides; the CPU if there is nothing else
+  need(weir_device_get_default(&device));  // WEIR_BACKEND selects it; the CPU if there is no GPU
   need(weir_stream_create(device, NULL, &stream));
   need(weir_module_compile(device, source, NULL, &module));
   need(weir_module_get_kernel(module, "saxpy", &saxpy));
@@ -40,7 +40,7 @@ int main(void) {
   need(weir_stream_fill_pattern(stream, x, &one, sizeof(one), sizeof(one), n));
   need(weir_stream_fill(stream, y, 0, sizeof(float), n));
 
-  // The launch becomes a graph, which runs a hundred times.
+  // Capture the launch in a graph and run it a hundred times.
   unsigned int count = n;
   float a = 0.5F;
   void* arguments[] = {&count, &a, &x, &y};
@@ -67,11 +67,11 @@ int main(void) {
   printf("%d steps on %s: every element is %g\n", steps, weir_device_describe(device), result[0]);
   free(result);
 
-  // A wrong call says what is wrong.
+  // An invalid call fails with a message.
   if (weir_stream_launch(stream, saxpy, &config, arguments, sizes, 3) != WEIR_ERROR_INVALID_ARGUMENT) return 1;
   printf("%s\n", weir_last_error_message());
 
-  // In any order.
+  // The order does not matter.
   weir_stream_release(stream);
   weir_graph_exec_release(exec);
   weir_graph_release(graph);

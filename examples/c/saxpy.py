@@ -64,7 +64,8 @@ for _ in range(steps):
     call("graph_exec_launch", graph_exec, stream)
 
 
-# ctypes lets go of the interpreter's lock in each call, so the driver's thread can take it. The function must live until it ran.
+# ctypes releases the interpreter's lock during each call, so the driver's thread can take it. The function object must live
+# until the function has run.
 @ctypes.CFUNCTYPE(None, c_void_p)
 def say(_):
     print(f"the graph has run {steps} times")
@@ -76,7 +77,7 @@ call("stream_read", stream, result, y, size)
 assert all(value == 0.5 * steps for value in result)
 print(f"{steps} steps on {weir.weir_device_describe(device).decode()}: every element is {result[0]:g}")
 
-# A wrong call says what is wrong.
+# An invalid call fails with a message.
 assert weir.weir_stream_launch(stream, saxpy, byref(config), arguments, sizes, c_size_t(3)) == INVALID_ARGUMENT
 print(weir.weir_last_error_message().decode())
 

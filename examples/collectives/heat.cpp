@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heat equation in a box, cut into slabs along z, one for each rank. Each step exchanges the slabs' outer planes with
-// the neighbours while the planes within are computed: heat [SIDE [STEPS [one]]], by itself on all devices, or by mpirun.
-// With "one" all is on one stream, so that nothing overlaps.
+// The heat equation in a box, cut into slabs along z, one for each rank. In each step the slabs exchange their outer planes
+// with their neighbours while the inner planes are computed. Usage: heat [SIDE [STEPS [one]]], alone on all devices, or
+// under mpirun. With "one" everything runs on one stream, so that nothing overlaps.
 //
 // Each rank has SIDE planes of SIDE x SIDE cells, whatever the number of ranks (weak scaling).
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace {
 
-// Some planes of a slab, one for each block in z. `from` begins one plane before `to`, and ends one behind it.
+// Computes some planes of a slab, one for each block along z. `from` begins one plane before `to` and ends one plane after
+// it.
 constexpr const char* source = R"(
 extern "C" __global__ void step(float* to, const float* from, int side) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
@@ -35,7 +36,7 @@ struct Slab {
   weir::KernelPtr kernel;
 };
 
-// Heat is a wave along z, which falls by the same factor in each step: so each cell's value is known.
+// The heat is a wave along z whose amplitude falls by the same factor in each step, so each cell's value is known.
 double wave(int plane, int planes) { return std::cos(2 * 3.14159265358979 * plane / planes); }
 
 }  // namespace
@@ -71,7 +72,7 @@ int main(int argc, char** argv) try {
   }
   const int ranks = slabs[0].comm->size();
 
-  // Planes [first, last) of a slab; plane 0 and the last one are copies of the neighbours' planes.
+  // Planes [first, last) of a slab; the first and the last plane of a slab are copies of the neighbours' planes.
   const auto launch = [&](Slab& slab, Stream& stream, std::size_t first, std::size_t last) {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
@@ -86,9 +87,9 @@ int main(int argc, char** argv) try {
       begin = std::chrono::steady_clock::now();
     }
     for (Slab& slab : slabs) {
-      slab.outer->wait(*slab.inner);  // both streams begin with the whole of the last step
+      slab.outer->wait(*slab.inner);  // both streams start after the whole previous step
       slab.inner->wait(*slab.outer);
-      launch(slab, *slab.inner, 2, planes);  // the planes that need no neighbour, beside the exchange
+      launch(slab, *slab.inner, 2, planes);  // the planes that need no neighbour, during the exchange
     }
     Communicator::group([&] {
       for (Slab& slab : slabs) {

@@ -9,8 +9,8 @@
 
 #include "weir/weir.hpp"
 
-/// The ranks that this process has: all devices of the backend if it was started alone, else one device, with the ranks of
-/// the other processes. Processes meet by MPI, or, if RENDEZVOUS_FILE is set, by that file.
+/// The ranks of this process: all devices of the backend if it runs alone; otherwise one device, with the other processes'
+/// ranks. Processes meet over MPI or, if RENDEZVOUS_FILE is set, through that file.
 inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOptions& options = {
                                                          .timeout = std::chrono::seconds(60)}) {
   weir::Backend& backend = weir::Registry::instance().default_backend();

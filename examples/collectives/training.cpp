@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A data-parallel training step: every rank has a copy of the model and its own part of the data. Each layer's gradients are
-// all-reduced while the backward kernel of the layer before it runs, in one captured graph where that can be:
-// training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], by itself on all devices, or by mpirun. --no-graph enqueues each
-// step's operations one by one, so that a trace of the tool `timeline` shows them; a graph is one launch there.
+// all-reduced while the backward kernel of the layer before it runs, in one captured graph if the device supports it. Usage:
+// training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], alone on all devices, or under mpirun. --no-graph enqueues each
+// step's operations one by one, so that the `timeline` tool shows them; it shows a graph as one launch.
 //
-// The model is as simple as can be: layer l learns the mean of its targets, which differ from rank to rank. So what it must
-// have learned after any number of steps is known.
+// The model is trivial: layer l learns the mean of its targets, which differ from rank to rank. So the correct result after
+// any number of steps is known.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -48,7 +48,7 @@ void train(std::vector<Rank>& ranks, int parameters) {
   for (std::size_t layer = ranks[0].weights.size(); layer-- > 0;) {
     for (Rank& r : ranks) {
       r.compute->launch(r.backward, shape, r.gradients[layer], r.weights[layer], target(r.comm->rank(), layer), parameters);
-      r.communication->wait(*r.compute);  // this layer's gradients; the next layer's kernel need not wait
+      r.communication->wait(*r.compute);  // for this layer's gradients; the next layer's kernel need not wait
     }
     weir::Communicator::group([&] {
       for (Rank& r : ranks) r.comm->all_reduce(r.gradients[layer], weir::Reduction::avg, *r.communication);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) try {
     }
     ranks.push_back(std::move(r));
   }
-  train(ranks, parameters);  // the first one sets up connections
+  train(ranks, parameters);  // the first step sets up connections
   const bool captures = wants_graph && ranks[0].comm->device().supports(Feature::graph_capture) &&
                         ranks[0].comm->supports(CommunicatorFeature::capture);
   if (captures) {

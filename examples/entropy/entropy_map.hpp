@@ -16,15 +16,15 @@ using Histogram = std::array<std::uint64_t, 256>;
 /// 0 for an empty histogram.
 double entropy_bits(const Histogram& histogram);
 
-/// The entropy of a file along its length, in a bounded number of cells, however long the file is: a cell is the mean of
-/// one block or, of a large file, of a power of two of them.
+/// The entropy of a file along its length. The number of cells is bounded, however long the file is: a cell is one block or,
+/// in a large file, the mean of a power of two of blocks.
 class EntropyMap {
  public:
   static constexpr std::uint64_t most_cells = std::uint64_t{1} << 20;
 
   explicit EntropyMap(const Plan& plan);
 
-  /// Adds the entropies of consecutive blocks. Each block is added once; in any order.
+  /// Adds the entropies of consecutive blocks. Add each block once, in any order.
   void add(std::uint64_t first_block, std::span<const float> entropies);
 
   std::uint64_t block_count() const noexcept { return blocks_; }
@@ -35,7 +35,7 @@ class EntropyMap {
   std::size_t cell_count() const noexcept { return sums_.size(); }
   /// The mean entropy of a cell's blocks.
   double cell(std::size_t index) const;
-  /// The mean over cells `[first, last)`, each counted with its share of the file. Not empty.
+  /// The mean over cells `[first, last)`, weighted by their share of the file. The range must not be empty.
   double mean(std::size_t first, std::size_t last) const;
 
  private:
@@ -48,7 +48,7 @@ class EntropyMap {
   std::vector<double> sums_;
 };
 
-/// What was found out about a file.
+/// The results for a file.
 struct Findings {
   Histogram histogram{};
   EntropyMap map;

@@ -8,7 +8,8 @@
 namespace entropy {
 namespace {
 
-// The printable characters of ASCII, from the space on. Five columns each, from the left; the lowest bit is the top row.
+// The printable ASCII characters, beginning with the space. Each has five columns, from left to right; the lowest bit is the
+// top row.
 constexpr std::array<std::array<std::uint8_t, glyph_columns>, 95> glyphs = {{
     {0x00, 0x00, 0x00, 0x00, 0x00}, {0x00, 0x00, 0x5f, 0x00, 0x00}, {0x00, 0x07, 0x00, 0x07, 0x00},  // ! "
     {0x14, 0x7f, 0x14, 0x7f, 0x14}, {0x24, 0x2a, 0x7f, 0x2a, 0x12}, {0x63, 0x13, 0x08, 0x64, 0x63},  // # $ %

@@ -15,7 +15,7 @@ struct Colour {
 /// `share` of the way from one colour to another.
 Colour blend(Colour from, Colour to, double share);
 
-/// A picture in memory. What lies outside of it is not drawn.
+/// A picture in memory. Drawing is clipped to it.
 class Image {
  public:
   Image(int width, int height, Colour background);
@@ -27,12 +27,12 @@ class Image {
   Colour get(int x, int y) const;
   void fill(int x, int y, int width, int height, Colour colour);
 
-  /// Writes one line of ASCII text whose top left corner is (x, y); other bytes show as '?'. Returns the x behind it.
+  /// Writes one line of ASCII text whose top left corner is (x, y); other bytes show as '?'. Returns the x after it.
   int text(int x, int y, std::string_view line, int scale, Colour colour);
-  /// The width of a character and the gap behind it.
+  /// The width of a character including the gap after it.
   static constexpr int character_width(int scale) { return 6 * scale; }
 
-  /// The picture as the bytes of a PNG file. Throws `std::runtime_error` with the reason if that fails.
+  /// Encodes the picture as a PNG file. Throws `std::runtime_error` with the reason if that fails.
   std::vector<std::byte> png() const;
 
  private:

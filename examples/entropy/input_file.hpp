@@ -10,14 +10,14 @@
 
 namespace entropy {
 
-/// The file to be measured, open for reading at any offset by any number of threads.
+/// The input file, open for reading at any offset from any number of threads.
 class InputFile {
  public:
-  /// Offsets, lengths and addresses of reads past the page cache are multiples of this.
+  /// Direct reads need offsets, lengths and addresses that are multiples of this.
   static constexpr std::size_t direct_alignment = 4096;
 
-  /// `direct`: read past the page cache (O_DIRECT). Throws `std::runtime_error`, saying what is wrong and what would help,
-  /// for a file that is missing, may not be read, is a directory, has no size of its own (a pipe), or is empty.
+  /// `direct`: bypass the page cache (O_DIRECT). Throws `std::runtime_error` with cause and remedy if the file is missing,
+  /// unreadable, a directory, without a size of its own (a pipe), or empty.
   InputFile(const std::filesystem::path& path, bool direct);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -27,10 +27,10 @@ class InputFile {
   /// The file's name without its folders.
   const std::string& name() const noexcept { return name_; }
   const std::string& path() const noexcept { return path_; }
-  /// Whether `status` is this file's, under whatever name it was asked for.
+  /// Whether `status` describes this file, under any name.
   bool is(const struct stat& status) const noexcept { return status.st_dev == device_ && status.st_ino == node_; }
 
-  /// Reads exactly `bytes` bytes from `offset`, which must be within the file. When reading directly, `to` and `offset` must
+  /// Reads exactly `bytes` bytes from `offset`; the range must be within the file. For direct reads, `to` and `offset` must
   /// be aligned, and `to` must have room for `bytes` rounded up to the alignment. Throws `std::runtime_error` on a read
   /// error, and if the file has become shorter.
   void read(std::byte* to, std::size_t bytes, std::uint64_t offset) const;

@@ -43,7 +43,7 @@ void Job::make_slot(Slot& slot) {
   }
 }
 
-// A chunk goes in, its blocks are counted, their entropies come out.
+// Copies a chunk in, counts its blocks, and copies their entropies out.
 void Job::enqueue_steps(weir::Stream& stream, const Slot& slot, std::size_t bytes) {
   const std::size_t blocks = (bytes + plan_.block_bytes - 1) / plan_.block_bytes;
   stream.copy_bytes(slot.device_input.data(), slot.input, bytes);
@@ -99,8 +99,8 @@ void Job::submit_all(const ReaderTeam& readers) {
   }
 }
 
-// Waits for the ring, or for a reader to fail. Looks at the stream now and then: if its work has failed, the ring would wait
-// for ever, and the query throws why.
+// Waits for the ring or a failed reader. It sometimes queries the stream: if the stream's work has failed, the ring would
+// wait for ever, but the query throws.
 void Job::await(const ReaderTeam& readers, std::uint64_t chunk, bool (Ring::*reached)(std::size_t, std::uint32_t) const) {
   unsigned looks = 0;
   wait_until([&] {
@@ -111,7 +111,7 @@ void Job::await(const ReaderTeam& readers, std::uint64_t chunk, bool (Ring::*rea
 
 bool Job::is_free(std::uint64_t chunk) { return ring_->is_drained(index_of(chunk), round_of(chunk) - 1); }
 
-// The slot's results of the round before are overwritten once the stream is let go: they are taken over first.
+// `set_filled` lets the stream overwrite the slot's previous results, so they are collected first.
 void Job::filled(std::uint64_t chunk) {
   if (chunk >= slots_.size()) harvest(chunk - slots_.size());
   ring_->set_filled(index_of(chunk), round_of(chunk));
@@ -125,7 +125,7 @@ void Job::harvest(std::uint64_t chunk) {
   done_->fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// The whole file's histogram, from what the slots' blocks counted.
+// Adds the counts of all slots up to the whole file's histogram.
 void Job::add_up() {
   for (Slot& slot : slots_) {
     slot.stream->launch(kernels_.sum_totals, weir::grid_for(256 * Kernels::parts, Kernels::threads), slot.totals,
@@ -139,14 +139,14 @@ void Job::add_up() {
   }
 }
 
-// After an error: no stream is left waiting for a reader, or working on memory that is about to go.
+// After an error: makes sure that no stream waits for a reader or uses memory that is about to be freed.
 void Job::settle() noexcept {
   ring_->release();
   for (Slot& slot : slots_) {
     try {
       slot.stream->synchronize();
     } catch (const std::exception&) {
-      // The error that led here is the one to report.
+      // Report the error that led here instead.
     }
   }
 }

@@ -18,42 +18,43 @@
 
 namespace entropy {
 
-/// The main job: a file through a ring of slots, each with a stream, so that reading, copying and counting overlap.
+/// The main job: streams a file through a ring of slots, each with its own stream, so that reading, copying and counting
+/// overlap.
 ///
 ///   readers         fill slot 0 │ fill slot 1 │ fill slot 2 │ …             as soon as a slot is drained
 ///   slot's stream   until filled → copy in → count blocks → copy out → drained
 ///
-/// What a round does is captured once for each slot as a graph and replayed; where there is no capture, it is enqueued step
-/// by step. So is the last round, whose chunk is shorter.
+/// Each slot captures its round once as a graph and replays it; without capture, it enqueues each step. It also does so for
+/// the last round, whose chunk is shorter.
 class Job final : private ChunkBuffers {
  public:
   /// `file` and `plan` must outlive the job.
   Job(weir::Device& device, const InputFile& file, const Plan& plan);
   ~Job() override = default;
 
-  /// Measures the file. `done` counts the bytes that are measured. May be called again.
+  /// Measures the file. `done` counts the bytes measured so far. May be called again.
   Findings run(std::atomic<std::uint64_t>& done);
 
   bool replays_graphs() const noexcept { return slots_.front().round != nullptr; }
   std::string_view ring_means() const noexcept { return ring_->means(); }
 
-  /// The parts alone, as ceilings of the whole; in seconds. Reading the file into the slots with the same threads, and
-  /// copying as many bytes from the slots to the device.
+  /// The time in seconds of two parts alone, as upper bounds for the whole: reading the file into the slots with the same
+  /// threads, and copying as many bytes from the slots to the device.
   double time_reading();
   double time_copying();
 
  private:
   struct Slot {
     weir::StreamPtr stream;
-    weir::Buffer<std::byte> staging;  // pinned, with room to align
+    weir::Buffer<std::byte> staging;  // pinned, with spare bytes for alignment
     std::byte* input = nullptr;       // in `staging`, aligned for direct reads
     weir::Buffer<std::byte> device_input;
     weir::Buffer<float> device_entropy;
     weir::Buffer<float> entropy;         // pinned
-    weir::Buffer<std::uint32_t> totals;  // what each block of the slot counted, in all rounds together
+    weir::Buffer<std::uint32_t> totals;  // each block's counts, summed over all rounds
     weir::Buffer<unsigned long long> device_sums;
     weir::Buffer<unsigned long long> sums;  // pinned
-    weir::GraphExecPtr round;               // a whole chunk; null where there is no capture
+    weir::GraphExecPtr round;               // the captured round of a whole chunk; null without capture
   };
 
   bool is_free(std::uint64_t chunk) override;
@@ -83,7 +84,7 @@ class Job final : private ChunkBuffers {
   std::unique_ptr<Ring> ring_;
   std::vector<Slot> slots_;
 
-  // Of the run in progress.
+  // State of the run in progress.
   Findings* findings_ = nullptr;
   std::atomic<std::uint64_t>* done_ = nullptr;
   std::mutex harvest_mutex_;

@@ -9,10 +9,10 @@ namespace {
 
 // Each thread counts one block of the file, alone: no atomics, no barriers, and the same work whatever the data is.
 //
-// The counts are a thread's own, and the only question is where they lie. On a CPU that is the stack, which the cache holds.
-// On a GPU a thread's array would lie in device memory, and 32 threads that touch 32 different lines at a time run at the
-// speed of that memory's worst case (60 GB/s on an H200). So there the counts lie in shared memory, in columns: two 16-bit
-// counts to a word, a word to a thread, so that each thread has a bank of its own whatever bins it touches.
+// Each thread has its own counts; what matters is where they are stored. On a CPU they are on the stack, which stays in the
+// cache. On a GPU a thread's array would be in device memory, and 32 threads that touch 32 different lines at a time run at
+// the speed of that memory's worst case (60 GB/s on an H200). So there the counts are in shared memory, in columns: each
+// word contains two 16-bit counts of one thread, so that each thread uses its own bank, whatever its bins.
 constexpr std::string_view source = R"(
 #if INTERLEAVED
 #define DECLARE_COUNTS                                \

@@ -7,16 +7,17 @@
 
 namespace entropy {
 
-/// The two kernels, compiled for a device, and how they lay out what they share.
+/// The two kernels, compiled for a device, and the layout of their shared data.
 struct Kernels {
   /// Block size in threads.
   static constexpr std::uint32_t threads = 64;
-  /// Partial sums of each bin that `sum_totals` leaves for the host to add up.
+  /// The number of partial sums of each bin that `sum_totals` computes; the host adds them up.
   static constexpr std::uint32_t parts = 32;
 
   weir::KernelPtr block_entropy;
   weir::KernelPtr sum_totals;
-  /// Whether neighbouring threads' totals of one bin lie side by side, as a GPU wants it; else one thread's bins do.
+  /// Whether totals of one bin from neighbouring threads are contiguous, which is faster on a GPU; otherwise one thread's
+  /// bins are.
   bool interleaved = false;
 
   explicit Kernels(weir::Device& device);

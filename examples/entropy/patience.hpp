@@ -6,7 +6,7 @@
 
 namespace entropy {
 
-/// Polls until `done()`: spins for a moment, for what is nearly there, then sleeps between looks.
+/// Polls until `done()` returns true: first it spins for a moment, in case that is soon, then it sleeps between polls.
 template <class Predicate>
 void wait_until(Predicate&& done) {
   for (int i = 0; i < 200; ++i) {

@@ -9,11 +9,11 @@
 
 namespace entropy {
 
-/// The entropy of a file as a picture: a map along a Hilbert curve, on which what is near in the file is near in the
-/// picture, too; beside it the profile from the file's start to its end; below both, the scale of their colours.
+/// Draws the entropy of a file: a map along a Hilbert curve, on which neighbouring parts of the file are close together; to
+/// its right the profile from the file's start to its end; below both, the colour scale.
 Image draw(const Findings& findings, const std::string& file_name);
 
-/// "1.84 MiB"; whole bytes below one KiB.
+/// "1.84 MiB"; below one KiB the number of bytes.
 std::string format_bytes(std::uint64_t bytes);
 
 }  // namespace entropy

@@ -8,11 +8,11 @@
 
 namespace entropy {
 
-/// A progress bar on standard error, for as long as the object lives. Shown on a terminal only, and only once the work has
-/// lasted half a second; leaves an empty line behind.
+/// A progress bar on standard error, for as long as the object lives. It appears only on a terminal and only after half a
+/// second of work; at the end it clears its line.
 class Progress {
  public:
-  /// `done` counts up to `total`, both in bytes, on any thread.
+  /// `done` counts up to `total` on any thread; both are in bytes.
   Progress(std::string label, const std::atomic<std::uint64_t>& done, std::uint64_t total);
   ~Progress();
 

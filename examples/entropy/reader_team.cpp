@@ -43,7 +43,7 @@ void ReaderTeam::run() {
 
       std::atomic<std::uint64_t>& unread = unread_[chunk % plan_.slots];
       if (unread.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        // Nobody touches the count before the slot's next chunk, which `filled` makes possible.
+        // No reader uses the count before the slot's next chunk, which starts only after `filled`.
         if (chunk + plan_.slots < chunks) unread.store(pieces_of(plan_, chunk + plan_.slots), std::memory_order_relaxed);
         buffers_.filled(chunk);
       }

@@ -15,7 +15,7 @@
 
 namespace entropy {
 
-/// Where readers put the file.
+/// The buffers that the readers fill.
 class ChunkBuffers {
  public:
   virtual ~ChunkBuffers() = default;
@@ -34,11 +34,11 @@ class ReaderTeam {
   /// Waits until the readers have ended.
   ~ReaderTeam() = default;
 
-  /// Makes the readers end early.
+  /// Makes the readers stop early.
   void stop() noexcept { stopped_.store(true, std::memory_order_release); }
-  /// Whether the readers were stopped, or one has failed: no more chunks will be filled.
+  /// Whether the readers were stopped or one has failed, so that no more chunks will be filled.
   bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
-  /// Waits until the readers have ended, and throws what one of them threw.
+  /// Waits until the readers have ended. Rethrows a reader's exception.
   void join();
 
  private:
@@ -48,11 +48,11 @@ class ReaderTeam {
   const Plan& plan_;
   ChunkBuffers& buffers_;
   std::atomic<std::uint64_t> next_piece_{0};
-  std::unique_ptr<std::atomic<std::uint64_t>[]> unread_;  // pieces left of the chunk in each slot
+  std::unique_ptr<std::atomic<std::uint64_t>[]> unread_;  // remaining pieces of the chunk in each slot
   std::atomic<bool> stopped_{false};
   std::once_flag first_failure_;
   std::exception_ptr failure_;
-  std::vector<std::jthread> threads_;  // last: they use the rest
+  std::vector<std::jthread> threads_;  // last, because the threads use the members above
 };
 
 }  // namespace entropy

@@ -51,7 +51,7 @@ Comparison compare(const Findings& measured, const Findings& reference) {
   for (std::size_t cell = 0; cell < reference.map.cell_count(); ++cell) {
     const double difference = std::abs(measured.map.cell(cell) - reference.map.cell(cell));
     result.largest_difference = std::max(result.largest_difference, difference);
-    // Written so that a NaN does not pass.
+    // Written so that a NaN fails.
     if (!(difference <= tolerance_bits) && result.difference.empty()) {
       result.difference =
           fmt::format("at byte {}: {:.6f} bits per byte, should be {:.6f}", cell * reference.map.bytes_per_cell(),

@@ -10,19 +10,19 @@
 
 namespace entropy {
 
-/// How far an entropy computed on a device may be from the same computed here, in bits per byte. Counts are integers and
-/// have to agree exactly. An entropy is a sum of up to 256 terms in single precision, each rounded by up to 2^-24 of a
-/// partial sum of at most 8: 256 * 8 * 2^-24 = 1.2e-4, and a logarithm that is off by an ulp or two changes little.
+/// The allowed difference between an entropy computed on a device and the reference, in bits per byte. Counts are integers
+/// and must be equal. An entropy is a sum of up to 256 terms in single precision, each rounded by up to 2^-24 of a partial
+/// sum of at most 8: 256 * 8 * 2^-24 = 1.2e-4. A logarithm that is off by an ulp or two adds little.
 inline constexpr double tolerance_bits = 2e-4;
 
-/// The same findings by a plain loop on one CPU core, in double precision, from its own reading of the file.
-/// `progress(bytes)` is called with the bytes done so far.
+/// The same results from a plain loop on one CPU core, in double precision, with its own reading of the file. Calls
+/// `progress(bytes)` with the bytes done so far.
 Findings measure_on_cpu(const InputFile& file, const Plan& plan, const std::function<void(std::uint64_t)>& progress);
 
 struct Comparison {
   bool agrees = false;
-  double largest_difference = 0;  ///< of a cell's entropy, in bits per byte
-  std::string difference;         ///< where they do not agree: the first byte value or cell, with both sides
+  double largest_difference = 0;  ///< between two entropies of a cell, in bits per byte
+  std::string difference;         ///< the first byte value or cell that differs, with both values; empty if none does
 };
 Comparison compare(const Findings& measured, const Findings& reference);
 

@@ -8,7 +8,7 @@
 namespace entropy {
 namespace {
 
-/// Numbers in pinned memory, which host and device both write and wait for.
+/// Numbers in pinned memory that both host and device write and wait for.
 class ValueRing final : public Ring {
  public:
   ValueRing(weir::Device& device, std::size_t slots)
@@ -24,8 +24,8 @@ class ValueRing final : public Ring {
     return reached >= round;
   }
 
-  // As early as a reader may begin to fill the slot, and not earlier: with one round at most that has not begun, it is
-  // enough to compare for equality, which every device with wait values can, and to store one number in order to let go.
+  // Submits as soon as a reader may fill the slot, and no earlier. So at most one round has not begun: an equality wait is
+  // enough, which every device with wait values supports, and one store releases the stream.
   bool may_submit(std::size_t slot, std::uint32_t round) const override { return is_drained(slot, round - 1); }
   void begin_round(weir::Stream& stream, std::size_t slot, std::uint32_t round) override {
     begun_[slot] = round;
@@ -41,7 +41,7 @@ class ValueRing final : public Ring {
   void restart() override { std::ranges::fill(words_.host(), 0U); }
 
  private:
-  // Each word has a cache line of its own.
+  // Each word has its own cache line.
   static constexpr std::size_t stride = 64 / sizeof(std::uint32_t);
   std::uint32_t* filled_word(std::size_t slot) const { return words_.data() + 2 * slot * stride; }
   std::uint32_t* drained_word(std::size_t slot) const { return words_.data() + (2 * slot + 1) * stride; }
@@ -65,7 +65,7 @@ class EventRing final : public Ring {
     slots_[slot].filled.store(round, std::memory_order_release);
   }
   bool is_drained(std::size_t slot, std::uint32_t round) const override {
-    // Until the round is submitted, the event stands for the round before.
+    // Until the round is submitted, the event belongs to the previous round.
     return round == 0 ||
            (slots_[slot].submitted.load(std::memory_order_acquire) >= round && slots_[slot].drained->is_complete());
   }

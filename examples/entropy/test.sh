@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the entropy example: test.sh ENTROPY_PROGRAM. Runs it on the default device, on files of awkward sizes and in
-# every way it can go, and checks each result against the CPU's (--verify), known answers, and the messages of its errors.
+# Tests of the entropy example: test.sh ENTROPY_PROGRAM. Runs it on the default device, on files of awkward sizes and with
+# all options, and compares each result with the CPU's (--verify), known answers, and expected error messages.
 set -euo pipefail
 
 entropy=$1
@@ -18,14 +18,14 @@ report() {  # STATUS NAME [OUTPUT]
   fi
 }
 
-# expect NAME PATTERN ARGUMENT…: succeeds, and prints what matches the pattern.
+# expect NAME PATTERN ARGUMENT…: the program must succeed and print a match of the pattern.
 expect() {
   local name=$1 pattern=$2 output
   shift 2
   if output=$("$entropy" "$@" 2>&1) && grep -Eq -- "$pattern" <<<"$output"; then report 0 "$name"; else report 1 "$name" "$output"; fi
 }
 
-# refuse NAME PATTERN ARGUMENT…: fails, and says why in one line that matches the pattern.
+# refuse NAME PATTERN ARGUMENT…: the program must fail with one line that matches the pattern.
 refuse() {
   local name=$1 pattern=$2 output status=0
   shift 2
@@ -37,7 +37,7 @@ refuse() {
   fi
 }
 
-# misuse NAME PATTERN ARGUMENT…: exit status 2, and a line that matches the pattern.
+# misuse NAME PATTERN ARGUMENT…: the program must exit with status 2 and print a line that matches the pattern.
 misuse() {
   local name=$1 pattern=$2 output status=0
   shift 2
@@ -57,13 +57,13 @@ for value in {0..255}; do printf %b "\\x$(printf %02x "$value")"; done >"$folder
 for _ in {1..300}; do cat "$folder/each"; done >"$folder/even"
 expect "each byte as often" '"entropy_bits_per_byte":8\.0,' "$folder/even" "${quick[@]}"
 
-# Sizes about the edges of words, blocks, pieces, chunks and rounds. Chunks of 64 KiB.
+# Sizes around multiples of words, blocks, pieces, chunks and rounds. Chunks of 64 KiB.
 for size in 1 7 8 9 511 512 513 4095 4096 4097 65535 65536 65537 262144 262145 327681 1000003; do
   random "$size" >"$folder/size"
   expect "random, $size bytes" "$agrees" "$folder/size" "${quick[@]}" --chunk 64KiB --block 4096
 done
 
-# Long enough that every slot is used many times over; random, constant and machine code in turn.
+# Long enough to use every slot many times; random, constant and machine code in turn.
 { random 3000000; zeros 2000000; cat "$entropy"; random 1234567; } >"$folder/long"
 for block in 256 512 32768; do
   expect "blocks of $block" "$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB --block "$block"
@@ -76,7 +76,7 @@ for readers in 1 3 8; do
 done
 expect "repeated, with ceilings" '"share_of_the_slower":[0-9]' "$folder/long" "${quick[@]}" --chunk 64KiB --repeat 3 --ceilings
 
-# Without the features that it would rather use, by another way to the same result.
+# Without its preferred features, the program must reach the same result in another way.
 export WEIR_DISABLE_FEATURES
 WEIR_DISABLE_FEATURES=wait_value_32
 expect "events in place of values" "\"ring\":\"events\".*$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB
@@ -90,7 +90,7 @@ unset WEIR_DISABLE_FEATURES
 expect "picture" 'picture +.*map\.png' "$folder/long" --png "$folder/map.png"
 if [ "$(head -c 8 "$folder/map.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]; then report 0 "PNG"; else report 1 "PNG"; fi
 
-# What is there already is replaced as a whole or left as it is, and only a regular file is replaced.
+# An existing file is replaced completely or left unchanged, and only a regular file is replaced.
 unharmed() {  # NAME FILE: still what it was before, and nothing else was left in its folder
   if [ "$(cat "$2")" = "precious" ] && [ "$(ls -A "$folder/out")" = "$(basename "$2")" ]; then
     report 0 "$1"
@@ -114,13 +114,13 @@ misuse "picture at a pipe" 'regular files only' "$folder/long" --png "$folder/fi
 misuse "picture at a folder" 'regular files only' "$folder/long" --png "$folder/out"
 for node in /dev/null /dev/full; do
   [ -c "$node" ] || continue
-  # Through a link, so that a program that deletes what it cannot write deletes the link.
+  # Through a link, so that a program that deletes unwritable files deletes only the link.
   ln -s "$node" "$folder/node"
   misuse "picture at $node" 'regular files only' "$folder/long" --png "$folder/node"
   if [ -L "$folder/node" ] && [ -c "$node" ]; then report 0 "$node is there"; else report 1 "$node is there"; fi
   rm -f "$folder/node"
 done
-# A limit on the size of files stands in for a disk that is full. The kernels are compiled already.
+# A limit on file sizes simulates a full disk. The kernels are compiled already.
 echo precious >"$folder/out/map.png"
 full() (
   trap '' XFSZ
@@ -155,7 +155,7 @@ if [ "$(id -u)" != 0 ]; then
   chmod 0 "$folder/secret"
   refuse "unreadable file" 'Permission denied' "$folder/secret"
 fi
-# A file that becomes shorter while it is read: no thread and no stream may be left waiting.
+# A file that shrinks while it is read must leave no thread and no stream waiting.
 shrink() {  # while reading goes on
   local rounds=0
   truncate -s 1T "$folder/shrinking" || return 0  # a file system without files of this size

@@ -7,7 +7,7 @@
 
 #include "weir/weir.hpp"
 
-/// Throws where a call of CUDA's failed.
+/// Throws if a CUDA call failed.
 template <class Status>
 void check(Status status, const char* call) {
   if (static_cast<int>(status) != 0)
@@ -15,7 +15,7 @@ void check(Status status, const char* call) {
 }
 #define CHECK(call) check((call), #call)
 
-/// Runs an example. Exit status 77 where there is no CUDA device.
+/// Runs an example. Returns exit status 77 without a CUDA device.
 template <class F>
 int run_example(F&& example) {
   try {

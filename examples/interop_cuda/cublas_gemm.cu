@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// cuBLAS on a Weir stream: a matrix product captured in a graph between Weir's own copies, and the graph launched ten times.
+// cuBLAS on a Weir stream: a matrix product is captured in a graph between Weir's own copies, and the graph is launched ten
+// times.
 
 #include <cublas_v2.h>
 
@@ -31,8 +32,8 @@ bool multiply() {
 
   cublasHandle_t blas = nullptr;
   CHECK(cublasCreate(&blas));
-  CHECK(cublasSetStream(blas, weir::cuda::stream(*stream)));  // the one line
-  // cuBLAS would else allocate in the capture.
+  CHECK(cublasSetStream(blas, weir::cuda::stream(*stream)));  // the only line for interoperation
+  // Without this, cuBLAS would allocate during the capture.
   CHECK(cublasSetWorkspace(blas, workspace->data(), workspace->size_bytes()));
 
   const float one = 1, zero = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stream, an event and a capture of the CUDA runtime's, used through Weir.
+// Weir uses a stream, an event and a capture of the CUDA runtime.
 
 #include <memory>
 
@@ -20,32 +20,33 @@ bool work_together() {
   weir::Device& device = weir::cuda::device(0);
   CHECK(cudaSetDevice(weir::cuda::device_number(device)));
 
-  // A stream of the runtime's, which outlives its wrapper: a shared pointer is kept for as long as Weir uses the stream.
+  // A runtime stream that outlives its wrapper: Weir keeps a shared pointer for as long as it uses the stream.
   cudaStream_t native = nullptr;
   CHECK(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking));
   const auto owner = std::shared_ptr<CUstream_st>(native, [](cudaStream_t s) { cudaStreamDestroy(s); });
-  const weir::StreamPtr stream = weir::cuda::wrap(device, native, weir::Ownership::borrow, owner);  // the one line
+  // the only line for interoperation
+  const weir::StreamPtr stream = weir::cuda::wrap(device, native, weir::Ownership::borrow, owner);
 
   auto values = device.allocate<unsigned>(n);
   auto result = device.allocate<unsigned>(n, weir::MemoryKind::pinned);
   stream->fill(values, 40U);                               // Weir
-  add_one<<<n / 256, 256, 0, native>>>(values.data(), n);  // the runtime, behind it
+  add_one<<<n / 256, 256, 0, native>>>(values.data(), n);  // the runtime, after Weir's fill
   CHECK(cudaGetLastError());
 
-  // Weir's event, recorded by the runtime, waited for by another stream of Weir's.
+  // Weir's event, recorded by the runtime; another Weir stream waits for it.
   const weir::EventPtr done = device.create_event();
   CHECK(cudaEventRecord(weir::cuda::event(*done), native));
   const weir::StreamPtr other = device.create_stream();
   other->wait(*done);
 
-  // A capture that the runtime began, joined by Weir.
+  // The runtime begins a capture, and Weir joins it.
   cudaStream_t const capturing = weir::cuda::stream(*other);
   CHECK(cudaStreamSynchronize(capturing));
   CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
   other->begin_capture({.external = true});
   add_one<<<n / 256, 256, 0, capturing>>>(values.data(), n);
   other->copy(result, values);
-  (void)other->end_capture();  // lets go of the capture, which goes on
+  (void)other->end_capture();  // releases the capture, which continues
   cudaGraph_t graph = nullptr;
   CHECK(cudaStreamEndCapture(capturing, &graph));
   cudaGraphExec_t executable = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUB and Thrust on a Weir stream: a sort and a sum captured in a graph behind Weir's own fill and copy, and a Thrust
-// algorithm on the same stream outside of it.
+// CUB and Thrust on a Weir stream: a sort and a sum are captured in a graph after Weir's own fill and copy; a Thrust
+// algorithm runs on the same stream outside of the graph.
 
 #include <thrust/execution_policy.h>
 #include <thrust/reduce.h>
@@ -23,7 +23,7 @@ bool sort_and_sum() {
   weir::Device& device = weir::cuda::device(0);
   CHECK(cudaSetDevice(weir::cuda::device_number(device)));
   const weir::StreamPtr stream = device.create_stream();
-  cudaStream_t const native = weir::cuda::stream(*stream);  // the one line
+  cudaStream_t const native = weir::cuda::stream(*stream);  // the only line for interoperation
 
   auto input = device.allocate<unsigned>(n, weir::MemoryKind::pinned), output = device.allocate<unsigned>(n, weir::MemoryKind::pinned);
   std::mt19937 random(1);
@@ -31,7 +31,7 @@ bool sort_and_sum() {
   auto keys = device.allocate<unsigned>(n), sorted = device.allocate<unsigned>(n);
   auto sum = device.allocate<unsigned long long>(1);
 
-  // CUB tells how much memory it needs when it is given none.
+  // Called without memory, CUB returns the size that it needs.
   std::size_t sort_bytes = 0, sum_bytes = 0;
   CHECK(cub::DeviceRadixSort::SortKeys(nullptr, sort_bytes, keys.data(), sorted.data(), n, 0, 32, native));
   CHECK(cub::DeviceReduce::Sum(nullptr, sum_bytes, sorted.data(), sum.data(), n, native));
@@ -50,7 +50,7 @@ bool sort_and_sum() {
                                        ->instantiate();
   for (int i = 0; i < 3; ++i) steps->launch(*stream);
 
-  // Outside the graph, Thrust on the same stream, in its order: behind the launches.
+  // Outside the graph, Thrust runs on the same stream, after the launches.
   const unsigned largest = thrust::reduce(thrust::cuda::par.on(native), sorted.data(), sorted.data() + n, 0U,
                                           cuda::maximum<unsigned>());
   stream->synchronize();

@@ -27,7 +27,7 @@ void fixed_barrier(weir::Stream& waiting, const Streams& streams) {
   const auto event = waiting.device().create_event();
   for (const auto& stream : streams) {
     stream->record(event);
-    waiting.wait(event);  // a wait stands for the record before it, also when the event is recorded again
+    waiting.wait(event);  // waits for the latest record only; a later record does not change this wait
   }
 }
 

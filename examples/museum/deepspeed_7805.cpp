@@ -26,7 +26,7 @@ void run(weir::Device& device, bool fixed) {
   unsigned index = 0;
   for (unsigned bucket = 0; bucket < 4; ++bucket) {
     compute->fill(buffers[index], static_cast<int>(bucket));  // the gradients
-    compute->wait(*reduce);                                   // for the bucket before: its buffer comes next
+    compute->wait(*reduce);                                   // for the previous bucket, whose buffer comes next
     reduce->wait(*compute);
     reduce->copy(reduced.subspan(bucket * n, n), buffers[index]);
     index = 1 - index;

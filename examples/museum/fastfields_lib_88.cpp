@@ -23,7 +23,7 @@ extern "C" __global__ void distances(unsigned n, const float* points, float* res
 })";
 using Distances = weir::TypedKernel<void(unsigned, const float*, float*)>;
 
-/// The library's function: what it returns is complete.
+/// The library's function. Its result must be complete when it returns.
 weir::Buffer<float> distances_on_host(weir::Stream& caller, const Distances& distances, bool fixed) {
   weir::Device& device = caller.device();
   const auto result = device.allocate<float>(n);

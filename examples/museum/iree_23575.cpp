@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned n = 4096;
 
-/// Work of the runtime, whose end `done` shall stand for. `wake_user` is called when the user may wait for it.
+/// Work of the runtime; `done` shall mark its end. `wake_user` is called when the user may wait for it.
 void submit(weir::Stream& stream, const weir::Buffer<int>& output, weir::Event& done, bool fixed,
             const std::function<void()>& wake_user) {
   const auto values = stream.allocate_async<int>(n);

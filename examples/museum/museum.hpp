@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the museum's programs share: each runs its broken or its fixed version, and says whether the result is right.
+// Shared by the museum's programs, each of which runs its broken or its fixed version and reports whether the result is
+// right.
 #pragma once
 
 #include <cstdio>
@@ -15,7 +16,7 @@
 
 namespace museum {
 
-/// Throws unless all values are `wanted`; `what` names them.
+/// Throws unless all values are `wanted`; the message contains `what`.
 template <class T>
 void expect(std::span<const T> values, T wanted, const std::string& what) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -29,7 +30,7 @@ void expect(const Values& values, T wanted, const std::string& what) {
   expect(std::span<const T>(values), wanted, what);
 }
 
-/// The `main` of a program of two versions.
+/// The `main` of a program with a broken and a fixed version.
 inline int run(int argc, char** argv, const std::function<void(weir::Device&, bool fixed)>& program) {
   const std::string_view version = argc == 2 ? argv[1] : "";
   if (version != "broken" && version != "fixed") {

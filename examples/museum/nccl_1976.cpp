@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned n = 4096;
 
-/// Null where there is no library for it.
+/// Null if the device's collectives library is missing.
 weir::CommunicatorPtr make_rank(weir::Device& device) try {
   const std::array devices{&device};
   return weir::Communicator::from_devices(devices).at(0);

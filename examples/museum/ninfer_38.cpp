@@ -18,7 +18,7 @@ namespace {
 
 void run(weir::Device& device, bool fixed) {
   constexpr std::size_t n = 1 << 18;
-  const auto engine = device.create_stream();  // non-blocking, unless it is asked for
+  const auto engine = device.create_stream();  // non-blocking by default
   const auto input = device.allocate<int>(n), output = device.allocate<int>(n);
   engine->fill(input, 0);
   const auto graph = engine->capture([&](weir::Stream& stream) { stream.copy(output, input); })->instantiate();

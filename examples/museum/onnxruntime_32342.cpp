@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t n = 1 << 16;
 
-/// Has one chunk, which is free again as soon as the host is done with it.
+/// An arena with one chunk, which is free again as soon as the host releases it.
 class Arena {
  public:
   explicit Arena(weir::Device& device) : chunk_(device.allocate<int>(n)) {}
-  /// `stream`: that uses the chunk, or null.
+  /// `stream`: the user of the chunk, or null.
   weir::Span<int> allocate(weir::Stream* stream) {
     if (last_stream_ != nullptr && stream != nullptr && last_stream_ != stream) stream->wait(*last_stream_);
     last_stream_ = stream;

@@ -23,7 +23,7 @@ class GridBuffer {
   weir::Span<int> data() const { return data_; }
 
   void record_use(weir::Stream& stream, bool fixed) {
-    if (fixed) stream.wait(last_use_);  // so that the event stands for the earlier uses, too
+    if (fixed) stream.wait(last_use_);  // so that the event covers the earlier uses as well
     stream.record(last_use_);
   }
 
@@ -51,7 +51,7 @@ void run(weir::Device& device, bool fixed) {
   b->copy(seen_by_b, grid.data());
   grid.record_use(*b, fixed);
   grid.clear();
-  const auto next = home->allocate_async<int>(n);  // the same memory, as it may be
+  const auto next = home->allocate_async<int>(n);  // may be the same memory
   home->fill(next, 2);
 
   museum::expect(b->read(seen_by_b), 1, "seen_by_b");

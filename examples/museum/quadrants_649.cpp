@@ -27,7 +27,7 @@ class CompiledKernel {
 
   /// Adds the value, which is in host memory.
   void operator()(weir::Stream& stream, weir::Span<int> value, const weir::Buffer<int>& x, bool fixed) const {
-    const auto own = fixed ? stream.allocate_async<int>(1) : arguments_.share();  // freed on the stream, behind the launch
+    const auto own = fixed ? stream.allocate_async<int>(1) : arguments_.share();  // freed on the stream, after the launch
     stream.copy(own, value);
     stream.launch(add_, weir::grid_for(n), n, own, x);
   }

@@ -15,7 +15,7 @@
 
 namespace {
 
-/// A stream's free blocks, and the event behind their last use.
+/// A stream's free blocks, and the event after their last use.
 struct FreeList {
   explicit FreeList(weir::Device& device) : stream(device.create_stream()), event(device.create_event()) {}
 
@@ -29,10 +29,10 @@ struct FreeList {
     stream->wait(other.event);
     blocks.insert(blocks.end(), other.blocks.begin(), other.blocks.end());
     other.blocks.clear();
-    if (fixed) stream->record(event);  // the event of this list must stand for that wait
+    if (fixed) stream->record(event);  // so that this list's event covers that wait
   }
 
-  /// A block of another list, to be used on this stream.
+  /// Takes a block of another list for use on this stream.
   weir::Span<int> steal_from(FreeList& other) {
     stream->wait(other.event);
     const weir::Span<int> block = other.blocks.back();
@@ -51,7 +51,7 @@ void run(weir::Device& device, bool fixed) {
 
   a.stream->fill(memory, 1);
   a.deallocate(memory);
-  b.merge(a, fixed);  // as when only both lists together have enough memory
+  b.merge(a, fixed);  // happens when only both lists together have enough memory
   const weir::Span<int> block = c.steal_from(b);
   c.stream->fill(block, 2);
   device.synchronize();

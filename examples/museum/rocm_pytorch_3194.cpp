@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned n = 4096;
 
-// Stands for the matmul.
+// Represents the matmul.
 constexpr const char* source = R"(
 extern "C" __global__ void multiply(unsigned n, const float* weights, float x, float* y) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -25,10 +25,10 @@ void run(weir::Device& device, bool fixed) {
   const auto ready = aux->record();
   indexer->wait(ready);
   indexer->copy(indices, weights);
-  if (fixed) aux->wait(*indexer);  // what record_stream is for: the block is free behind the indexer's work
+  if (fixed) aux->wait(*indexer);  // record_stream: the block becomes free only after the indexer's work
   weights.reset();
 
-  const auto next = aux->allocate_async<int>(n);  // the same block, as it may be
+  const auto next = aux->allocate_async<int>(n);  // may be the same block
   aux->fill(next, 2);
   device.synchronize();
   museum::expect(indexer->read(indices), 1, "indices");

@@ -22,7 +22,7 @@ class Drive {
     for (int& block : blocks_.host()) block = 7;
   }
 
-  /// Returns when it is done.
+  /// Returns when the read is complete.
   void read(const weir::Buffer<int>& destination) {
     dma_->copy(destination, blocks_);
     dma_->synchronize();

@@ -21,10 +21,10 @@ struct Matrix {
 
   void read_back(weir::Stream& stream) const { stream.copy(on_host, size); }
 
-  /// The size as of what is enqueued on `stream`.
+  /// The size after the work enqueued on `stream`.
   int synchronized_size(weir::Stream& stream, bool fixed) const {
     if (fixed) {
-      read_back(stream);  // once more: behind the graph, whatever that has captured
+      read_back(stream);  // again, after the graph, whatever it has captured
       stream.record(*copied);
     }
     copied->synchronize();

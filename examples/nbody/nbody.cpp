@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies that attract each other, with kernels that were compiled ahead of time for NVIDIA, AMD and the CPU: nbody.cu is
-// CUDA C++, CMake puts it into this program, and the device takes the image that fits.
+// Bodies that attract each other, with kernels compiled ahead of time for NVIDIA, AMD and the CPU: nbody.cu is CUDA C++,
+// CMake embeds it in this program, and the device loads the image that fits.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
@@ -38,7 +38,7 @@ std::vector<Float4> make_bodies(int n) {
   return bodies;
 }
 
-// The same in double precision, on one thread. Returns the greatest distance between a body's place here and there.
+// The same in double precision, on one thread. Returns the greatest distance between a body's positions here and there.
 double compare(const std::vector<Float4>& begin, const std::vector<Float4>& end, int steps) {
   struct Body {
     double x, y, z, mass, vx, vy, vz;
@@ -103,7 +103,7 @@ int simulate(const Options& options) {
   stream->copy(end, bodies);
   stream->synchronize();
 
-  // As others count them: 20 floating-point operations for each pair.
+  // Counts 20 floating-point operations for each pair, as is usual.
   const double drift = std::abs((energy[1] - energy[0]) / energy[0]);
   std::printf("%d bodies, %d steps on %s (%s): %.1f GFLOP/s, energy %.6f, changed by %.1e\n", n, options.steps,
               device.describe().c_str(), device.properties().name.c_str(), 20e-9 * n * n * options.steps / took.count(),

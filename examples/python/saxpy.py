@@ -28,7 +28,7 @@ def main() -> None:
         weir.launch(stream, weir.grid_for(n), saxpy, n, 2, x, y)
         np.testing.assert_allclose(y.get(), 2 * host_x + 1, rtol=1e-6)
 
-        # The same three times, as a graph with a function in Python.
+        # The same three times, as a graph that includes a Python function.
         done: list[str] = []
         with weir.capture() as captured:
             weir.launch(captured.stream, weir.grid_for(n), saxpy, n, 1, x, y)

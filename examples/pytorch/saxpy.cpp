@@ -35,8 +35,8 @@ const Saxpy& kernel_of(weir::Device& device) {
   return kernel;
 }
 
-// The stream on which PyTorch runs its own operators on that device now. PyTorch never destroys its streams, so that none
-// has to be kept alive; wrapping a stream again costs two driver calls.
+// PyTorch's current stream on that device. PyTorch never destroys its streams, so none needs to be kept alive; wrapping one
+// again costs two driver calls.
 weir::StreamPtr current_stream(const torch::Device& device) {
 #ifdef WITH_CUDA
   if (device.is_cuda()) {
@@ -58,7 +58,7 @@ void saxpy(double a, const torch::Tensor& x, const torch::Tensor& y) {
   if (x.is_cpu()) stream->synchronize();  // PyTorch's CPU operators are done when they return
 }
 
-// The other way round: memory of Weir's as a tensor, which owns it.
+// The opposite direction: Weir's memory as a tensor, which owns it.
 torch::Tensor ones(std::int64_t n, torch::Device device) {
   const weir::StreamPtr stream = current_stream(device);
   const auto buffer = stream->device().allocate<float>(static_cast<std::size_t>(n));

@@ -19,7 +19,7 @@ int main() try {
   const std::vector<float> input(n, 1.0F);
   std::vector<float> result(n);
 
-  weir::Device& device = weir::default_device();  // WEIR_BACKEND decides; the CPU if there is nothing else
+  weir::Device& device = weir::default_device();  // WEIR_BACKEND selects it; the CPU if there is no GPU
   const auto saxpy = device.compile(source)->untyped_kernel("saxpy");
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
@@ -36,7 +36,7 @@ int main() try {
     for (int i = 0; i < steps; ++i) step(*compute);
   }
 
-  const auto done = compute->record();  // an event behind the last step
+  const auto done = compute->record();  // an event after the last step
   copy->wait(*done);
   copy->copy(result, y);
   copy->synchronize();

@@ -40,7 +40,7 @@ struct Guard {
   bool to_last;           ///< they end with the last thread of the row
 };
 
-/// A branch that divides the threads of a region's row into separate loops, in each of which all threads take the same way.
+/// A branch that divides the threads of a region's row into separate loops. The threads of one loop all take the same way.
 struct Decision {
   llvm::BranchInst* branch = nullptr;  ///< null: there is one loop for all threads
   Path path;                           ///< the only path from the region's entry to the branch
