@@ -74,17 +74,19 @@ def plain(reason):
 text = f"""\
 # Features by backend and release
 
-Whatever some backend, device or driver lacks is a [feature](index.md#features) that a program can ask for: `device.supports(…)`,
-`weir info -v` on a machine. This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was
-seen on a device. [What ran on what](tested.md) is another page. CUDA 13.1 to 13.5 are as 13.0: the backend calls no function that came
-later. What their new functions do, and what Weir has instead, is in the [porting tables](porting.md).
+Which features to expect on which backend and driver, and why one is absent. On a machine, `weir info -v` lists them; in a program, ask
+`device.supports(…)` ([features](index.md#features)).
 
-- **yes**: every device has it. **device**: the devices that say so have it. **emulated**: the same result by other means, on
-  devices that have what this needs.
-- **if asked for**: a variable switches it on ([environment](environment.md)). **–**: absent.
-- NVRTC, HIPRTC, C++ compiler: where that is installed.
+This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was seen on a device
+([what ran on what](tested.md)). CUDA 13.1 to 13.5 are like 13.0, because the backend calls no later function. The
+[porting tables](porting.md) list their new functions.
 
-| feature | what it is for | {" | ".join(names)} |
+- **yes**: every device has it. **device**: only the devices that report it. **emulated**: the same result by other means, if the device
+  has the features that this needs.
+- **if asked for**: an [environment variable](environment.md) enables it. **–**: absent.
+- NVRTC, HIPRTC, C++ compiler: if that is installed.
+
+| feature | purpose | {" | ".join(names)} |
 |---|---|{"---|" * len(names)}
 """
 for name, words in descriptions.items():
@@ -92,7 +94,7 @@ for name, words in descriptions.items():
 text += """
 ## Why a feature is absent or emulated
 
-What a device or driver tells, in its own words; `weir info -v` has them for the machine it runs on.
+The reasons as the backends report them; `weir info -v` prints those of a machine.
 
 | feature | where | why |
 |---|---|---|
