@@ -143,18 +143,18 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
   features.absent(Feature::access_policy_window,
                   release_ < 1000 ? "HIP has no persistence windows before 10.0"
                                   : "HIP 10.0 declares persistence windows; whether a GPU heeds them is not known");
-  features.absent(Feature::graph_conditional_nodes, "HIP has no conditional nodes; no release is known to get them");
-  features.absent(Feature::graph_switch_nodes, "HIP has no conditional nodes; no release is known to get them");
+  features.absent(Feature::graph_conditional_nodes, "HIP has no conditional nodes, and no release announces them");
+  features.absent(Feature::graph_switch_nodes, "HIP has no conditional nodes, and no release announces them");
   features.absent(Feature::graph_node_changes,
                   "hipGraphExecKernelNodeSetParams changes launches that run; capture anew and call GraphExec::update");
   features.absent(
       Feature::partitions,
       release_ < 714 ? "HIP has green contexts since 7.14; Weir does not use hipExtStreamCreateWithCUMask, whose streams "
                        "have no priority and are all blocking"
-                     : "Weir does not use HIP's green contexts (hipGreenCtxCreate), which nobody has tried with it");
+                     : "Weir does not use HIP's green contexts (hipGreenCtxCreate), which have not been tested with it");
   features.absent(Feature::cluster_launch,
                   architecture.starts_with("gfx125")
-                      ? "Weir does not launch clusters on AMD GPUs (hipDrvLaunchKernelEx), which nobody has tried with it"
+                      ? "Weir does not launch clusters on AMD GPUs (hipDrvLaunchKernelEx), which has not been tested"
                       : "AMD GPUs before gfx1250 have no thread block clusters");
   features.emulated(Feature::programmatic_launch, "the kernel begins once the one before it has ended");
   features.absent(Feature::launch_priority, "HIP has priorities of streams alone; use StreamOptions::priority");

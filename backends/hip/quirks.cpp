@@ -11,8 +11,8 @@ constexpr FeatureQuirk quirks_of_features[] = {
     {Feature::graph_capture,
      {702, 713},
      Effect::opt_in,
-     "replayed graphs give wrong results in about one of five processes on this GPU with HIP 7.2 (ROCm/clr#279; 7.1.1 and "
-     "7.13 do not); set WEIR_HIP_GRAPHS=1 to use graphs all the same",
+     "replayed graphs compute wrong results in about one of five processes on this GPU with HIP 7.2 (ROCm/clr#279; not "
+     "with 7.1.1 and 7.13); set WEIR_HIP_GRAPHS=1 to use graphs anyway",
      "ROCm/clr#279, open: MI300X, 7.2.0, 7.2.2 and 7.2.3, bisected by libamdhip64 alone; vllm-project/vllm#46386",
      OptIn::graphs,
      "gfx942"},
@@ -20,7 +20,7 @@ constexpr FeatureQuirk quirks_of_features[] = {
      {702, 0},
      Effect::opt_in,
      "graphs read old contents of memory that was copied to on the same stream right before the launch, on this GPU with "
-     "HIP 7.2.4 (ROCm/hip#3902); set WEIR_HIP_GRAPHS=1 to use graphs all the same",
+     "HIP 7.2.4 (ROCm/hip#3902); set WEIR_HIP_GRAPHS=1 to use graphs anyway",
      "ROCm/hip#3902, open: MI355X, 7.2.4",
      OptIn::graphs,
      "gfx950"},
@@ -28,7 +28,7 @@ constexpr FeatureQuirk quirks_of_features[] = {
      {0, 0},
      Effect::opt_in,
      "graphs of about 200 kernels and more read old pointers on this GPU (ROCm/hip#3887); set WEIR_HIP_GRAPHS=1 to use "
-     "graphs all the same",
+     "graphs anyway",
      "ROCm/hip#3887, open: gfx1201",
      OptIn::graphs,
      "gfx12"},
@@ -43,8 +43,8 @@ constexpr FeatureQuirk quirks_of_features[] = {
     {Feature::stream_callbacks,
      {700, 0},
      Effect::absent,
-     "hipStreamAddCallback tells every callback that all went well, also where the stream has failed, which from HIP 7.0 "
-     "on does not end the process; use launch_host_function, and ask the stream afterwards",
+     "hipStreamAddCallback reports success to every callback, even if the stream has failed, which from HIP 7.0 on does "
+     "not end the process; use launch_host_function, and query the stream afterwards",
      "read: StreamAddCallback::callback in hip_event.hpp, 5.x to 2026; changelog 7.0"},
 
     {Feature::memory_operations_in_capture,
@@ -88,8 +88,8 @@ constexpr FeatureQuirk quirks_of_features[] = {
     {Feature::external_events,
      {0, 0},
      Effect::absent,
-     "a question after an event that a graph records is followed to the stream of the graph's last launch, destroyed or "
-     "not, and crashes; record an event behind the launch instead",
+     "a query of an event that a graph records reads the stream of the graph's last launch, destroyed or not, and crashes; "
+     "record an event after the launch instead",
      "read: hip_event.cpp 6.2 to 2026; the calls exist from 6.4.2 on"},
 
     {Feature::cross_device_capture,
@@ -101,21 +101,21 @@ constexpr FeatureQuirk quirks_of_features[] = {
     {Feature::wait_value_32,
      {0, 0},
      Effect::opt_in,
-     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that "
-     "would end it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "a wait occupies a hardware queue, and streams share four of them, so it can block the very stream that would end it; "
+     "set WEIR_HIP_WAIT_VALUE=1 if only the host or other devices end waits",
      "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249",
      OptIn::wait_value},
     {Feature::wait_value_64,
      {0, 0},
      Effect::opt_in,
-     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that "
-     "would end it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "a wait occupies a hardware queue, and streams share four of them, so it can block the very stream that would end it; "
+     "set WEIR_HIP_WAIT_VALUE=1 if only the host or other devices end waits",
      "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249",
      OptIn::wait_value},
     {Feature::wait_value_nor,
      {0, 0},
      Effect::opt_in,
-     "it is a wait for a value: set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "it is a wait for a value: set WEIR_HIP_WAIT_VALUE=1 if only the host or other devices end waits",
      "as for wait_value_32",
      OptIn::wait_value},
     {Feature::wait_value_geq,
@@ -132,14 +132,14 @@ constexpr FeatureQuirk quirks_of_features[] = {
     {Feature::interprocess_events,
      {0, 0},
      Effect::absent,
-     "waiting for another process's event blocks the host thread, where the device cannot share signals, and HIP does not "
-     "tell which it is; share memory and a value in it instead",
+     "a wait for another process's event blocks the host thread if the device cannot share signals, and HIP does not "
+     "report whether it can; share memory and a value in it instead",
      "read: hip_event_ipc.cpp up to 6.2 and in 2026"},
 
     {Feature::blocking_sync_events,
      {0, 0},
      Effect::emulated,
-     "HIP takes the flag into account in some releases only; the waiting thread asks now and then, and sleeps in between",
+     "only some releases of HIP honour the flag; the waiting thread polls, and sleeps in between",
      "read: hip_event.cpp up to 6.2 and in 2026"},
 
     {Feature::managed_attach,

@@ -156,14 +156,14 @@ TEST_CASE("hip features: what each release has, with the release that has more")
       middle,
       "feature batch_memory_operations: emulated by single operations under one lock: hipStreamBatchMemOp is not in HIP "
       "6.2.21153; ROCm 6.4 has it");
-  CHECK_SAYS(middle, "feature external_events: absent a question after an event that a graph records");
+  CHECK_SAYS(middle, "feature external_events: absent a query of an event that a graph records");
   CHECK_SAYS(middle, "feature graph_child_nodes: absent graphs with child graphs");
   CHECK_SAYS(middle, "feature graph_conditional_nodes: absent HIP has no conditional nodes");
 
   const Outcome newest = tell("10.0", "", {"features"});
   CHECK_SAYS(newest, "feature memory_operations_in_capture: native");
   CHECK_SAYS(newest, "feature graph_child_nodes: native");
-  CHECK_SAYS(newest, "feature external_events: absent a question after an event that a graph records");
+  CHECK_SAYS(newest, "feature external_events: absent a query of an event that a graph records");
   CHECK_SAYS(newest, "feature batch_memory_operations: native");
   CHECK_SAYS(newest, "feature stream_id: native");
   CHECK_SAYS(newest, "feature native_context: absent HIP has no contexts");
