@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce over all devices of this process, or over the processes that a launcher started: bus bandwidth by size, and
-// what enqueuing costs; with NCCL or RCCL beside the raw calls of the same library on the same communicators.
+// All-reduce over all devices of this process, or over the processes of a launcher: bus bandwidth by size, and the cost of
+// enqueuing. With NCCL or RCCL it compares them with raw calls to the same library on the same communicators.
 //
 //   weir_collectives_bench [RESULTS.json [MOST_BYTES]]
 //
-// Bus bandwidth is nccl-tests': bytes / time * 2 (n - 1) / n.
+// Bus bandwidth as in nccl-tests: bytes / time * 2 (n - 1) / n.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Raw {
   explicit operator bool() const { return all_reduce != nullptr; }
 };
 
-// The library whose file is the last thing in its label.
+// Opens the library whose path ends the label.
 Raw open_raw(const std::string& label) {
   const std::size_t begin = label.find('(') + 1;
   if (begin == 0) return {};
@@ -47,11 +47,11 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// One side of the comparison: enqueues an all_reduce of so many floats on all ranks of this process.
+// One side of the comparison: enqueues an all_reduce of a number of floats on all ranks of this process.
 using Enqueue = std::function<void(std::size_t)>;
 
 struct Row {
-  double bytes, weir, raw;  // seconds; raw: 0 without
+  double bytes, weir, raw;  // seconds; raw is 0 without a library
 };
 
 void write_json(const char* path, const weir::Communicator& comm, std::size_t here, const std::vector<Row>& rows,
@@ -89,8 +89,8 @@ int main(int argc, char** argv) try {
   const bool is_host = first.device().backend().name() == "host";
   const std::size_t most = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{1} << (is_host ? 26U : 30U)) / 4;
   const Raw raw = open_raw(first.library());
-  // The raw call is told the stream, and Weir then asks the driver whether it captures; streams of which only Weir knows do
-  // not need that, so each side has its own.
+  // The raw call uses a stream whose handle is shared, so Weir has to query the driver for captures on it. Weir's own side
+  // uses a stream without that query.
   struct Rank {
     StreamPtr own, shared;
     void* native;
@@ -130,7 +130,7 @@ int main(int argc, char** argv) try {
       rank.shared->synchronize();
     }
   };
-  // Seconds of one operation, of many that are enqueued at once.
+  // Seconds for one of many operations that are enqueued at once.
   const auto seconds = [&](const Enqueue& operation, std::size_t count) {
     const int times =
         static_cast<int>(std::clamp<std::size_t>((is_host ? 1U << 25U : 1U << 30U) / count, is_host ? 3 : 20, 200));
@@ -141,7 +141,7 @@ int main(int argc, char** argv) try {
     synchronize();
     return std::chrono::duration<double>(Clock::now() - begin).count() / times;
   };
-  // Seconds that the host takes to enqueue one operation.
+  // Seconds of host time to enqueue one operation.
   const auto enqueuing = [&](const Enqueue& operation) {
     constexpr int times = 50;
     operation(1);
@@ -152,7 +152,7 @@ int main(int argc, char** argv) try {
     synchronize();
     return taken;
   };
-  // Side by side, and in turns the one and the other first, so that both meet the same machine.
+  // Alternates which side goes first, so that both run under the same conditions.
   const auto compare = [&](int rounds, const std::function<double(const Enqueue&)>& measure) {
     std::vector<double> weir_times, raw_times;
     for (int round = 0; round < rounds; ++round) {

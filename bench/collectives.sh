@@ -38,7 +38,7 @@ gpus=${GPUS:-$(nvidia-smi --list-gpus 2>/dev/null | wc -l)}
 echo "$gpus GPUs; WEIR_NCCL=${WEIR_NCCL-}"
 
 failed=()
-# check NAME SECONDS COMMAND…: runs the command; what it says goes to OUT/NAME.txt and to the terminal.
+# check NAME SECONDS COMMAND…: runs the command; its output goes to OUT/NAME.txt and the terminal.
 check() {
   local name=$1 limit=$2 begin=$SECONDS
   shift 2
@@ -56,8 +56,8 @@ if [ -n "${MPI_HOME-}" ]; then
   export OPAL_PREFIX WEIR_MPI="$OPAL_PREFIX/lib/libmpi.so.40"
   PATH="$OPAL_PREFIX/bin:$PATH" LD_LIBRARY_PATH="$OPAL_PREFIX/lib:$LD_LIBRARY_PATH"
 fi
-# ranks N COMMAND…: the command in N processes, as torchrun starts them. In the command, @FILE@ is a file for their meeting; CPUs
-# meet by MPI.
+# ranks N COMMAND…: runs the command in N processes, as torchrun would. @FILE@ in the command is a rendezvous file; CPUs use
+# MPI.
 ranks() {
   local n=$1 file pids=() status=0
   shift
@@ -73,7 +73,7 @@ ranks() {
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
   return $status
 }
-# As `ranks`, where rank DIES is killed: right if every other rank has noticed.
+# Like `ranks`, but rank DIES is killed: passes if every other rank reports it.
 dying() {
   local n=$1 dies=$2 noticed
   shift 2
@@ -82,7 +82,7 @@ dying() {
   noticed=$(grep -c '^rank [0-9]* noticed' "$scratch/dying.txt")
   [ "$noticed" = $((n - 1)) ]
 }
-# visible N COMMAND…: the command with the first N GPUs alone, or with N devices of one thread each.
+# visible N COMMAND…: runs the command with only the first N GPUs, or with N devices of one thread each.
 visible() {
   export WEIR_HOST_DEVICES=$1 WEIR_HOST_THREADS=$1
   CUDA_VISIBLE_DEVICES=$(seq -s, 0 $(($1 - 1))) HIP_VISIBLE_DEVICES=$(seq -s, 0 $(($1 - 1))) "${@:2}"
@@ -103,7 +103,7 @@ for part in "${parts[@]}"; do
       bash_check sizes_processes 300 "ranks $gpus '$build/bin/weir-collectives' from=file=@FILE@ full=1 programs=0"
       ;;
     death)
-      # The limit is also the one of making the communicator.
+      # The limit also applies to creating the communicator.
       bash_check death 90 "dying $gpus 1 '$build/bin/weir-collectives' from=file=@FILE@ timeout=15000"
       ;;
     bench)

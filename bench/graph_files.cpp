@@ -10,9 +10,9 @@
 #include "core/saved/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
 
-// weir-bench-graph-files [KERNELS [ROUNDS]]: what a saved graph costs to load and to run once, on the default device, beside
-// the same graph built by hand. Modules are loaded in both cases; what `load_graph` takes for that is measured in the same
-// round, by loading the very bundle, and taken off.
+// weir-bench-graph-files [KERNELS [ROUNDS]]: measures loading a saved graph and running it once on the default device,
+// against building the same graph by hand. Both sides load modules; each round also times that alone, with the same bundle,
+// and subtracts it from `load_graph`.
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -30,7 +30,7 @@ double microseconds(F&& work) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-/// Of the rounds: on a busy machine only the least says what the work takes.
+/// Of all rounds. On a busy machine only the least shows the true cost.
 struct Times {
   double median, least;
   explicit Times(std::vector<double> values) {
@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
   const weir::NamedMemory memory[] = {{"x", x}, {"y", y}};
   std::vector<std::byte> file;
   const double save = microseconds([&] { file = graph->saved(memory); });
-  std::vector<std::byte> bundle;  // the graph's one module
+  std::vector<std::byte> bundle;  // the graph's only module
   weir::detail::BundleReader reader(file, "\x89WEIRGR\n", 1, "",
                                     [](std::span<const std::byte>, const std::string&) { std::abort(); });
   while (bundle.empty()) {
@@ -90,7 +90,7 @@ int main(int argc, char** argv) try {
       portable->bind("y", y);
       run_once(portable->build());
     });
-    if (round == 0) continue;  // which warms up
+    if (round == 0) continue;  // round 0 warms up
     captured.push_back(capture);
     built.push_back(build);
     modules.push_back(module);

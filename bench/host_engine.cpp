@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host backend's engine costs: each number is the time from the first call to the end of the last piece of work,
-// divided by the number of pieces, with one thread enqueueing.
+// The cost of the host backend's engine: each number is the time from the first call to the end of the last piece of work,
+// divided by the number of pieces. One thread enqueues.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -18,7 +18,7 @@ weir::Device& device() {
   return host;
 }
 
-/// Keeps a stream busy from its making until `open`, so that what is enqueued meanwhile meets a busy stream.
+/// Keeps a stream busy from its creation until `open`, so that work is enqueued on a busy stream.
 class Gate {
  public:
   explicit Gate(weir::Stream& stream) {
@@ -74,7 +74,7 @@ void record_and_wait_across_busy_streams(benchmark::State& state) {
 }
 BENCHMARK(record_and_wait_across_busy_streams)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Wait for a stream rather than an event.
+/// Waits for a stream instead of an event.
 void wait_for_busy_stream(benchmark::State& state) {
   const auto from = device().create_stream();
   const auto to = device().create_stream();
@@ -88,7 +88,7 @@ void wait_for_busy_stream(benchmark::State& state) {
 }
 BENCHMARK(wait_for_busy_stream)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// A chain through many streams, each of which waits for the one before, released at its head.
+/// A chain of streams. Each waits for the previous one; the first is released at the end.
 void chain_of_waiting_streams(benchmark::State& state) {
   std::vector<weir::StreamPtr> streams;
   for (int i = 0; i < pieces; ++i) streams.push_back(device().create_stream());
@@ -104,7 +104,7 @@ void chain_of_waiting_streams(benchmark::State& state) {
 }
 BENCHMARK(chain_of_waiting_streams)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Making idle streams, and what they weigh.
+/// The time to create idle streams, and their memory.
 void create_idle_streams(benchmark::State& state) {
   double bytes = 0;
   for (auto _ : state) {
@@ -122,7 +122,7 @@ void create_idle_streams(benchmark::State& state) {
 }
 BENCHMARK(create_idle_streams)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// A write of a value on one stream that another waits for.
+/// Writes a value on one stream while another waits for it.
 void write_and_wait_value(benchmark::State& state) {
   const auto from = device().create_stream();
   const auto to = device().create_stream();
@@ -140,7 +140,7 @@ void write_and_wait_value(benchmark::State& state) {
 }
 BENCHMARK(write_and_wait_value)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Launches of a graph of a hundred small copies in a line.
+/// Launches a graph of a hundred small copies in a chain.
 void launch_graph_of_100_copies(benchmark::State& state) {
   const auto stream = device().create_stream();
   std::vector<int> from(16, 1);

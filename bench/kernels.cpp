@@ -50,8 +50,8 @@ double now() {
   ::clock_gettime(by_processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-/// Of work that runs warm. Threads of OpenMP and of PoCL spin for a while after their work, and would take a processor from
-/// what runs next.
+/// The time of warm work. It sleeps first, because threads of OpenMP and PoCL spin for a while after their work and would
+/// take a processor.
 double seconds_of(const std::function<void()>& work) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   work();
@@ -118,17 +118,17 @@ struct Data {
 
 struct Case {
   std::string name;
-  double work;  // of a run, in units
+  double work;  // of one run, in units
   const char* unit;
   Data result;
   std::function<void()> weir;
-  std::vector<std::function<void()>> openmp;  // of each compiler
+  std::vector<std::function<void()>> openmp;  // one for each compiler
   std::function<void()> opencl;
 };
 
 class Bench {
  public:
-  /// Of the cases, those whose name contains `word`.
+  /// Runs only the cases whose name contains `word`.
   Bench(const std::string& folder, const std::string& march, std::string word) : word_(std::move(word)) {
     if (march != "native") options_.extra.push_back("-march=" + march);
     for (const char* compiler : {"GCC", "Clang"}) {
@@ -151,13 +151,13 @@ class Bench {
     return data;
   }
 
-  /// What a case is made of: `config` and `arguments` are those of the kernel, on Weir and on OpenCL alike.
+  /// `config` and `arguments` belong to the kernel, on both Weir and OpenCL.
   struct Kernel {
     const char* name;
     const char* opencl_name;  // or null
     weir::LaunchConfig config;
     int repeats = 1;
-    bool plain_pointers = false;  // everyday.cu's, without __restrict__
+    bool plain_pointers = false;  // for everyday.cu without __restrict__
   };
   template <class... Args>
   Case& add(const std::string& name, double work, const char* unit, const Data& result, const Kernel& kernel,
@@ -179,7 +179,7 @@ class Bench {
     cases_.push_back(c);
     return cases_.back();
   }
-  /// The same result by a loop.
+  /// Adds a loop that computes the same result.
   template <class... Args>
   void beside(Case& c, int repeats, const char* name, const Args&... arguments) {
     for (const auto& [side, library] : loops_) {
@@ -262,7 +262,7 @@ class Bench {
   static const cl_mem& of_opencl_device(const Data& data) { return data.memory; }
 #endif
 
-  // Weir's result is that of the loops.
+  // Checks that Weir's result equals the loops'.
   static void check(const Case& c) {
     if (c.openmp.empty()) return;
     const auto memory = [&] { return c.result.buffer->data(); };
@@ -330,7 +330,7 @@ void add_cases(Bench& bench) {
     add_sums("sums of 256, a tree", "tree_sum", 256);
     add_sums("sums of 256, shuffles", "shuffle_sum", 256);
     add_sums("sums of 32, shuffles", "warp_sums", 32);
-    // Of 64 partial sums the loop has the total.
+    // The kernel computes 64 partial sums, the loop their total.
     Case& c = bench.add("sum, grid-stride", 4e-9 * n, "GB/s", in, {"strided_sum", nullptr, {64, threads}}, in, few, n);
     bench.beside(c, 1, "total", in, few, n);
     for (const auto& [name, kernel] :
@@ -378,10 +378,11 @@ void add_cases(Bench& bench) {
   }
 }
 
-// Those of everyday.cu, with __restrict__ and without.
+// The kernels of everyday.cu, with __restrict__ and without.
 void add_everyday_cases(Bench& bench) {
   constexpr unsigned threads = 256;
-  constexpr int n = 1 << 20, width = 512, columns = 1024, rows = 1024;  // what the second cache holds, or the third one
+  // sizes for the second-level or the third-level cache
+  constexpr int n = 1 << 20, width = 512, columns = 1024, rows = 1024;
   const Data in = bench.random(n), out = bench.random(n);
   const Data weight = bench.random(columns), bias = bench.random(columns);
   for (const bool plain : {false, true}) {
@@ -413,7 +414,7 @@ void add_everyday_cases(Bench& bench) {
     bench.beside(
         bench.add(named("sums of 256, down"), 4e-9 * n, "GB/s", out, of("down_sum", {n / threads, threads}), in, out, n), 1,
         "sums", in, out, n, static_cast<int>(threads));
-    // Of 64 partial sums the loop has the total.
+    // The kernel computes 64 partial sums, the loop their total.
     bench.beside(
         bench.add(named("strided sum, down"), 4e-9 * n, "GB/s", in, of("strided_down_sum", {64, threads}), in, out, n), 1,
         "total", in, out, n);
@@ -426,7 +427,7 @@ void add_everyday_cases(Bench& bench) {
   }
 }
 
-/// A folder of this process's for caches, which goes with it.
+/// A cache folder for this process, removed at the end.
 class CacheFolder {
  public:
   CacheFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("weir-bench-{}", ::getpid())) {

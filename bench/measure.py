@@ -79,7 +79,7 @@ class Programs:
             out = pathlib.Path(folder) / "out.json"
             status, _, errors = run([program, f"--benchmark_out={out}", "--benchmark_out_format=json", *options], limit_s,
                                     **environment)
-            # 1 says, too, that a call costs more than it may; that is no failure here.
+            # Status 1 also means that a call exceeds its limit, which is no failure here.
             if out.exists() and out.stat().st_size and status in (0, 1):
                 return json.loads(out.read_text(encoding="utf-8"))
             return reason(errors)
@@ -164,7 +164,7 @@ def driver_calls(programs, vendor, rounds):
     return {"operations": operations, "versions": versions, "absent": absent, "rounds": rounds}
 
 
-# Processes of their own, each ended after a while: a driver may take very long for very many streams.
+# Each runs in its own process with a time limit, because a driver may take very long for very many streams.
 SCALING = ["^object/", "^create_streams/10{0,4}/", "^fills_over_streams/10{0,4}/", "^pending_fills/", "^create_streams/100000/",
            "^fills_over_streams/100000/"]
 
@@ -239,8 +239,8 @@ def kernels(programs, rounds, options, before):
         return {"absent": "weir-bench-kernels was not built"}
     units, speeds, setting = {}, {}, ""
     for turn in range(2 * rounds):
-        # OpenMP's threads that spin between loops start the next one sooner, and take a processor from all others meanwhile. So
-        # the others' speeds are of the runs in which they sleep, and OpenMP's of the better half.
+        # OpenMP threads that spin between loops start the next loop sooner, but take a processor from the other sides. So
+        # those are measured while OpenMP's threads sleep, and OpenMP's figure is the better of both policies.
         policy = ("active", "passive")[turn % 2]
         found = kernels_once(programs.folder, options, {"OMP_WAIT_POLICY": policy})
         if isinstance(found, str):
@@ -320,7 +320,7 @@ def main():
         place[keys[-1]] = value
         if "absent" in value and value["absent"] and "operations" not in value:
             say(f"{' '.join(keys)}: {value['absent']}")
-        # After each part: what was measured is there also if the next one does not end.
+        # Write after each part, so that the results survive if the next part never ends.
         pathlib.Path(options.out).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     if "calls" in parts:

@@ -15,7 +15,7 @@
 
 #include "weir/weir.hpp"
 
-/// weir-bench-scaling: what the default device makes of many streams and of many operations, and what each object weighs.
+/// weir-bench-scaling: how the default device scales with many streams and many operations, and the memory of each object.
 /// Each number is for one stream, one operation or one object.
 namespace {
 
@@ -26,7 +26,7 @@ bool on_host() { return device().backend().name() == "host"; }
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Memory that this process has: on its heap, in its resident pages, on the device.
+/// This process's memory: on its heap, in its resident pages, on the device.
 struct Memory {
   double heap = 0, resident = 0, device = 0;
 
@@ -40,11 +40,11 @@ struct Memory {
         m.resident = static_cast<double>(pages * ::sysconf(_SC_PAGESIZE));
       std::fclose(file);
     }
-    // The host's device has the memory of the whole machine, which others use, too.
+    // The host device's memory is the machine's, which other processes use as well.
     if (!on_host()) m.device = -static_cast<double>(::device().memory_info().free);
     return m;
   }
-  /// What was added since `before`, for each of `count` objects.
+  /// Reports the memory added since `before`, for each of `count` objects.
   void tell(benchmark::State& state, const Memory& before, double count) const {
     state.counters["heap_bytes"] = (heap - before.heap) / count;
     state.counters["resident_bytes"] = (resident - before.resident) / count;
@@ -52,10 +52,10 @@ struct Memory {
   }
 };
 
-/// Longer than this nobody waits: a driver whose cost grows with the number of its objects is stopped, and the row says so.
+/// The time limit: a driver whose cost grows with the number of its objects is stopped, and the row says so.
 constexpr double patience_s = 60;
 
-/// `count` streams, or fewer where the driver gives no more in time; then `state` has the error.
+/// Makes `count` streams, or fewer if time runs out or the driver makes no more; then `state` has the error.
 std::vector<weir::StreamPtr> make_streams(benchmark::State& state, std::int64_t count) {
   std::vector<weir::StreamPtr> streams;
   streams.reserve(static_cast<std::size_t>(count));
@@ -82,7 +82,7 @@ void create_streams(benchmark::State& state) {
   }
 }
 
-/// Fills of 4 bytes, on one stream after the other: from the first call to the end of the last fill.
+/// Fills of 4 bytes, alternating between the streams: from the first call to the end of the last fill.
 void fills_over_streams(benchmark::State& state) {
   const auto streams = make_streams(state, state.range(0));
   if (streams.empty()) return;
@@ -92,7 +92,7 @@ void fills_over_streams(benchmark::State& state) {
     for (std::size_t i = 0; i < fills; ++i) streams[i % streams.size()]->fill(memory, 7U);
     for (const auto& stream : streams) stream->synchronize();
   };
-  all();  // what is made at a stream's first call is not what is measured
+  all();  // keeps one-time costs of each stream's first call out of the measurement
   for (auto _ : state) {
     const auto begin = Clock::now();
     all();
@@ -101,7 +101,7 @@ void fills_over_streams(benchmark::State& state) {
 }
 
 /// Fills of 4 bytes on one stream: from the first call to the end of the last fill. On the host device the stream is held
-/// until all are enqueued, so that so many are pending; a GPU's driver takes some thousand and then lets the caller wait.
+/// until all are enqueued, so all are pending; a GPU's driver accepts some thousand and then blocks the caller.
 void pending_fills(benchmark::State& state) {
   const auto stream = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(1);
@@ -123,7 +123,7 @@ void pending_fills(benchmark::State& state) {
   state.counters["enqueue_ns"] = enqueued / count * 1e9;
 }
 
-/// What `make` makes, so many times, and their memory.
+/// Measures that many objects from `make`, and their memory.
 template <class Make>
 void objects(benchmark::State& state, int count, const Make& make) {
   const auto first = make();
@@ -178,7 +178,7 @@ void register_objects() {
 int main(int argc, char** argv) try {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  // The memory of the first benchmarks is counted in a heap that is small: objects come first.
+  // Objects come first, because memory is measured best in a small heap.
   register_objects();
   benchmark::RegisterBenchmark("create_streams", create_streams)
       ->RangeMultiplier(10)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two builds of weir-bench-cuda on one machine, in turns: compare.sh OLD NEW [RUNS]
+# Compares two builds of weir-bench-cuda on one machine, in turns: compare.sh OLD NEW [RUNS]
 #
-# OLD and NEW are the programs, each beside its own libraries as a build leaves them. Prints for each operation what Weir adds to
-# the raw call in ns, and the ratio: medians of RUNS runs (4). Machines differ by more than versions do; so never compare a run
-# on one with a run on another.
+# OLD and NEW are the programs, each with its own libraries, in their build trees. For each operation it prints Weir's
+# overhead over the raw call in ns, and the ratio: medians of RUNS runs (4). Machines differ by more than versions do, so
+# never compare runs on different machines.
 set -euo pipefail
 if [ $# -lt 2 ]; then
   printf 'usage: compare.sh OLD NEW [RUNS]\n' >&2
@@ -16,7 +16,7 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 for ((i = 0; i < runs; ++i)); do
   for side in old new; do
-    # 1: an operation is over its limit, which is no failure here.
+    # Status 1 means that an operation exceeds its limit, which is no failure here.
     "${programs[$side]}" >"$results/$side.$i" 2>"$results/errors" || [ $? = 1 ] || { cat "$results/errors" >&2; exit 2; }
   done
 done

@@ -15,7 +15,7 @@ double median(std::vector<double> values) {
   return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-// Why a run ended early, or "". Google Benchmark named this anew in its release 1.8.
+// Why a run ended early, or "". Google Benchmark renamed this in release 1.8.
 template <class Run>
 std::string error_of(const Run& run) {
   if constexpr (requires { run.error_occurred; }) {
@@ -25,7 +25,7 @@ std::string error_of(const Run& run) {
   }
 }
 
-// Keeps what each repetition took, for the table at the end.
+// Stores each repetition's time for the table at the end.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context& context) override {
@@ -43,7 +43,7 @@ class Collector final : public benchmark::BenchmarkReporter {
 };
 
 void time_it(benchmark::State& state, const std::function<void()>& operation, const Comparison::Pair& pair) {
-  operation();  // what is made at the first call is not what is measured
+  operation();  // keeps one-time costs of the first call out of the measurement
   if (pair.drain) pair.drain();
   if (pair.before) pair.before();
   for (auto _ : state) operation();
@@ -54,7 +54,7 @@ void time_it(benchmark::State& state, const std::function<void()>& operation, co
 }  // namespace
 
 int Comparison::run(int argc, char** argv) {
-  // One side right after the other would favour the second, which finds caches and clocks warm: the order is drawn by lot.
+  // The second of two adjacent sides would benefit from warm caches and clocks, so the order is random.
   std::vector<std::string> arguments(argv, argv + argc);
   arguments.insert(arguments.begin() + 1, {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=101"});
   std::vector<char*> pointers;
@@ -78,7 +78,7 @@ int Comparison::run(int argc, char** argv) {
   std::printf("%-34s %10s %10s %9s %7s %10s\n", "operation", "weir ns", "raw ns", "diff ns", "ratio", "allowed");
   for (const Pair& pair : pairs_) {
     const double ours = median(collector.times[pair.name + "/weir"]), raw = median(collector.times[pair.name + "/raw"]);
-    if (ours == 0 || raw == 0) continue;  // filtered out
+    if (ours == 0 || raw == 0) continue;  // one side was filtered out
     const double allowed = std::max(raw * pair.limit.ratio, raw + pair.limit.extra_ns);
     const bool within = ours <= (pair.limit.ratio < 1 ? raw * pair.limit.ratio : allowed);
     std::printf("%-34s %10.1f %10.1f %+9.1f %7.3f %10.1f%s\n", pair.name.c_str(), ours, raw, ours - raw, ours / raw,

@@ -2,5 +2,5 @@
 #include "backends/hip/api.hpp"
 #include "bench/driver_overhead/operations.hpp"
 
-/// What Weir adds to the HIP runtime's own calls.
+/// Weir's overhead over calls to the HIP runtime.
 int main(int argc, char** argv) { return weir::bench::compare_with_driver<weir::hip::Api>("hip:0", argc, argv); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as programs have them: pointers with __restrict__, guards of several comparisons, loops of a block or a warp over
-// a row. The benchmark compiles them with RESTRICT as it is here, and as nothing.
+// Kernels in the style of real programs: pointers with __restrict__, guards with several comparisons, loops of a block or a
+// warp over a row. The benchmark compiles them with RESTRICT as defined here, and with an empty RESTRICT.
 #ifndef RESTRICT
 #define RESTRICT __restrict__
 #endif
@@ -49,7 +49,7 @@ extern "C" __global__ void image_nested(const float* RESTRICT in, float* RESTRIC
   }
 }
 
-// The cells inside, each of which has four neighbours.
+// The inner cells: those with four neighbours.
 extern "C" __global__ void inner_stencil(const float* RESTRICT in, float* RESTRICT out, int width, int height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, i = y * width + x;
   if (x > 0 && x < width - 1 && y > 0 && y < height - 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What four of the standard library's headers cost to compile.
+// Measures the compile time of four standard headers.
 #include <algorithm>
 #include <array>
 #include <functional>

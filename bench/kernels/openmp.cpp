@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-/// The results of the kernels beside this file, by loops with OpenMP. A library for each compiler: weir-bench-kernels loads
-/// them.
+/// The same results as the kernels in this folder, computed by OpenMP loops. Built as one library for each compiler, which
+/// weir-bench-kernels loads.
 extern "C" {
 
 void saxpy(int n, float a, const float* __restrict x, float* __restrict y) {
@@ -54,7 +54,7 @@ void product(const float* __restrict a, const float* __restrict b, float* __rest
   }
 }
 
-// The sums of each `length` elements.
+// The sum of each group of `length` elements.
 void sums(const float* in, float* out, int n, int length) {
 #pragma omp parallel for
   for (int block = 0; block < n / length; ++block) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as textbooks have them. What threads of a block share is 256 threads' in a row, if nothing else is said.
+// Kernels as in textbooks. Threads of a block share the data of 256 consecutive threads, unless stated otherwise.
 
 // C = A B of n x n, in tiles of 16 x 16: blocks of 16 x 16 threads.
 extern "C" __global__ void product(const float* a, const float* b, float* c, int n) {
@@ -17,7 +17,7 @@ extern "C" __global__ void product(const float* a, const float* b, float* c, int
   c[row * n + column] = sum;
 }
 
-// The same in tiles of 64 x 64, of which each of 16 x 16 threads has 4 x 4 elements.
+// The same in tiles of 64 x 64; each of 16 x 16 threads computes 4 x 4 elements.
 extern "C" __global__ void product_registers(const float* a, const float* b, float* c, int n) {
   __shared__ float as[16][64];
   __shared__ float bs[16][64];
@@ -75,7 +75,7 @@ extern "C" __global__ void shuffle_sum(const float* in, float* out, int n) {
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-// The sums up to each of a block's elements.
+// The inclusive prefix sums of each block's elements.
 extern "C" __global__ void scan(const float* in, float* out) {
   __shared__ float s[512];
   const int t = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -131,7 +131,8 @@ extern "C" __global__ void layer_norm(const float* in, const float* weight, cons
     out[blockIdx.x * columns + c] = (row[c] - mean) * scale * weight[c] + bias[c];
 }
 
-// Of one head with 64 numbers a token. Each of 64 threads has a query, and keeps the greatest score and the sums so far.
+// Attention for one head with 64 numbers for each token. Each of 64 threads has one query, and keeps the maximum score and
+// the sums so far.
 extern "C" __global__ void attention(const float* q, const float* k, const float* v, float* out, int tokens) {
   __shared__ float ks[16][64];
   __shared__ float vs[16][64];
@@ -161,7 +162,7 @@ extern "C" __global__ void attention(const float* q, const float* k, const float
   for (int d = 0; d < 64; ++d) out[row + d] = sums[d] / total;
 }
 
-// How often each of 256 values is there.
+// Counts each of 256 values.
 extern "C" __global__ void histogram(const unsigned int* in, unsigned int* out, int n) {
   __shared__ unsigned int bins[256];
   bins[threadIdx.x] = 0;
@@ -171,7 +172,7 @@ extern "C" __global__ void histogram(const unsigned int* in, unsigned int* out, 
   atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
 }
 
-// Blocks of 16 x 16 threads, whose cells and those around them are in shared memory.
+// Blocks of 16 x 16 threads, with their cells and the surrounding ones in shared memory.
 extern "C" __global__ void stencil(const float* in, float* out, int width) {
   __shared__ float s[18][18];
   const int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y, lx = threadIdx.x + 1, ly = threadIdx.y + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose warps work together by shuffles and votes.
+// Kernels whose warps cooperate through shuffles and votes.
 
 __device__ float warp_sum(float value) {
   for (int k = 16; k > 0; k /= 2) value += __shfl_xor_sync(0xffffffffu, value, k);
@@ -27,7 +27,7 @@ extern "C" __global__ void strided_sum(const float* in, float* out, int n) {
   }
 }
 
-// The sums up to each of a block's elements.
+// The inclusive prefix sums of each block's elements.
 extern "C" __global__ void shuffle_scan(const float* in, float* out) {
   __shared__ float sums[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -63,7 +63,7 @@ extern "C" __global__ void warp_softmax(const float* in, float* out, int columns
   for (int c = lane; c < columns; c += 32) out[row * columns + c] = expf(x[c] - greatest) * scale;
 }
 
-// Each warp's elements above 0, put together where the warp's elements were.
+// Moves each warp's positive elements to the start of the warp's range.
 extern "C" __global__ void compaction(const float* in, float* out, int* counts, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
   const float value = i < n ? in[i] : 0;

@@ -26,7 +26,7 @@ def torch_operations():
     pinned = torch.zeros(BYTES // 4, dtype=torch.int32).pin_memory()
     event.record(stream)
 
-    def within(work):  # PyTorch's operators take the current stream, which a program sets for many of them
+    def within(work):  # PyTorch's operators use the current stream, which a program sets once for many of them
         def run(count):
             with torch.cuda.stream(stream):
                 begin = time.perf_counter_ns()
@@ -45,7 +45,7 @@ def torch_operations():
         "wait (stream)": lambda: other.wait_stream(stream),
         "is_complete, idle": stream.query,
         "synchronize, idle": stream.synchronize,
-        "stream lease (raw: create + destroy)": torch.cuda.Stream,  # of a pool of 32
+        "stream lease (raw: create + destroy)": torch.cuda.Stream,  # from a pool of 32
         "event (raw: create + destroy)": torch.cuda.Event,
         "launch, 3 arguments": within(lambda: device.add_(1)),
         "copy of 4 KiB, pinned to device": within(lambda: device.copy_(pinned, non_blocking=True)),
@@ -192,7 +192,7 @@ def main():
     rounds = int(sys.argv[2]) if len(sys.argv) == 3 else 51
     try:
         version, operations, drain = makers[sys.argv[1]]()
-    except Exception as error:  # whatever keeps a library from starting is an answer
+    except Exception as error:  # any failure to start is a result as well
         print(json.dumps({"absent": f"{type(error).__name__}: {error}".splitlines()[0][:200]}))
         sys.exit(77)
     rows, failed = {}, {}

@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
-/// What an operation costs on PyTorch's generic stream, c10::Stream, in C++: torch_streams [ROUNDS]. It is not built with
-/// Weir: bench/measure.py compiles it where PyTorch is. Prints what streams.py prints.
+/// The cost of an operation on PyTorch's generic stream, c10::Stream, in C++: torch_streams [ROUNDS]. Weir's build does not
+/// include it: bench/measure.py compiles it if PyTorch is installed. Its output has the format of streams.py.
 namespace {
 
 using Clock = std::chrono::steady_clock;
