@@ -1,8 +1,8 @@
-# What `cmake --install` puts where, and the package that `find_package(weir)` finds there. The tree can be moved as a whole:
-# the library finds its plugins in the folder `weir-0.1` (of version 0.1) beside itself.
+# Installs Weir and the package that `find_package(weir)` finds. The installed tree can be moved as a whole: the library
+# finds its plugins in the neighbouring folder `weir-0.1` (for version 0.1).
 #
-# Without WEIR_INSTALL nothing of Weir is installed with the project that Weir is a part of. Its target is in an export set
-# all the same, so that the project can export a library that links it; whoever uses that library finds Weir as a package.
+# Without WEIR_INSTALL, a project that includes Weir installs nothing of it. The target is still in an export set, so that
+# the project can export a library that links it; users of that library find Weir as a package.
 include(CMakePackageConfigHelpers)
 
 set(weir_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
@@ -53,7 +53,7 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake"
   INSTALL_DESTINATION "${weir_package_dir}"
   PATH_VARS WEIR_PLUGIN_INSTALL_DIR)
-# As the library's soname says: before 1.0 each minor version may break programs, after it each major one.
+# As in the library's soname: before 1.0 each minor version may break programs, after it each major one.
 set(weir_compatibility SameMajorVersion)
 if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(weir_compatibility SameMinorVersion)
@@ -62,7 +62,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION "${weir_package_dir}" COMPONENT development)
 file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-# What a program that links the static library must link, too.
+# Libraries that a program must also link if it links the static library.
 set(weir_pc_libraries "")
 set(weir_c_pc_libraries "")
 if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
@@ -72,8 +72,8 @@ if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
   endif()
   set(weir_c_pc_libraries " -lweir${weir_pc_libraries} -lstdc++ -lm")  # a linker for C adds nothing of C++'s
 endif()
-# The loader searches the folders in /usr. A program that links a library in another folder needs an rpath to start. The folder
-# is known when the tree is installed. A package, or the root of another system, ends in /usr, too.
+# The loader searches the folders in /usr. A program that links the library from any other folder needs an rpath. The folder
+# is known only at install time. A package's prefix, or one in another system's root, also ends in /usr.
 set(weir_pc_rpath "")
 set(weir_pc_files weir.pc weir_c.pc)
 foreach(file IN LISTS weir_pc_files)
@@ -95,7 +95,7 @@ install(CODE "
   COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
-# The pages, with the programs of the cookbook and the museum, the template of a backend and the PyTorch program.
+# The documentation, with the cookbook's and museum's programs, the backend template and the PyTorch program.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
   COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "c/saxpy.*" PATTERN "backend_template/*" PATTERN "museum/*" PATTERN "pytorch/*"
   PATTERN "tools" EXCLUDE PATTERN "tested" EXCLUDE PATTERN "entropy" EXCLUDE PATTERN "interop_cuda" EXCLUDE PATTERN "nbody" EXCLUDE

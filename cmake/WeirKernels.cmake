@@ -5,15 +5,15 @@
 #   [OPTIONS OPTION…] [NVIDIA_OPTIONS OPTION…] [AMD_OPTIONS OPTION…] [HOST_OPTIONS OPTION…]
 #   [OPTIONAL] [NO_SOURCE])
 #
-# Compiles each file for all those architectures and puts one bundle per file into TARGET, where `weir_kernels(NAME)` in C++ names the
-# bundle of NAME.cu. docs/ahead-of-time.md describes every word. Compiled by NVRTC, HIPRTC and the project's own C++ compiler, or by
-# those that the variables WEIR_KERNEL_NVCC and WEIR_KERNEL_HIPCC name; no language CUDA or HIP of CMake's takes part, and no GPU is needed.
+# Compiles each file for all those architectures and puts one bundle per file into TARGET, where `weir_kernels(NAME)` in C++
+# names the bundle of NAME.cu. docs/ahead-of-time.md describes every option. The compilers are NVRTC, HIPRTC and the
+# project's C++ compiler, or those in the variables WEIR_KERNEL_NVCC and WEIR_KERNEL_HIPCC. It uses neither CMake's CUDA nor
+# its HIP language, and needs no GPU.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
-# Sets `out` to weir-kernels' names of the architectures that follow NVIDIA. The words are those of
-# CMAKE_CUDA_ARCHITECTURES: 90-real is machine code, 90-virtual PTX. The newest of the plain numbers gets both, the others
-# machine code alone.
+# Sets `out` to weir-kernels' names of the architectures after NVIDIA. They are written as in CMAKE_CUDA_ARCHITECTURES:
+# 90-real is machine code, 90-virtual PTX. The newest plain number gets both, the others machine code only.
 function(weir_nvidia_architectures out)
   set(newest 0)
   foreach(word IN LISTS ARGN)
@@ -38,7 +38,7 @@ function(weir_nvidia_architectures out)
   set(${out} "${architectures}" PARENT_SCOPE)
 endfunction()
 
-# The same where Clang compiles, which makes PTX alone.
+# The same for Clang, which produces only PTX.
 function(weir_nvidia_ptx out)
   set(architectures "")
   foreach(word IN LISTS ARGN)
@@ -82,7 +82,7 @@ function(weir_add_kernels target)
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "weir_add_kernels: give files behind SOURCES")
   endif()
-  # CMake itself would name a missing file only in its last step, without the call.
+  # CMake itself would report a missing file only while generating, without naming this call.
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(path "${source}" ABSOLUTE)
     get_source_file_property(is_generated "${path}" GENERATED)
@@ -139,7 +139,7 @@ function(weir_add_kernels target)
       "or HOST")
   endif()
 
-  # The program that compiles, and what a bundle is made anew for when it changes.
+  # The compiling program, and the files that trigger a rebuild of the bundle.
   if(WEIR_KERNEL_TOOL)
     set(tool "${WEIR_KERNEL_TOOL}")
     set(tool_files "${WEIR_KERNEL_TOOL}")
@@ -158,7 +158,7 @@ function(weir_add_kernels target)
     set(tool_files "$<TARGET_FILE:weir::kernel_tool>")
   endif()
 
-  # The options of every run.
+  # The options of every compiler run.
   set(options "")
   foreach(kind IN ITEMS INCLUDES SYSTEM_INCLUDES)
     if(kind STREQUAL "INCLUDES")
@@ -207,9 +207,9 @@ function(weir_add_kernels target)
     set(image_options --optional)
   endif()
 
-  # The part of the symbols that belongs to the target. The linker takes a symbol of a static library from the first file that
-  # defines it, so bundles of one name in two libraries must have different symbols. Characters that no symbol may have become
-  # "_", so a hash keeps such targets apart.
+  # The target's part of the symbols. The linker takes a static library's symbol from the first file that defines it, so
+  # bundles with the same name in two libraries need different symbols. Invalid characters become "_", so a hash
+  # distinguishes such targets.
   string(MAKE_C_IDENTIFIER "${target}" symbol)
   if(NOT symbol STREQUAL target)
     string(MD5 hash "${target}")
@@ -266,8 +266,8 @@ function(weir_add_kernels target)
       DEPENDS "${source}" ${files} ${tool_files} DEPFILE "${bundle}.d"
       COMMENT "Bundling the kernels of ${name}" VERBATIM)
 
-    # The assembler takes the bytes in, which is quick and needs no language but C++. Its symbols are unknown to a compiler that
-    # optimizes at link time, so this file is left out of that.
+    # The assembler embeds the bytes, which is fast and needs no other language than C++. A link-time optimizer does not see
+    # its symbols, so this file is compiled without LTO.
     file(CONFIGURE OUTPUT "${output}/${name}.cpp" @ONLY CONTENT [[
 // Made by weir_add_kernels: the bundle of @source@.
 __asm__(

@@ -1,7 +1,7 @@
-# Debian packages, by `cpack -G DEB` in a build that was configured with -DCMAKE_INSTALL_PREFIX=/usr: the library, what programs
-# are built with, a package for each plugin, and the tools. Each part is a component of `cmake --install`, too.
+# Debian packages, made by `cpack -G DEB` in a build configured with -DCMAKE_INSTALL_PREFIX=/usr: the library, the
+# development files, one package for each plugin, and the tools. Each part is also a component of `cmake --install`.
 #
-# The packages of the library and the plugins have the soname's version in their names, and the plugins a folder of that version. So
+# The names of the library's and the plugins' packages contain the soname's version, and the plugins' folder does as well. So
 # two versions can be installed side by side.
 set(CPACK_PACKAGE_NAME weir)
 set(CPACK_PACKAGE_VENDOR "The Weir authors")
@@ -49,7 +49,7 @@ weir_package(development libweir-dev
   DEPENDS "${weir_same}, libweir-c${WEIR_C_SOVERSION} (= ${PROJECT_VERSION})" RECOMMENDS ${weir_library_package}-host)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 if(TARGET weir_host)
-  # A Clang that the work-group pass is for. Where g++ compiles kernels instead, those with barriers run on fibers.
+  # A Clang that the work-group pass supports. With g++ instead, kernels with barriers run on fibers.
   get_property(weir_compilers GLOBAL PROPERTY WEIR_WORKGROUP_MAJORS)
   list(SORT weir_compilers COMPARE NATURAL ORDER DESCENDING)
   list(TRANSFORM weir_compilers PREPEND clang-)

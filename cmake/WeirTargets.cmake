@@ -1,6 +1,6 @@
 # The functions that create all targets of the tree, so that they share one set of rules.
 
-# Sets what all of Weir's own targets have in common.
+# Sets the common properties of all of Weir's own targets.
 function(weir_configure_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
@@ -12,18 +12,18 @@ function(weir_configure_target target)
     RUNTIME_OUTPUT_DIRECTORY "${WEIR_RUNTIME_OUTPUT_DIRECTORY}")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # GCC 12 takes std::string's operator+ for an overlapping copy when it optimizes (its bug 105651).
+    # GCC 12 misreads std::string's operator+ as an overlapping copy when it optimizes (its bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC takes a file that is included for a header, whose types may not hold those of a nameless namespace.
+    # GCC treats an included source file as a header, and warns if its types contain types from an unnamed namespace.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    # It collects garbage from 128 MB on. From 512 MB on, the largest file takes 660 MB instead of 560 and a tenth less time, and the
-    # code is the same.
+    # Starts GCC's garbage collection at 512 MB instead of 128 MB: the largest file then takes 660 MB instead of 560 and a
+    # tenth less time. The generated code is the same.
     target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
   endif()
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # Where files are compiled as one, Clang warns of a name that shadows another file's.
+    # In a unity build Clang warns of names that shadow another file's.
     target_compile_options(${target} PRIVATE -Wno-shadow)
   endif()
   if(WEIR_WERROR)
@@ -38,9 +38,9 @@ function(weir_configure_target target)
   endif()
 endfunction()
 
-# Lets calls within a library be direct or vanish: what the checks of each operation cost is a matter of such calls.
-# A sanitizer's build keeps the functions apart, for its reports' sake.
-# A static library is compiled without LTO, since its users may have another compiler.
+# Lets the compiler inline calls within a library, because the cost of each operation's checks depends on that. Sanitizer
+# builds keep the functions apart, for readable reports. A static library is compiled without LTO, since its users may have
+# another compiler.
 function(weir_optimize_library target)
   if(WEIR_SANITIZE OR WEIR_LIBRARY_TYPE STREQUAL "STATIC")
     return()
@@ -54,8 +54,8 @@ function(weir_optimize_library target)
   endif()
 endfunction()
 
-# weir_add_room(NAME sources…): one room of a library or plugin, as objects. It sees the public headers and the rooms' own; whoever
-# links the room gets its objects.
+# weir_add_room(NAME sources…): one room of a library or plugin, as an object library. It can include the public headers and
+# the rooms' own; targets that link it get its objects.
 function(weir_add_room name)
   add_library(${name} OBJECT ${ARGN})
   set_property(TARGET ${name} PROPERTY WEIR_IS_PLUGIN ON)  # part of a plugin, so weir_plugins must not wait for it
@@ -66,16 +66,16 @@ function(weir_add_room name)
   target_precompile_headers(${name} REUSE_FROM weir_precompiled)
 endfunction()
 
-# weir_keep_files_apart(TARGET…): also where others are compiled several files at a time (CMAKE_UNITY_BUILD, as in ci/test.sh): other
-# targets take single object files of it, or its files use one name for different things.
+# weir_keep_files_apart(TARGET…): disables unity builds (CMAKE_UNITY_BUILD, as in ci/test.sh) for a target: others link
+# single object files of it, or its files define the same name differently.
 function(weir_keep_files_apart)
   foreach(target IN LISTS ARGN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   endforeach()
 endfunction()
 
-# weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree. Whatever links the library
-# has the plugin built first. A backend that WEIR_BUILT_IN lists becomes a part of the library instead.
+# weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, in the library's folder of the build tree. Targets that link
+# the library build the plugin first. A backend in WEIR_BUILT_IN becomes a part of the library instead.
 function(weir_add_plugin name)
   if(name IN_LIST WEIR_BUILT_IN)
     weir_build_in(${name} ${ARGN})
@@ -97,7 +97,7 @@ function(weir_add_plugin name)
 endfunction()
 
 function(weir_build_in name)
-  # What two backends share is in the library once.
+  # Code that two backends share is added to the library only once.
   get_property(shared GLOBAL PROPERTY WEIR_BUILT_IN_SOURCES)
   set(sources ${ARGN})
   list(REMOVE_ITEM sources ${shared})
@@ -113,7 +113,7 @@ function(weir_build_in name)
   set_property(GLOBAL APPEND PROPERTY WEIR_BUILT_IN_TARGETS weir_${name})
 endfunction()
 
-# Adds the built-in backends and their dependencies to the library. To be called when all are there.
+# Adds the built-in backends and their dependencies to the library. Call it after all backends are defined.
 function(weir_link_built_in)
   get_property(targets GLOBAL PROPERTY WEIR_BUILT_IN_TARGETS)
   foreach(target IN LISTS targets)
