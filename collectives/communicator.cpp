@@ -70,7 +70,7 @@ bool has_peer(Kind kind) noexcept {
   return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::send || kind == Kind::receive;
 }
 
-// What of the call's two addresses is used on this rank.
+// Which of the call's two addresses this rank uses.
 bool uses_send(const CollectiveCall& call) noexcept {
   if (call.kind == Kind::broadcast) return call.peer == call.communicator->rank();
   return call.kind != Kind::receive;
@@ -91,7 +91,8 @@ CaptureState capture_of(const Communicator& communicator, const StreamCall& ente
   return capture;
 }
 
-// The group that the calling thread is collecting. What it uses may lose its last owner before the group's end.
+// The group that the calling thread is collecting. It keeps owners, because the caller may drop its last reference before
+// the group ends.
 struct OpenGroup {
   struct Owners {
     CommunicatorPtr communicator;
@@ -102,7 +103,7 @@ struct OpenGroup {
   std::vector<Owners> owners;  // of each call
 };
 
-// Behind a pointer: the memory for thread-local variables of a library that is loaded late is small.
+// On the heap, because a library that is loaded late has little thread-local memory.
 OpenGroup& open_group() {
   thread_local const auto group = std::make_unique<OpenGroup>();
   return *group;
@@ -120,7 +121,7 @@ Communicator::Group::~Group() {
   if (submitted_ && open.depth != 0) return;
   while (open.calls.size() > first_) {
     open.calls.pop_back();
-    const OpenGroup::Owners gone = std::move(open.owners.back());  // which may call functions that group
+    const OpenGroup::Owners gone = std::move(open.owners.back());  // its destructors may call functions that group
     open.owners.pop_back();
   }
 }
@@ -128,13 +129,14 @@ Communicator::Group::~Group() {
 void Communicator::Group::submit() {
   submitted_ = true;
   if (open_group().depth != 1) return;
-  // A library gets its calls together; the order among libraries means nothing. The calls are taken out, since a library may
-  // call functions that group.
+  // Each library gets its calls together; order among libraries does not matter. The calls are moved out first, because a
+  // library may call functions that group.
   std::vector<CollectiveCall> calls;
   std::vector<OpenGroup::Owners> owners;
   calls.swap(open_group().calls);
   owners.swap(open_group().owners);
-  // The function may have closed a stream since, or begun or ended its capture. Ranks would wait for one that is left out.
+  // The function may have closed a stream meanwhile, or begun or ended its capture. Every call must still be submitted, or
+  // other ranks would wait for it.
   for (CollectiveCall& call : calls)
     call.capture = capture_of(*call.communicator, StreamCall(*call.stream, operation_name(call.kind)));
   for (auto first = calls.begin(); first != calls.end();) {
@@ -147,7 +149,7 @@ void Communicator::Group::submit() {
   calls.clear();
   owners.clear();
   if (!open_group().calls.empty()) return;
-  open_group().calls.swap(calls);  // the next group needs no memory
+  open_group().calls.swap(calls);  // keeps the memory for the next group
   open_group().owners.swap(owners);
 }
 

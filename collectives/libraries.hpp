@@ -11,7 +11,7 @@ namespace weir::collectives {
 /// The host's own, for devices of one process.
 CommunicatorLibrary& host_library();
 
-/// The library of that name: "nccl", "rccl", "mpi" or "host"; opened once. Throws `invalid_argument` for another name;
+/// Opens the library of that name, once: "nccl", "rccl", "mpi" or "host". Throws `invalid_argument` for another name;
 /// `plugin_not_found`, `plugin_incompatible`, `driver_not_found`, `driver_too_old`.
 CommunicatorLibrary& open_library(std::string_view name, const char* operation);
 

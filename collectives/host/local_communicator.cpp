@@ -13,7 +13,8 @@
 namespace weir::collectives {
 namespace {
 
-// A rank's membership of its group, owned by all that may still call: the communicator and its steps that have not begun.
+// A rank's membership in its group. Everything that may still call owns it: the communicator and its steps that have not
+// begun.
 struct Membership {
   Membership(Ptr<LocalGroup> g, int r) : group(std::move(g)), rank(r) {}
   ~Membership() { group->leave(rank); }
@@ -49,7 +50,7 @@ class LocalCommunicator final : public CommunicatorImpl {
   void do_abort() noexcept override {
     membership_->group->fail("rank " + std::to_string(rank()) + " has failed or called Communicator::abort");
   }
-  void do_watch(Stream&, void*) override {}  // the group sees captured operations, too
+  void do_watch(Stream&, void*) override {}  // not needed: the group also sees captured operations
   void* do_native_handle() const noexcept override { return nullptr; }
 
  private:

@@ -67,8 +67,8 @@ void start_thread(const char* purpose, Loop loop) {
 
 // --- Threads ----------------------------------------------------------------------------------------------------------
 
-// The threads that do the work of all groups. A call that waits is no work yet, and no work waits for another, so a thread
-// for each core is enough for any number of communicators. They live until the process ends.
+// The threads that do the work of all groups. A waiting call is not yet work, and work never waits for other work, so one
+// thread for each core is enough for any number of communicators. The threads live until the process ends.
 class LocalGroup::Workers {
  public:
   static Workers& instance() {
@@ -76,7 +76,7 @@ class LocalGroup::Workers {
     return *workers;
   }
 
-  /// As many threads as `wanted`, or as there are cores. One is enough.
+  /// Starts `wanted` threads, but no more than there are cores. One is enough.
   void ensure_started(std::size_t wanted) {
     const std::lock_guard lock(mutex_);
     wanted = std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
@@ -101,7 +101,8 @@ class LocalGroup::Workers {
   }
 
  private:
-  // Locks of groups are taken without `mutex_` alone, and a job may be a group's last owner: so is the job let go.
+  // Group locks must be taken without holding `mutex_`. A job may be the last owner of its group, so it is released the same
+  // way.
   void work() noexcept {
     std::vector<StepEnd> ends;
     std::unique_lock lock(mutex_);
@@ -133,11 +134,11 @@ class LocalGroup::Workers {
   std::mutex mutex_;  // locked after a group's mutex
   std::condition_variable wake_;
   std::list<JobPtr> jobs_;
-  std::vector<StepEnd> ends_;  // of steps that end with no more work
+  std::vector<StepEnd> ends_;  // of steps without remaining work
   std::size_t threads_ = 0;
 };
 
-// The thread that looks at the groups with a timeout.
+// The thread that checks the groups that have a timeout.
 class LocalGroup::TimeKeeper {
  public:
   static TimeKeeper& instance() {
@@ -160,7 +161,7 @@ class LocalGroup::TimeKeeper {
     wake_.notify_one();
   }
   void remove(LocalGroup& group) noexcept {
-    const std::lock_guard lock(mutex_);  // not while it is looked at
+    const std::lock_guard lock(mutex_);  // waits for a running check
     std::erase(groups_, &group);
   }
 
@@ -250,7 +251,7 @@ void LocalGroup::match(int rank, const ArrivalPtr& arrival) {
   const auto pair_of = [&](const CollectiveCall& call) -> Pair& {
     return pairs_[call.kind == Kind::send ? std::pair(rank, call.peer) : std::pair(call.peer, rank)];
   };
-  // All calls wait before any is matched: a group that fails then lets go of all of them.
+  // Queue all calls before any is matched, so that a failing group releases all of them.
   for (const CollectiveCall& call : arrival->calls) {
     if (!is_paired(call))
       collectives_[static_cast<std::size_t>(rank)].push_back({arrival, &call});
@@ -361,7 +362,7 @@ void LocalGroup::look_for_absent() {
 
 // --- Working ----------------------------------------------------------------------------------------------------------
 
-// The numbers of the ranks for which a call waits.
+// The numbers of the ranks that a call waits for.
 std::string LocalGroup::absent_for(const Waiting& waiting) const {
   if (is_paired(*waiting.call)) return std::to_string(waiting.call->peer);
   std::string absent;
@@ -432,7 +433,7 @@ void LocalGroup::run_tile(const Job& job, std::size_t tile) noexcept {
   std::vector<const void*> sources;
   std::vector<void*> results;
   const auto receives = [&](std::size_t rank) { results.push_back(at(call(rank).receive, begin)); };
-  // Reduces what all ranks send, from byte `offset` on.
+  // Reduces the data of all ranks, beginning at byte `offset`.
   const auto reduce_from = [&](std::size_t offset) {
     sources.clear();
     for (std::size_t rank = 0; rank < ranks; ++rank) sources.push_back(at(call(rank).send, offset));

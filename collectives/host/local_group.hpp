@@ -16,25 +16,26 @@
 #include "weir/plugin/communicator.hpp"
 
 /// The host's own collectives, for devices of one process. The memory of all ranks is in this process, so the last rank to
-/// arrive has all it takes to run the operation on the process's workers.
+/// arrive can run the operation on the process's workers.
 namespace weir::collectives {
 
 class LocalGroup final : public RefCounted {
  public:
-  /// Throws `out_of_memory` if the system gives no thread.
+  /// Throws `out_of_memory` if the system cannot start a thread.
   LocalGroup(int ranks, std::chrono::milliseconds timeout);
   ~LocalGroup() override;
 
-  /// The stream of `rank` has reached these calls. Calls `end` once all are done or the group has failed. Called in a host
-  /// function.
+  /// Reports that the stream of `rank` has reached these calls. Calls `end` once all are done or the group has failed.
+  /// Called in a host function.
   void arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept;
-  /// `rank` will call nothing more: the group fails if another rank waits for it. Any thread.
+  /// Reports that `rank` makes no more calls: the group fails if another rank waits for it. Any thread.
   void leave(int rank) noexcept;
   /// Fails the group and ends all waits. Any thread. Keeps the first cause.
   void fail(const std::string& cause) noexcept;
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   std::string cause() const;
-  /// If a stream waits in that word for other ranks: "all_reduce of 4 float of rank 0 waits for rank 1"; else "".
+  /// If a stream waits in that word for other ranks, describes it: "all_reduce of 4 float of rank 0 waits for rank 1";
+  /// otherwise returns "".
   static std::string describe_wait(const void* word);
 
  private:
@@ -48,16 +49,16 @@ class LocalGroup final : public RefCounted {
     std::size_t open = 0;  // calls that are not done; under the lock
   };
   using ArrivalPtr = std::shared_ptr<Arrival>;
-  /// One call that waits for those of the other ranks.
+  /// A call that waits for the other ranks' calls.
   struct Waiting {
     ArrivalPtr arrival;
     const CollectiveCall* call = nullptr;
   };
-  /// Sends from one rank to another, and the other's receives from it.
+  /// Sends from one rank to another, and the other rank's matching receives.
   struct Pair {
     std::deque<Waiting> sent, received;
   };
-  /// One operation that all ranks have called, in the order of the ranks; or a send and its receive.
+  /// One operation that all ranks have called, ordered by rank; or a send with its receive.
   struct Job {
     Ptr<LocalGroup> group;
     std::vector<Waiting> calls;
@@ -90,11 +91,11 @@ class LocalGroup final : public RefCounted {
   const std::chrono::milliseconds timeout_;
   std::atomic<bool> failed_{false};
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::string cause_;
-  std::vector<std::deque<Waiting>> collectives_;  // of each rank
+  std::vector<std::deque<Waiting>> collectives_;  // by rank
   std::map<std::pair<int, int>, Pair> pairs_;     // from → to
-  std::vector<bool> has_left_;                    // each rank
+  std::vector<bool> has_left_;                    // by rank
 };
 
 }  // namespace weir::collectives

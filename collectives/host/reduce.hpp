@@ -10,17 +10,17 @@
 /// Reductions of elements in host memory.
 namespace weir::collectives {
 
-/// Each element of all `into` becomes the reduction of the sources' elements. An `into` may be one of the sources. Half and
+/// Sets each element of all `into` to the reduction of the sources' elements. An `into` may be one of the sources. Half and
 /// bfloat16 are computed as floats and rounded once.
 void reduce(ElementType type, Reduction reduction, std::span<void* const> into, std::span<const void* const> sources,
             std::size_t count) noexcept;
 /// Divides each element, for `avg`.
 void divide(ElementType type, void* data, std::size_t count, int divisor) noexcept;
-/// Half or bfloat16 to float, and back, divided by `divisor`.
+/// Converts half or bfloat16 to float, and back, divided by `divisor`.
 void widen(ElementType type, float* to, const void* from, std::size_t count) noexcept;
 void narrow(ElementType type, void* to, const float* from, std::size_t count, int divisor) noexcept;
 
-/// IEEE's half and bfloat16 by their bits, rounded to the nearest even.
+/// Convert IEEE half and bfloat16, given by their bits, rounding to nearest even.
 float half_to_float(std::uint16_t bits) noexcept;
 std::uint16_t float_to_half(float value) noexcept;
 float bfloat16_to_float(std::uint16_t bits) noexcept;

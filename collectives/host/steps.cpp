@@ -18,7 +18,8 @@
 namespace weir::collectives {
 namespace {
 
-constexpr std::size_t words_of_block = 64, word_distance = 64;  // bytes: words of two steps are on two cache lines
+// bytes: keeps the words of two steps on different cache lines
+constexpr std::size_t words_of_block = 64, word_distance = 64;
 
 }  // namespace
 
@@ -42,7 +43,7 @@ SignalWords::SignalWords(Device& device) : device_(device) {
 
 std::shared_ptr<void> SignalWords::allocate() {
   constexpr std::size_t bytes = words_of_block * word_distance;
-  if (writer_) {  // plain memory, which may also be allocated in a capture
+  if (writer_) {  // plain host memory, which can be allocated during a capture
     return {::operator new (bytes, std::align_val_t{word_distance}),
             [](void* memory) { ::operator delete (memory, std::align_val_t{word_distance}); }};
   }
@@ -50,12 +51,12 @@ std::shared_ptr<void> SignalWords::allocate() {
   return {block->data(), [block](void*) {}};
 }
 
-// Makes words free whose events are complete.
+// Frees words whose events are complete.
 void SignalWords::find_free() noexcept {
   std::erase_if(returned_, [this](const Returned& returned) {
     try {
       if (!returned.behind->is_complete()) return false;
-    } catch (...) {  // a capture forbids to ask
+    } catch (...) {  // a capture forbids the query
       return false;
     }
     free_.push_back(returned.word);
@@ -67,7 +68,7 @@ SignalWords::Word SignalWords::take() {
   std::unique_lock lock(mutex_);
   if (free_.empty()) find_free();
   if (free_.empty()) {
-    lock.unlock();  // the driver may wait for work that only the end of another step lets go on
+    lock.unlock();  // the driver may wait for work that needs the end of another step
     std::shared_ptr<void> memory = allocate();
     lock.lock();
     auto* const block = static_cast<std::byte*>(memory.get());
@@ -94,7 +95,7 @@ void SignalWords::give_back(Word word, EventPtr behind) noexcept {
 
 void SignalWords::await(Stream& stream, Word word) const {
   std::optional<support::UnshownCalls> unshown;
-  if (writer_) unshown.emplace();  // plain memory is right on the host, and tools would warn of it
+  if (writer_) unshown.emplace();  // plain memory is correct on the host, but tools would warn of it
   stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
 }
 
@@ -104,7 +105,7 @@ void SignalWords::end(Word word) noexcept {
     try {
       writer_->write_value(word, std::uint32_t{1});
       return;
-    } catch (...) {  // without memory; the stream notices the store below somewhat later
+    } catch (...) {  // out of memory: the stream notices the store below a little later
     }
   }
   std::atomic_ref(*word).store(1, std::memory_order_seq_cst);
@@ -146,7 +147,7 @@ void StepQueue::enqueue(Stream& stream, const CaptureState& capture, Begin begin
   if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
   stream.launch_host_function([start, word = word_, begin = std::move(begin)]() mutable { start(word, begin); });
   const SignalWords::Word word =
-      std::exchange(word_, nullptr);  // lost if the stream does not wait: the step still writes to it
+      std::exchange(word_, nullptr);  // never reused if the stream does not wait, because the step still writes to it
   words_.await(stream, word);
   stream.record(*last_end_);
   word_ = word;

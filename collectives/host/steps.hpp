@@ -18,25 +18,26 @@
 #include "weir/stream.hpp"
 #include "weir/unique_function.hpp"
 
-/// Work that begins when a stream comes to it and that other threads finish, while the stream waits and holds no thread.
+/// Work that starts when a stream reaches it and that other threads finish. Meanwhile the stream waits without occupying a
+/// thread.
 namespace weir::collectives {
 
-/// The words in a device's memory that its streams wait for. They stay until the process ends, like the device: a stream may
-/// look at a word, and `writer_` write to it, when the communicator has gone. A free word is used again.
+/// The words in a device's memory that its streams wait for. Like the device, they exist until the process ends, because a
+/// stream may read a word, and `writer_` write it, after the communicator is destroyed. Free words are reused.
 class SignalWords {
  public:
   using Word = std::uint32_t*;
 
-  /// The device's. Throws `unsupported` if its streams cannot wait for values.
+  /// Returns the device's words. Throws `unsupported` if its streams cannot wait for values.
   static SignalWords& of(Device& device);
   explicit SignalWords(Device& device);
 
   Word take();
-  /// The word is free once the event is complete; at once without one.
+  /// Frees the word once the event is complete; at once without an event.
   void give_back(Word word, EventPtr behind = {}) noexcept;
-  /// The stream waits for a 1 there.
+  /// Makes the stream wait until the word is 1.
   void await(Stream& stream, Word word) const;
-  /// Writes 1, for which a stream waits. Not in a host function.
+  /// Writes the 1 that a stream waits for. Not allowed in a host function.
   void end(Word word) noexcept;
 
  private:
@@ -48,9 +49,9 @@ class SignalWords {
   std::shared_ptr<void> allocate();
 
   Device& device_;
-  StreamPtr writer_;  // on the host: its writes are noticed at once
+  StreamPtr writer_;  // on the host: streams notice its writes at once
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<Word> free_;
   std::vector<Returned> returned_;
@@ -71,14 +72,14 @@ class StepEnd {
 
 /// The steps of one rank. They run one after the other, in the order of submission.
 ///
-/// A step is a host function, which sets a word to 0 and begins the step, and a wait for 1 in that word
-/// (`Stream::wait_value`), which the step's end writes. One word serves all steps that are not captured, since one begins
-/// when the wait of the one before is over. A captured step has a word of its own.
+/// A step consists of a host function, which sets a word to 0 and begins the step, and a wait (`Stream::wait_value`) until
+/// the step's end writes 1 to that word. One word serves all steps that are not captured, because each begins after the
+/// previous one's wait. A captured step has a word of its own.
 class StepQueue {
  public:
   using Begin = UniqueFunction<void(StepEnd)>;
 
-  /// Throws `unsupported` if the device cannot do it.
+  /// Throws `unsupported` if the device lacks wait values or host functions.
   explicit StepQueue(Device& device);
   ~StepQueue();
   StepQueue(const StepQueue&) = delete;
@@ -96,18 +97,18 @@ class StepQueue {
   std::uint64_t last_stream_ = 0;
 };
 
-/// The calls of a group, those of one rank together: they are one step, so that its sends and receives can wait for each
-/// other. Calls of two captures, or of one that is captured and one that is not, are two steps.
+/// Groups a group's calls into steps: the calls of one rank form one step, so that its sends and receives can wait for each
+/// other. Calls in two captures, or captured and uncaptured calls, form two steps.
 std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall> calls);
 
-/// The streams of a step's calls. Its work is enqueued on the first, which waits for the others' earlier work; the others'
-/// later work waits for the step. (NCCL orders the streams of a group alike.)
+/// The streams of a step's calls. The step runs on the first, which waits for the others' earlier work; the others' later
+/// work waits for the step. (NCCL orders the streams of a group in the same way.)
 class StreamsOfStep {
  public:
-  /// The first stream waits for the others.
+  /// Makes the first stream wait for the others.
   explicit StreamsOfStep(std::span<const CollectiveCall> calls);
   Stream& first() const noexcept { return first_; }
-  /// The step has been enqueued: the others wait for the first.
+  /// Called when the step is enqueued: makes the others wait for the first.
   void go_on();
 
  private:
@@ -115,7 +116,7 @@ class StreamsOfStep {
   std::vector<Stream*> others_;
 };
 
-/// Why steps cannot be captured on a device; empty if they can.
+/// The reason why steps cannot be captured on a device; empty if they can.
 std::string capture_obstacle(const Device& device);
 
 }  // namespace weir::collectives

@@ -42,7 +42,7 @@ Communicator::~Communicator() {
 
 // --- Operations -------------------------------------------------------------------------------------------------------
 
-// Weir's own code divides for avg and reduces 16-bit numbers, on the host.
+// For avg and 16-bit numbers, Weir itself reduces or divides on the host.
 bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
   if (is_host_ || c.kind == Kind::barrier) return true;
   const bool reduces = c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;

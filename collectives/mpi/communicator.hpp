@@ -8,8 +8,8 @@
 
 namespace weir::mpi {
 
-/// A communicator of MPI's. Host devices' memory, and GPUs' memory that this MPI takes, is given to MPI as it is. Other
-/// memory goes through pinned memory, by copies on the stream.
+/// A communicator over MPI. Memory that this MPI can access (host memory, and GPU memory if it supports that) is passed to
+/// MPI directly. Other memory goes through pinned memory, by copies on the stream.
 class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(const Library& library, Device& device, SharedPtr shared);
@@ -19,7 +19,7 @@ class Communicator final : public weir::CommunicatorImpl {
   void do_enqueue(std::span<const CollectiveCall> calls) override;
   void do_check() override;
   void do_abort() noexcept override;
-  void do_watch(Stream&, void*) override {}  // the thread sees captured operations, too
+  void do_watch(Stream&, void*) override {}  // not needed: the thread also sees captured operations
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 
  private:

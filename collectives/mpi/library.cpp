@@ -33,13 +33,13 @@ std::string file_of(void* handle) {
 // Opens MPI: the one already loaded, the one that the variable names, or the one of the launcher.
 void* open_mpi() {
   if (::dlsym(RTLD_DEFAULT, "MPI_Init_thread") != nullptr) return ::dlopen(nullptr, RTLD_NOW);
-  for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // loaded where its symbols are not seen
+  for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // opened without global symbols
     const std::string loaded = detail::loaded_library(name);
     if (loaded.empty()) continue;
     if (void* const handle = ::dlopen(loaded.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
   }
   std::vector<std::string> names = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"};
-  // Open MPI's launcher and MPICH's leave their marks.
+  // Open MPI's and MPICH's launchers set different variables.
   if (support::environment("PMI_RANK") && !support::environment("OMPI_COMM_WORLD_RANK"))
     std::rotate(names.begin(), names.begin() + 1, names.begin() + 3);
   if (const auto wanted = support::environment_path("WEIR_MPI")) names = {*wanted};
@@ -90,7 +90,7 @@ class OneAtATime {
   const Handle communicator_;
 };
 
-Api at_exit;  // what ends MPI, if Weir began it
+Api at_exit;  // for finalizing MPI, if Weir initialized it
 
 }  // namespace
 
@@ -108,7 +108,7 @@ Library::Library() {
   if (!missing.empty())
     throw_mpi_error(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
 
-  // An MPI whose handles are addresses of its objects: Open MPI and what comes from it.
+  // Open MPI and its derivatives: handles are addresses of objects.
   const auto address = [&](const char* name) { return reinterpret_cast<Handle>(::dlsym(handle, name)); };
   api_.world = address("ompi_mpi_comm_world");
   if (api_.world != 0) {
@@ -123,7 +123,7 @@ Library::Library() {
     api_.errors_return = address("ompi_mpi_errors_return");
     api_.in_place = reinterpret_cast<void*>(1);
   } else if (::dlsym(handle, "MPIR_Dup_fn") != nullptr) {
-    // MPICH and those that share its ABI (Intel MPI, MVAPICH, Cray MPI): numbers that the ABI agreement fixes.
+    // MPICH and those that share its ABI (Intel MPI, MVAPICH, Cray MPI): handles are numbers that the ABI agreement fixes.
     constexpr Handle types[] = {0x4c000137, 0x4c00013b, 0x4c000439, 0x4c00043d, 0x4c00083a,
                                 0x4c00083e, 0x4c00023c, 0x4c00023c, 0x4c00040a, 0x4c00080b};
     for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i];
@@ -139,7 +139,7 @@ Library::Library() {
   }
   initialize();
   make_operations();
-  // MPICH answers only after it is initialized.
+  // MPICH allows this query only after initialization.
   const auto asks = [&](const char* name) {
     const auto query = reinterpret_cast<int (*)()>(::dlsym(handle, name));
     return query != nullptr && query() == 1;
@@ -162,13 +162,13 @@ void Library::initialize() {
   if (is_finalized != 0) throw_mpi_error(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
   if (is_initialized == 0) {
     check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
-    // Where an error has no communicator, MPI reports it to one of these (Open MPI: all errors of non-blocking collectives).
-    // Their handlers would end the process, and here the communicator fails.
+    // Errors without a communicator go to one of these (in Open MPI all errors of non-blocking collectives). Their default
+    // handlers would end the process; here only the communicator fails.
     check(api_.Comm_set_errhandler(api_.world, api_.errors_return), "MPI_Comm_set_errhandler");
     check(api_.Comm_set_errhandler(api_.self, api_.errors_return), "MPI_Comm_set_errhandler");
-    // Whoever initializes MPI also finalizes it. But MPI_Finalize waits for the other ranks: after a communicator has failed
-    // it would wait for ever, so that the launcher would not see a process exit with an error. The functions are copied,
-    // since this object is destroyed if its construction fails.
+    // The library that initializes MPI must finalize it. But MPI_Finalize waits for the other ranks: after a communicator
+    // has failed it would hang, and the launcher would not see an exit with an error. The functions are copied, because this
+    // object is destroyed if its construction fails.
     at_exit = api_;
     const auto finalize = [](int status, void*) {
       int over = 0;

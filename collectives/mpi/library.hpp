@@ -6,8 +6,8 @@
 
 #include "weir/plugin/communicator.hpp"
 
-/// MPI, opened at run time. Nothing is compiled against one MPI's header: a handle is a pointer in one MPI and a number in
-/// another, so here it is 64 bits, which either fits, and which both pass in the same register.
+/// MPI, opened at run time without any MPI's header. A handle is a pointer in one MPI and a number in another, so it is 64
+/// bits here: both fit, and both are passed in the same register.
 namespace weir::mpi {
 
 using Handle = std::uint64_t;
@@ -47,9 +47,9 @@ struct Api {
 #define WEIR_MPI_MEMBER(name, parameters) int(*name) parameters = nullptr;
   WEIR_MPI_FUNCTIONS(WEIR_MPI_MEMBER)
 #undef WEIR_MPI_MEMBER
-  // What differs between the MPIs.
+  // The values that differ between MPIs.
   Handle world = 0, self = 0, null = 0, errors_return = 0;
-  Handle types[10] = {};      ///< in the order of ElementType; the two of 16 bits are moved as integers
+  Handle types[10] = {};      ///< in the order of ElementType; the two 16-bit types are moved as integers
   Handle operations[4] = {};  ///< sum, prod, min, max
   void* in_place = nullptr;
   bool takes_cuda_memory = false, takes_hip_memory = false;
@@ -59,15 +59,15 @@ inline constexpr int thread_multiple = 3;
 
 class Library final : public CommunicatorLibrary {
  public:
-  /// Uses the MPI that the process has loaded, the one of WEIR_MPI, or the first by name; initializes it if nobody has.
-  /// Throws `driver_not_found`, `driver_too_old`, `unsupported` (an MPI that is not known, or with less than
-  /// MPI_THREAD_MULTIPLE), `driver_failed`.
+  /// Uses the MPI that the process has loaded, the one in WEIR_MPI, or the first by name; initializes it if necessary.
+  /// Throws `driver_not_found`, `driver_too_old`, `unsupported` (an unknown MPI, or one with less than MPI_THREAD_MULTIPLE),
+  /// `driver_failed`.
   Library();
 
   const Api& api() const noexcept { return api_; }
   /// "mpi Open MPI v4.1.4 (/usr/lib/…)"
   const std::string& label() const noexcept { return label_; }
-  /// The operation that MPI reduces elements of this type with, which is not one of 16 bits.
+  /// MPI's operation for reducing elements of this type. Not for 16-bit types.
   Handle operation(ElementType type, Reduction reduction) const noexcept;
   NativeError native_error(int code) const;
   void check(int code, const char* function) const;

@@ -17,7 +17,7 @@ namespace weir::mpi {
 
 using Kind = CollectiveCall::Kind;
 
-// MPI lets a communicator go once its work is done; one that has failed stays.
+// Frees the MPI communicator once its work is done; one that has failed is never freed.
 Shared::~Shared() {
   if (failed.load() || comm == 0) return;
   int is_finalized = 0;
@@ -85,7 +85,7 @@ bool reduces(const CollectiveCall& c) {
 }
 bool is_16_bit_float(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
 
-// The same on all ranks.
+// Must have the same result on all ranks.
 bool is_large(const CollectiveCall& c, std::size_t ranks) {
   const bool has_parts = c.kind == Kind::all_gather || c.kind == Kind::reduce_scatter || c.kind == Kind::all_to_all;
   return c.kind != Kind::barrier && c.count * size_of(c.type) * (has_parts ? ranks : 1) > large_bytes;
@@ -136,7 +136,7 @@ void Progress::start(Step& step) {
       element = ElementType::float32;
       send = receive = floats.data();
     } else if (c.kind == Kind::reduce_scatter) {
-      // In place means another place to MPI, so the result is put there at the end.
+      // MPI needs a separate receive buffer for an in-place call, so the result is copied at the end.
       receive = step.results.emplace_back(Result{&c, std::vector<std::byte>(bytes), {}}).bytes.data();
     }
     const Handle type = api.types[static_cast<std::size_t>(element)];
@@ -180,7 +180,7 @@ void Progress::start(Step& step) {
   }
 }
 
-// Whether MPI is done with it; false if that made the communicator fail.
+// Whether MPI has finished the request; false if that made the communicator fail.
 bool Progress::is_done(Step& step, Request& request) {
   Shared& shared = *step.shared;
   const Api& api = shared.library.api();
@@ -197,7 +197,7 @@ bool Progress::is_done(Step& step, Request& request) {
   }
   const CollectiveCall& c = *request.call;
   if (c.kind != Kind::receive) return true;
-  int received = 0;  // negative if it is no whole number of elements
+  int received = 0;  // negative if it is not a whole number of elements
   api.Get_count(status, api.types[static_cast<std::size_t>(c.type)], &received);
   if (received == static_cast<int>(c.count)) return true;
   shared.fail(fmt::format("rank {} sends {} {} to rank {}, which receives {}", c.peer,
@@ -210,7 +210,7 @@ bool Progress::is_over(Step& step) {
   const std::atomic<bool>& failed = step.shared->failed;
   std::erase_if(step.requests,
                 [&](Request& request) { return !failed.load(std::memory_order_acquire) && is_done(step, request); });
-  if (failed.load(std::memory_order_acquire)) return true;  // what MPI still does is left alone
+  if (failed.load(std::memory_order_acquire)) return true;  // abandons MPI's remaining work
   if (step.requests.empty()) {
     const auto receives = [&](const CollectiveCall& c) { return c.kind != Kind::reduce || c.peer == step.shared->rank; };
     const int ranks = step.shared->size;
@@ -242,8 +242,8 @@ void Progress::run() {
   std::vector<std::unique_ptr<Step>> open;
   static detail::NoDestructor<std::vector<std::unique_ptr<Step>>> immortal;
   auto& lost = *immortal;  // steps with open requests: MPI may still write to their memory
-  // MPI works only while it is called: at once at first, and then ever less often, so that waiting costs little. What comes
-  // late is noticed late by a small part of the time for which it was awaited.
+  // MPI progresses only during calls. The thread polls eagerly at first and then ever less often, so that waiting costs
+  // little; a late message is noticed late by a small part of its waiting time.
   constexpr int eager_looks = 200;
   int looks = 0;
   auto moved = Clock::now();

@@ -15,7 +15,7 @@
 #include "weir/event.hpp"
 #include "weir/memory.hpp"
 
-/// The thread that makes MPI's calls and asks whether they are done.
+/// The thread that makes MPI's calls and polls their requests.
 namespace weir::mpi {
 
 /// Pinned memory in place of GPU memory, for an MPI that cannot read the GPU's.
@@ -24,8 +24,8 @@ struct Staged {
   EventPtr used;  // recorded after the last work that uses the memory
 };
 
-/// What a communicator and its steps share, and what goes with the last of them: MPI's communicator, and the memory that MPI
-/// was given.
+/// Shared by a communicator and its steps, and freed with the last of them: MPI's communicator, and the memory that was
+/// passed to MPI.
 struct Shared {
   Shared(const Library& l, int r, int s, std::chrono::milliseconds t) : library(l), rank(r), size(s), timeout(t) {}
   ~Shared();
@@ -40,7 +40,7 @@ struct Shared {
   const int rank;
   const int size;
   const std::chrono::milliseconds timeout;
-  std::vector<Staged> staged;  // of the thread that uses the communicator
+  std::vector<Staged> staged;  // used only by the communicator's calling thread
   std::atomic<bool> failed{false};
 
  private:
@@ -56,11 +56,11 @@ class Progress {
   /// Begins the calls and ends the step once they are done, or the communicator has failed. Called in a host function; the
   /// thread must have been started. The thread begins the calls of one communicator in the order of these calls.
   void begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end);
-  /// Throws `out_of_memory` if the system gives no thread.
+  /// Throws `out_of_memory` if the system cannot start a thread.
   void ensure_started();
-  /// Ends the thread. False if a communicator has failed or steps are open: MPI must not be finalized then.
+  /// Ends the thread. Returns false if a communicator has failed or steps are open: MPI must not be finalized then.
   bool stop();
-  /// A communicator has failed. Any thread.
+  /// Records that a communicator has failed. Any thread.
   void set_had_failure() noexcept { had_failure_.store(true, std::memory_order_release); }
 
  private:
@@ -68,7 +68,7 @@ class Progress {
     Handle handle;
     const CollectiveCall* call;  // null for the empty messages of `meet`
   };
-  // What MPI has in memory of the step's until it is done.
+  // Memory of a step that MPI uses until it is done.
   struct Result {
     const CollectiveCall* call;
     std::vector<std::byte> bytes;
@@ -82,7 +82,7 @@ class Progress {
     std::vector<Request> requests;
     std::vector<Result> results;
     bool is_large = false;
-    std::size_t absent = 0;  // empty messages of `meet` that are still open
+    std::size_t absent = 0;  // outstanding empty messages of `meet`
   };
   void run();
   static void start(Step& step);
@@ -90,7 +90,7 @@ class Progress {
   static bool is_done(Step& step, Request& request);
   static bool is_over(Step& step);
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Step>> arrived_;
   bool stopping_ = false;

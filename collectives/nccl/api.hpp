@@ -4,7 +4,7 @@
 #include <cstddef>
 
 /// The functions of NCCL that Weir calls. RCCL has the same names, types and numbers, so one implementation serves both.
-/// They are written down here, since a library that is opened at run time needs no header to build; tests compare them with
+/// They are declared here because a library that is opened at run time should not need its header; tests compare them with
 /// both vendors' headers.
 namespace weir::nccl {
 
@@ -16,7 +16,7 @@ struct UniqueId {
   char internal[128];
 };
 
-/// The first fields of ncclConfig_t, which every release since 2.14 takes: `size` and `version` say which these are.
+/// The first fields of ncclConfig_t, accepted by every release since 2.14: `size` and `version` identify them.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;

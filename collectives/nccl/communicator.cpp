@@ -19,7 +19,7 @@ using Kind = CollectiveCall::Kind;
 
 namespace {
 
-// The thread that looks after communicators with a timeout. It lives until the process ends.
+// The thread that checks communicators with a timeout. It lives until the process ends.
 class Watch {
  public:
   static Watch& instance() {
@@ -39,7 +39,7 @@ class Watch {
     wake_.notify_all();
   }
   void remove(Communicator& communicator) noexcept {
-    const std::lock_guard lock(mutex_);  // not while it is looked at
+    const std::lock_guard lock(mutex_);  // waits for a running check
     std::erase(watched_, &communicator);
   }
 
@@ -94,7 +94,7 @@ Communicator::~Communicator() {
   if (timeout_.count() != 0) Watch::instance().remove(*this);
   if (comm_ == nullptr) return;
   int result = success;
-  if (timeout_.count() != 0) {  // the work of a non-blocking communicator is ended in steps
+  if (timeout_.count() != 0) {  // destroys a non-blocking communicator in steps
     result = api_.CommFinalize(comm_);
     if (is_good(result)) result = settle(api_, comm_, Clock::now() + timeout_);
   }
@@ -152,13 +152,13 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
   throw Error(Errc::communicator_failed, operation, describe(), cause + "; make a new communicator", native);
 }
 
-// A non-blocking communicator may enqueue a call in the background. Wait for that, so that later work comes after it.
+// A non-blocking communicator may enqueue a call in the background. Wait for that, so that later work is enqueued after it.
 int Communicator::settle_call() {
   const auto limit = Clock::now() + timeout_;
   for (;;) {
     {
       const std::lock_guard lock(calls_);
-      if (comm_ == nullptr) return success;  // failed meanwhile; the next call says so
+      if (comm_ == nullptr) return success;  // failed meanwhile; the next call reports it
       if (const int state = settle(api_, comm_, Clock::now()); state != in_progress) return state;
     }
     if (Clock::now() > limit) return in_progress;
@@ -172,7 +172,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   int result = success;
   const CollectiveCall* refused = &calls.front();
   {
-    // Until the group's end the library keeps the communicators, so none of them may be aborted.
+    // The library uses the communicators until the group's end, so none of them may be aborted before.
     std::vector<std::unique_lock<std::mutex>> locks;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const auto before = calls.first(i);
@@ -185,7 +185,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     for (const CollectiveCall& call : calls) {
       if (!is_good(result)) break;
       Communicator& comm = of(call);
-      if (comm.comm_ == nullptr) continue;  // it has failed meanwhile; the next call says so
+      if (comm.comm_ == nullptr) continue;  // failed meanwhile; the next call reports it
       refused = &call;
       result = comm.enqueue_one(call);
     }
@@ -244,9 +244,9 @@ void Communicator::look() noexcept {
     fail(fmt::format("an operation has not ended within {} ms: a peer may have died, or have called other operations",
                      timeout_.count()));
   } catch (const Error& error) {
-    // A capture that forbids to ask says nothing about the communicator. A fault of the device ends it.
+    // A capture that forbids the query does not mean that the communicator failed. A device fault does.
     if (error.errc() == Errc::device_fault) fail(error.what(), error.native());
-  } catch (const std::exception&) {  // without memory it is looked at again
+  } catch (const std::exception&) {  // out of memory: try again at the next check
   }
 }
 

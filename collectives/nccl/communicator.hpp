@@ -12,20 +12,19 @@
 
 namespace weir::nccl {
 
-/// Waits until the communicator's last call has been carried out, no longer than `limit`. Returns its result, or
-/// `in_progress`.
+/// Waits until the communicator's last call has completed, at most for `limit`. Returns its result, or `in_progress`.
 int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_point limit);
 
-/// A communicator of NCCL's or RCCL's.
+/// A communicator of NCCL or RCCL.
 ///
-/// With a timeout it is made non-blocking, so that no call can wait for a peer for ever. One thread looks after all of
-/// them: it asks the library for errors, and waits for the event behind each operation.
+/// With a timeout it is non-blocking, so that no call can wait for a peer for ever. One thread checks all of them: it
+/// queries the library for errors, and waits for the event after each operation.
 class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm, std::chrono::milliseconds timeout);
   ~Communicator() override;
 
-  /// Looks for errors and for operations that take too long. Called by the thread that looks after communicators.
+  /// Checks for errors and for operations that exceed the timeout. Called by the checking thread.
   void look() noexcept;
 
  protected:
@@ -51,10 +50,11 @@ class Communicator final : public weir::CommunicatorImpl {
   const std::chrono::milliseconds timeout_;
   AllocationPtr scratch_;  // for barriers
 
-  // With a timeout, held during calls of the library, until a group's end, so that an abort comes between them. Without one
-  // a call may wait for a peer, and only an abort ends that; the lock then keeps `check` and aborts from each other.
+  // With a timeout: held during calls of the library, until the end of a group, so that an abort comes only between them.
+  // Without a timeout: a call may wait for a peer, and only an abort ends that wait; the lock then only separates `check`
+  // from aborts.
   std::mutex calls_;
-  std::atomic<CommHandle> comm_;  // null once it was aborted
+  std::atomic<CommHandle> comm_;  // null after an abort
   std::mutex pending_mutex_;
   std::deque<Pending> pending_;  // with a timeout: operations that may still run
 };

@@ -21,7 +21,7 @@ using detail::list_attempts;
 namespace {
 
 std::string version_text(int version) {
-  // Since 2.9, 2.28.9 is 22809; before, 2.8.4 was 2804.
+  // Since 2.9, 2.28.9 is encoded as 22809; before, 2.8.4 was 2804.
   if (version < 10000) return fmt::format("{}.{}.{}", version / 1000, version % 1000 / 100, version % 100);
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -33,7 +33,7 @@ constexpr const char* result_name(int result) {
   return result >= 0 && static_cast<std::size_t>(result) < std::size(names) ? names[result] : "ncclResult_t";
 }
 
-// Makes devices current one after the other: the first one is current once this is made, the next one after `next`.
+// Makes devices current one after the other: the constructor the first one, each `next` the following one.
 class CurrentDevices {
  public:
   CurrentDevices(const Vendor& vendor, std::span<Device* const> devices) {
@@ -47,10 +47,10 @@ class CurrentDevices {
   void next() noexcept { scopes_.pop(); }
 
  private:
-  std::stack<std::unique_ptr<CurrentDevice>> scopes_;  // the last one made ends first
+  std::stack<std::unique_ptr<CurrentDevice>> scopes_;  // destroyed last to first
 };
 
-// Communicators of the library's, until somebody else has them. The library may write to their places until a group's end.
+// Owns new communicators until they are handed over. The library may write to this array until a group's end.
 struct Handles {
   Handles(const Api& api_of_all, std::size_t count) : api(api_of_all), all(count) {}
   Handles(const Handles&) = delete;
@@ -69,7 +69,7 @@ struct Handles {
 Library::Library(const Vendor& vendor) : vendor_(vendor) {
   const auto throw_error = [&](Errc code, const std::string& cause) { throw Error(code, "", "", cause); };
   const std::optional<std::string> wanted = support::environment_path(vendor.variable);
-  // Two copies in one process would each think that the GPUs are theirs, so one that is there is used.
+  // Use a copy that is loaded already: two copies in one process would each assume that they own the GPUs.
   const std::string loaded = detail::loaded_library(vendor.names.back());
   std::vector<std::string> names;
   if (!loaded.empty()) {
@@ -154,7 +154,8 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
     throw Error(misuse ? Errc::backend_failure : Errc::communicator_failed, "Communicator::from_id", label_,
                 "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native_error(result, nullptr));
   };
-  // What can throw comes before the group: the library would wait for the ranks of a group that was ended half-way.
+  // Everything that can throw comes before the group, because after a half-finished group the library would wait for the
+  // missing ranks.
   CurrentDevices current(vendor_, request.devices);
   int result = api_.GroupStart();
   for (std::size_t i = 0; i < comms.size() && (result == success || result == in_progress); ++i) {
@@ -177,7 +178,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   for (std::size_t i = 0; i < comms.size(); ++i) {
     all.push_back(make_ptr<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
                                      comms[i], request.timeout));
-    comms[i] = nullptr;  // it is the communicator's
+    comms[i] = nullptr;  // now owned by the communicator
   }
   return all;
 }

@@ -12,13 +12,13 @@
 /// NCCL or RCCL, opened.
 namespace weir::nccl {
 
-/// Makes a device the current one of the calling thread, which the libraries need to create a communicator.
+/// Makes a device current on the calling thread, which the libraries require for creating a communicator.
 class CurrentDevice {
  public:
   virtual ~CurrentDevice() = default;
 };
 
-/// What is different between the vendors.
+/// The differences between the vendors.
 struct Vendor {
   const char* name;                         ///< "nccl"
   const char* variable;                     ///< an absolute path in place of the names
@@ -29,8 +29,8 @@ struct Vendor {
 
 class Library final : public CommunicatorLibrary {
  public:
-  /// Opens the library that is loaded already, the one that the variable names, or the first by name. Throws
-  /// `driver_not_found`, `driver_too_old`; `driver_failed` if the variable names another copy than the one that is loaded.
+  /// Opens the library that is already loaded, the one in the variable, or the first by name. Throws `driver_not_found`,
+  /// `driver_too_old`; `driver_failed` if the variable names another copy than the one loaded.
   explicit Library(const Vendor& vendor);
 
   const Api& api() const noexcept { return api_; }

@@ -7,12 +7,12 @@
 #include "weir/plugin/plugin.hpp"
 #include "weir/stream.hpp"
 
-/// NCCL: what RCCL does differently.
+/// The parts of the plugin that are specific to NCCL.
 namespace weir::nccl {
 namespace {
 
-// The device's primary context, pushed by the driver that Weir has opened. CUDA's runtime, which NCCL contains, takes the
-// device from the context.
+// Makes the device's primary context current, through the driver that Weir has opened. CUDA's runtime, which NCCL contains,
+// takes the device from the context.
 class CurrentContext final : public CurrentDevice {
  public:
   explicit CurrentContext(Device& device) {

@@ -6,11 +6,11 @@
 #include "weir/device.hpp"
 #include "weir/plugin/plugin.hpp"
 
-/// RCCL: what NCCL does differently.
+/// The parts of the plugin that are specific to RCCL.
 namespace weir::nccl {
 namespace {
 
-// The calling thread's device, set and reset by the runtime that Weir has opened.
+// Sets and restores the calling thread's device, through the runtime that Weir has opened.
 class SetDevice final : public CurrentDevice {
  public:
   explicit SetDevice(Device& device) {
