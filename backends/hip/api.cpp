@@ -74,7 +74,8 @@ Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const 
     const Result result =
         wait_by_polling([&] { return query_event(event); }, blocking_sync ? PollPolicy::sleeping : PollPolicy::automatic);
     if (result != success) return result;
-    // Freed memory of pools goes back to the device, as for streams; a wait for the event itself a capture could forbid.
+    // Returns freed pool memory to the device, as above. It waits for an unrecorded event, because a capture could forbid a
+    // wait for the event itself.
     EventHandle unrecorded = nullptr;
     return helpers_->unrecorded_event(*this, unrecorded) == success ? EventSynchronize(unrecorded) : success;
   }
@@ -83,10 +84,10 @@ Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const 
 
 Api::Result Api::query_event(EventHandle event) const {
   if (!has(Workaround::ask_events_by_time)) return EventQuery(event);
-  // The time between an event and itself is told without a look at captures.
+  // Querying the time between an event and itself does not check for captures.
   float none = 0;
   const Result result = EventElapsedTime(&none, event, event);
-  // The event takes no times, or was never recorded, and then has no stream that could capture.
+  // The event has no timing, or was never recorded; the latter has no stream that could capture.
   return result == hipErrorInvalidHandle ? EventQuery(event) : result;
 }
 
@@ -126,7 +127,7 @@ Api::Result Api::set_synchronization_policy(StreamHandle stream, Synchronization
   return StreamSetAttribute(stream, attribute_synchronization_policy, &value);
 }
 
-// hipStreamCopyAttributes (7.2) copies this attribute and no other.
+// hipStreamCopyAttributes (7.2) copies only this attribute.
 Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const {
   SynchronizationPolicy policy{};
   const Result result = get_synchronization_policy(from, policy);
@@ -179,8 +180,8 @@ Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_s
 
 Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                                std::size_t height, StreamHandle stream) const {
-  // hipMemsetD2D16Async and hipMemsetD2D32Async, which 7.1 brought, take a row's elements for bytes, and so fill a part of
-  // it; captured ones write single bytes. (Read: hip_memory.cpp of 7.15, which did so on an emulated GPU.)
+  // hipMemsetD2D16Async and hipMemsetD2D32Async, new in 7.1, take a row's elements for bytes and so fill only a part of it;
+  // captured ones write single bytes. (From the source: hip_memory.cpp of 7.15, which behaved so on an emulated GPU.)
   const std::uint32_t byte = value & 0xFFU, low_bits = 0xFFFFFFFFU >> (32 - 8 * element_size);
   if ((value & low_bits) == (byte * 0x01010101U & low_bits))
     return Memset2DAsync(to, pitch, static_cast<int>(byte), width * element_size, height, stream);
@@ -253,7 +254,7 @@ Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode
 }
 
 Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
-  // No other flag: 8 means read-only in CUDA and coarse-grained memory in HIP.
+  // No other flag, because 8 means read-only in CUDA and coarse-grained memory in HIP.
   Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped);
   if (result != success) return result;
   result = HostGetDevicePointer(&device_pointer, data, 0);
@@ -279,8 +280,8 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   access.location.id = reader.ordinal;
   access.flags = allowed ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
   const Result result = MemPoolSetAccess(pool, &access, 1);
-  // 6.2 refuses to take access away from any device. Disabling peer access, which follows, closes the pool's memory all the
-  // same.
+  // 6.2 refuses to revoke any device's access. The caller disables peer access next, which also revokes access to the pool's
+  // memory.
   return !allowed && result == hipErrorInvalidDevice ? success : result;
 }
 
@@ -310,9 +311,9 @@ Api::Result Api::disable_peer(const DeviceContext& peer) const {
 
 namespace {
 
-// The bits that a wait compares: hipStreamWaitValue's last argument, which CUDA's function does not have.
+// The bits that a wait compares: hipStreamWaitValue's last argument, which CUDA lacks.
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
-// The flags of a write. They are not CUDA's.
+// The flags of a write, which differ from CUDA's.
 constexpr unsigned plain_write = 0;
 
 unsigned wait_flags(WaitCondition condition) noexcept {

@@ -33,8 +33,8 @@
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
-/// The HIP runtime, as the code shared with CUDA sees it (see backends/gpu/backend.hpp): the table of functions, and a
-/// function for each thing that HIP does in a way of its own. Its order is that of backends/cuda/api.hpp.
+/// The HIP runtime for the code shared with CUDA (see backends/gpu/backend.hpp): the table of functions, and a function for
+/// each thing that HIP does differently. The order is that of backends/cuda/api.hpp.
 namespace weir::hip {
 
 class Api : public Symbols {
@@ -64,7 +64,7 @@ class Api : public Symbols {
   using FunctionAttribute = hipFunction_attribute;
   using PoolAttribute = hipMemPoolAttr;
 
-  /// HIP has no contexts. A device is a number.
+  /// HIP has no contexts; a device is a number.
   struct DeviceContext {
     int ordinal = 0;
   };
@@ -73,11 +73,11 @@ class Api : public Symbols {
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
-      // When the process ends, the call that follows says so.
+      // At process exit, the call that follows reports it.
       if (result_ != hipSuccess && !is_shut_down(result_)) [[unlikely]]
         fail(api, device.ordinal);
     }
-    /// Does not throw where the device cannot be made current: see `result`.
+    /// Does not throw if the device cannot be made current: see `result`.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
       if (!needed) return;
       if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]]
@@ -109,7 +109,7 @@ class Api : public Symbols {
   static constexpr Result not_found = hipErrorNotFound;
   static constexpr Result illegal_state = hipErrorIllegalState;
   static constexpr Result peer_already_enabled = hipErrorPeerAccessAlreadyEnabled;
-  static constexpr int of_another_context = -2;  // which HIP has not
+  static constexpr int of_another_context = -2;  // does not occur: HIP has no contexts
   static constexpr unsigned stream_blocking = hipStreamDefault;
   static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
@@ -121,11 +121,11 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
   static constexpr FunctionAttribute function_constant_bytes = HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
-  static constexpr bool tells_versions = false;  // the runtime makes them up: there is no PTX
+  static constexpr bool tells_versions = false;  // the runtime invents them, because there is no PTX
   static constexpr PoolAttribute pool_used = hipMemPoolAttrUsedMemCurrent;
   static constexpr PoolAttribute pool_reserved = hipMemPoolAttrReservedMemCurrent;
   static constexpr PoolAttribute pool_release_threshold = hipMemPoolAttrReleaseThreshold;
-  /// The most operations that one hipStreamBatchMemOp takes.
+  /// The maximum number of operations for one hipStreamBatchMemOp.
   static constexpr std::size_t max_batch = 256;
 
   // --- The runtime ----------------------------------------------------------------------------------------------------
@@ -144,16 +144,16 @@ class Api : public Symbols {
   }
   static void* native_context(const DeviceContext&) noexcept { return nullptr; }
   void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
-  /// Features as far as the release decides.
+  /// Sets the features that depend only on the release.
   void describe_features(FeatureTable& features) const;
 
   bool has(Workaround workaround) const noexcept { return workarounds_[static_cast<std::size_t>(workaround)]; }
 
-  // What CUDA's driver guarantees and this runtime does not. backends/cuda/api.hpp documents each.
+  // CUDA's driver guarantees these; this runtime does not. backends/cuda/api.hpp documents each.
   bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
-  /// Whether the executable that an update replaces stays until its own last launch is over.
+  /// Whether an executable that is replaced by an update stays alive until its own last launch is over.
   static constexpr bool keeps_what_is_replaced() noexcept { return true; }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
@@ -161,17 +161,16 @@ class Api : public Symbols {
   static constexpr bool remembers_records() noexcept { return true; }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static constexpr bool moves_user_objects() noexcept { return false; }
-  /// The runtime keeps the stream in a list of the thread that began the capture, and follows it there.
+  /// The runtime keeps the stream in a list of the thread that began the capture, and accesses it there later.
   static constexpr bool destroys_capturing_streams() noexcept { return false; }
   static constexpr bool executables_free_memory() noexcept { return true; }
-  /// Whether the answer to a question after an event is that it is not complete, or that a capture of some thread forbids
-  /// the question.
+  /// Whether an event query's result means that the event is not complete, or that some thread's capture forbids the query.
   static bool is_pending(Result result) noexcept;
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
 
-  /// Not tried on all releases whether streams and events work with another device current.
+  /// Conservative: not tested on all releases whether streams and events work with another device current.
   static constexpr bool objects_need_current() noexcept { return true; }
-  /// A batch may be several calls (always before 6.4, later if it is long); a lock keeps them together.
+  /// A batch may take several calls (always before 6.4, later if it is long); a lock keeps them together.
   static constexpr bool orders_submissions() noexcept { return true; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
@@ -179,16 +178,16 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  /// What a code means if a launch, or the loading of a kernel, returned it: no work has run that could have failed.
+  /// The meaning of a code returned by a launch or by loading a kernel: it cannot come from earlier work.
   static gpu::Meaning meaning_at_launch(Result result) noexcept;
   static gpu::Meaning meaning_at_load(Result result) noexcept;
-  /// The reason why a stream-ordered allocation or the creation of a pool failed; empty if `meaning` says it.
+  /// The reason why a stream-ordered allocation or the creation of a pool failed; empty if `meaning` already explains it.
   std::string_view refusal_of_memory(Result result) const noexcept;
   static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
 
-  /// The null handle. Later releases also accept 1, which earlier ones take for a pointer.
+  /// The null handle. Only later releases also accept 1; earlier ones treat it as a pointer.
   static StreamHandle legacy_stream() noexcept { return nullptr; }
   static bool is_legacy_stream(StreamHandle stream) noexcept {
     return stream == nullptr || stream == reinterpret_cast<StreamHandle>(std::uintptr_t{1});
@@ -198,7 +197,7 @@ class Api : public Symbols {
     return !is_legacy_stream(stream) && stream != per_thread_stream();
   }
   Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
-  /// The priority of streams that ask for none. +1 is lower, -1 higher.
+  /// The priority of streams created without one. +1 is lower, -1 higher.
   static int usual_priority() noexcept { return 0; }
   bool has_id(StreamHandle stream) const noexcept { return StreamGetId && is_own_stream(stream); }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
@@ -219,7 +218,7 @@ class Api : public Symbols {
 
   // --- Events ---------------------------------------------------------------------------------------------------------
 
-  /// Events that are asked after by time take times, which costs nothing: the runtime notes the times of every record.
+  /// Events that are polled by time need timing, which costs nothing, because the runtime stores the time of every record.
   unsigned event_flags(const EventOptions& options) const noexcept {
     const bool takes_times = options.timing || (has(Workaround::ask_events_by_time) && !options.interprocess);
     return (takes_times ? 0U : unsigned{hipEventDisableTiming}) |
@@ -236,11 +235,11 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
-  /// Whether one event can stand for all work of a device. It cannot, so hipDeviceSynchronize is called, and captures wait
-  /// meanwhile: it is not known which releases allow both at once.
+  /// Whether one event can cover all work of a device. HIP has no such event, so hipDeviceSynchronize is called and captures
+  /// wait meanwhile: it is not known which releases allow both at once.
   static constexpr bool records_whole_device() noexcept { return false; }
   static Result record_whole_device(const DeviceContext&, EventHandle) { return hipErrorNotSupported; }
-  /// hipDeviceSynchronize waits as hipSetDeviceFlags says.
+  /// hipDeviceSynchronize waits as set by hipSetDeviceFlags.
   static constexpr bool sleeps_while_waiting(const DeviceContext&) noexcept { return false; }
 
   // --- Copies and fills -----------------------------------------------------------------------------------------------
@@ -255,7 +254,7 @@ class Api : public Symbols {
   Result copy_3d_async(const PitchedCopy& copy, StreamHandle stream) const;
   static constexpr bool copies_batches() noexcept { return false; }
   static Result copy_batch_async(std::span<const BatchCopy>, SourceAccess, StreamHandle) { return hipErrorNotSupported; }
-  /// hipMemcpyAsync finds the devices by the addresses. hipMemcpyPeerAsync would not be captured.
+  /// hipMemcpyAsync derives the devices from the addresses. hipMemcpyPeerAsync would not be captured.
   Result copy_peer_async(void* to, const DeviceContext&, const void* from, const DeviceContext&, std::size_t bytes,
                          StreamHandle stream) const {
     return copy_async(to, from, bytes, stream);
@@ -338,7 +337,7 @@ class Api : public Symbols {
   Result ask_legacy_stream() const noexcept { return success; }
   static constexpr unsigned long long instantiate_priorities = 0;  // HIP has no such flag
   static constexpr bool has_priority(NodeHandle) noexcept { return false; }
-  static constexpr bool reads_early(const void*) noexcept { return false; }  // not known
+  static constexpr bool reads_early(const void*) noexcept { return false; }  // unknown, so assume not
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, set_dependencies);
   }
@@ -346,9 +345,9 @@ class Api : public Symbols {
                                 CaptureModeValue mode) const {
     return StreamBeginCaptureToGraph(stream, graph, count != 0 ? dependencies : nullptr, nullptr, count, mode);
   }
-  /// Leaves every stream of the capture usable even if it fails, and then returns no graph.
+  /// Leaves every stream of the capture usable even on failure; then it returns no graph.
   Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
-  // With a lock around what looks for, makes or ends user objects, on releases that need it.
+  // On releases that need it, takes the lock around finding, making or releasing user objects.
   Result UserObjectCreate(UserObject* object, void* owned, void (*destroy)(void*), unsigned references,
                           unsigned flags) const {
     const auto lock = user_object_lock();
@@ -379,7 +378,7 @@ class Api : public Symbols {
     return GraphGetEdges(graph, from, to, &count);
   }
 
-  /// hipGraphExec…NodeSetParams change launches that are running.
+  /// hipGraphExec…NodeSetParams would change running launches.
   static constexpr bool changes_nodes = false;
 
   // --- Conditional nodes, which HIP has not -----------------------------------------------------------------------------
@@ -400,13 +399,13 @@ class Api : public Symbols {
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
   }
-  /// The runtime does not tell: the image does.
+  /// The runtime does not report them; the image contains them.
   static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
     return kernels_of(image, device.properties().architecture);
   }
-  /// No attribute is native.
+  /// HIP supports none of the attributes natively.
   static Result launch_with_attributes(FunctionHandle, const LaunchConfig&, StreamHandle, void* const*) noexcept {
     return hipErrorNotSupported;
   }
@@ -451,11 +450,11 @@ class Api : public Symbols {
   bool graphs_ = false;        // WEIR_HIP_GRAPHS
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
-  std::bitset<workaround_count> workarounds_;  // those that the release needs
-  Helpers* helpers_ = nullptr;                 // never destroyed, as nothing here is
+  std::bitset<workaround_count> workarounds_;  // those needed by this release
+  Helpers* helpers_ = nullptr;                 // never destroyed, like the whole backend
 };
 
-/// Compiles ahead of time, with HIPRTC: the plugin's second function.
+/// Compiles ahead of time with HIPRTC: the plugin's second function.
 void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

@@ -6,15 +6,15 @@
 
 #include "backends/hip/api.hpp"
 
-/// What the backend keeps beside the runtime's own state.
+/// The backend's own state in addition to the runtime's.
 namespace weir::hip {
 
-/// What the backend has made of each device. Each is made when it is first needed, for the device that is current.
+/// Helper objects of each device. Each is created on first use, for the current device.
 class Api::Helpers {
  public:
   explicit Helpers(int device_count) : of_devices_(static_cast<std::size_t>(device_count)) {}
-  /// A blocking stream that stands in for the null stream in stream-ordered allocations and frees. A blocking stream and
-  /// the null stream wait for each other's work, so the order of allocation, use and free is kept.
+  /// A blocking stream that replaces the null stream in stream-ordered allocations and frees. A blocking stream and the null
+  /// stream wait for each other's work, so the order of allocation, use and free is kept.
   Result null_stream(const Api& api, hipStream_t& stream);
   /// An event that is never recorded.
   Result unrecorded_event(const Api& api, hipEvent_t& event);

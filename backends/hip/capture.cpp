@@ -9,7 +9,7 @@ namespace weir::hip {
 
 Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                               const NodeHandle** dependencies, std::size_t* count) const {
-  // The call leaves results that it does not report as they were.
+  // The call does not write results that it does not report, so they need initial values.
   hipStreamCaptureStatus native = hipStreamCaptureStatusNone;
   unsigned long long number = 0;
   const Result result = StreamGetCaptureInfo(stream, &native, &number, &graph, dependencies, count);
@@ -20,7 +20,8 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
   return result;
 }
 
-// Recursive, since the end of a graph calls the destructors of what it owns. The runtime, too, holds locks of its own then.
+// Recursive, because destroying a graph calls the destructors of the objects that it owns. The runtime also holds its own
+// locks then.
 std::unique_lock<std::recursive_mutex> Api::user_object_lock() const {
   static auto* const mutex = new std::recursive_mutex;  // graphs may end after main
   return has(Workaround::lock_user_objects) ? std::unique_lock(*mutex) : std::unique_lock<std::recursive_mutex>();
@@ -54,8 +55,8 @@ Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
   return StreamUpdateCaptureDependencies(stream, leaves.data(), leaves.size(), add_dependencies);
 }
 
-// Only a successful hipStreamEndCapture resets the streams' capture state. An invalidated stream may begin a capture, so an
-// empty one is captured.
+// Only a successful hipStreamEndCapture resets the streams' capture state. An invalidated stream can begin a new capture, so
+// begin and end an empty one.
 void Api::end_invalidated_capture(StreamHandle stream) const {
   GraphHandle graph = nullptr;
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
@@ -70,8 +71,8 @@ Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const
   if (has(Workaround::check_capture_at_end)) (void)StreamIsCapturing(stream, &status);
   if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
   Result result = Symbols::StreamEndCapture(stream, graph);
-  if (result != success) *graph = nullptr;  // the runtime hands out a variable that it has not set (6.2, 7.15)
-  if (result == success && status == hipStreamCaptureStatusInvalidated) {  // the end did not report it
+  if (result != success) *graph = nullptr;  // the runtime may return an uninitialized variable (6.2, 7.15)
+  if (result == success && status == hipStreamCaptureStatusInvalidated) {  // hipStreamEndCapture did not report it
     GraphDestroy(*graph);
     *graph = nullptr;
     result = hipErrorStreamCaptureInvalidated;

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr unsigned machine_amdgpu = 224;    // EM_AMDGPU
 constexpr std::uint32_t note_metadata = 32;  // NT_AMDGPU_METADATA
 
-/// The part of an image, or nothing where it reaches beyond its end.
+/// Returns that part of an image, or nothing if it is out of range.
 std::optional<Bytes> part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
   return bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
@@ -35,7 +35,7 @@ std::optional<T> read(Bytes bytes, std::uint64_t offset) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Reads a document in MessagePack of this form, and passes over all else in it:
+/// Reads a MessagePack document of this form and skips everything else in it:
 ///   {"amdhsa.kernels": [{".name": text, ".args": [{".size": number, ".value_kind": text}, …]}, …]}
 class MetadataReader final : public Json::json_sax_t {
  public:
@@ -51,7 +51,7 @@ class MetadataReader final : public Json::json_sax_t {
   }
   bool end_object() override {
     levels_.pop_back();
-    // What the compiler adds for itself comes behind the kernel's own parameters.
+    // The compiler's hidden arguments follow the kernel's own parameters.
     if (is_in({"amdhsa.kernels", ".args"}) && !is_hidden_) kernels.back().parameter_sizes.push_back(size_);
     return true;
   }
@@ -85,13 +85,13 @@ class MetadataReader final : public Json::json_sax_t {
     enum class Kind : unsigned char { object, array } kind;
     std::string key;
   };
-  static constexpr std::size_t deepest = 16;  // the reader calls itself for each level
+  static constexpr std::size_t deepest = 16;  // limits the reader's recursion
 
   bool push(Level::Kind kind) {
     levels_.push_back({kind, {}});
     return levels_.size() <= deepest;
   }
-  /// Whether the way here is through these keys, each but the last with an array behind it.
+  /// Whether the current path consists of these keys, with an array after each but the last.
   bool is_at(std::initializer_list<std::string_view> keys) const {
     if (levels_.size() != keys.size() * 2 - 1) return false;
     std::size_t i = 0;
@@ -102,7 +102,7 @@ class MetadataReader final : public Json::json_sax_t {
     }
     return true;
   }
-  /// Whether this is an array behind the last of these keys.
+  /// Whether this is an array below the last of these keys.
   bool is_in(std::initializer_list<std::string_view> keys) const {
     if (levels_.size() != keys.size() * 2 || levels_.back().kind != Level::Kind::array) return false;
     std::size_t i = 0;
@@ -157,7 +157,7 @@ std::vector<gpu::ImageKernel> read_code_object(Bytes image) {
 
 std::string_view base_of(std::string_view architecture) { return architecture.substr(0, architecture.find(':')); }
 
-// Magic, the number of entries, and for each where it lies, its size, and its target's name:
+// The header: magic, number of entries, and for each entry its offset, its size and its target's name:
 // "hipv4-amdgcn-amd-amdhsa--gfx90a".
 Bytes entry_of_bundle(Bytes image, std::string_view architecture) {
   constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";

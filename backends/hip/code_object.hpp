@@ -10,9 +10,9 @@
 
 namespace weir::hip {
 
-/// What an image says of its kernels: AMD's metadata, in the note of a code object. Of a bundle of clang's, the code object
-/// for `architecture` ("gfx90a:sramecc+:xnack-") is read. Nothing where the image is neither, or does not hold together:
-/// then it is the runtime's to say what is wrong.
+/// Reads the kernels of an image from AMD's metadata, in the note of a code object. From a Clang bundle it reads the code
+/// object for `architecture` ("gfx90a:sramecc+:xnack-"). Returns nothing for another or a damaged image: then the runtime
+/// reports the error.
 std::vector<gpu::ImageKernel> kernels_of(std::span<const std::byte> image, std::string_view architecture);
 
 }  // namespace weir::hip

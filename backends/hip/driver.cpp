@@ -19,8 +19,8 @@ namespace {
 constexpr const char* operation = "opening the HIP runtime";
 constexpr const char* variable = "WEIR_HIP_RUNTIME";
 
-// Numerically, since 10 comes after 7. The name without a number is a link of development packages, and may be all that
-// another implementation has.
+// In numerical order, since 10 comes after 7. The name without a number is a link from development packages, and may be the
+// only name in another implementation.
 std::vector<std::string> sonames() {
   return {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 }
@@ -62,7 +62,7 @@ void add_rocm_folders(std::vector<std::string>& names) {
 std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
-  // Two copies of the runtime in one process break each other, whatever their versions: use the one that is loaded already.
+  // Two copies of the runtime in one process break each other, whatever their versions, so use one that is already loaded.
   if (std::string loaded = detail::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
@@ -70,7 +70,7 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   return names;
 }
 
-// What was tried is told to `context`, if there is one.
+// Reports each attempt to `context`, if there is one.
 detail::Library open_library(PluginContext* context) {
   const std::optional<std::string> chosen = support::environment_path(variable);
   std::vector<LoadAttempt> attempts;
@@ -95,7 +95,7 @@ std::string too_old(const std::string& version) {
   return "it is HIP " + version + "; Weir needs ROCm " + release_text(oldest_release) + " or later: update ROCm";
 }
 
-// The codes that mean: there is no device, or no access to one.
+// The codes for a missing or inaccessible device.
 bool means_no_device(hipError_t result) {
   return result == hipErrorNoDevice || result == hipErrorInvalidDevice || result == hipErrorNotInitialized ||
          result == hipErrorInsufficientDriver;
@@ -103,7 +103,7 @@ bool means_no_device(hipError_t result) {
 
 template <auto Field, class Result, class... Arguments>
 void show(Function<Result (*)(Arguments...)>& function) {
-  if constexpr (std::is_same_v<Result, hipError_t>) {  // others have nothing to fail with: hipGetErrorName
+  if constexpr (std::is_same_v<Result, hipError_t>) {  // skips functions that cannot fail, such as hipGetErrorName
     using Pointer = Result (*)(Arguments...);
     const auto driver = reinterpret_cast<Pointer>(function.address);
     function.address =
@@ -111,7 +111,7 @@ void show(Function<Result (*)(Arguments...)>& function) {
   }
 }
 
-// Where a tool watches the runtime, the table leads to it.
+// If a tool watches the runtime, redirects the table to it.
 void show_to_tools(Symbols& table) {
   static constexpr const char* functions[] = {
 #define WEIR_HIP_NAME(field, function, ...) #function,
@@ -136,7 +136,7 @@ std::string Api::version_text() const {
 }
 
 const Api& Api::load(PluginContext& context) {
-  // Read before the library is opened, so that a wrong value is reported on machines without a runtime, too.
+  // Read before the library is opened, so that a wrong value is reported even on machines without a runtime.
   const auto is_on = [](const char* name) { return support::environment_number(name, 0, 0, 1) != 0; };
   const bool wait_value = is_on("WEIR_HIP_WAIT_VALUE"), graph_memory = is_on("WEIR_HIP_GRAPH_MEMORY"),
              graphs = is_on("WEIR_HIP_GRAPHS");
@@ -144,7 +144,8 @@ const Api& Api::load(PluginContext& context) {
   std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
-  // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
+  // Handlers run in reverse order of registration, and the runtime registered its handler when it was opened, so this one
+  // runs first.
   std::atexit([] { runtime_is_ending.store(true, std::memory_order_relaxed); });
 
   std::string missing;
@@ -183,7 +184,7 @@ const Api& Api::load(PluginContext& context) {
   api->compiler_ = compiler.get();
 
   show_to_tools(table);
-  // hipInit's result is ignored: the device count says more.
+  // Ignore hipInit's result: the device count is more precise.
   (void)api->Init(0);
   int count = 0;
   const hipError_t result = api->GetDeviceCount(&count);
@@ -208,7 +209,7 @@ const Api& Api::load(PluginContext& context) {
 
 void compile_image(ImageCompilation& request) {
   const std::string object = "hip " + std::string(request.architecture);
-  // Needs the runtime, and no device: HIPRTC is beside the runtime or within it, and of the same release.
+  // Needs the runtime but no device: HIPRTC is installed with the runtime or is a part of it, and has the same release.
   static const Compiler& compiler = [&]() -> const Compiler& {
     try {
       const detail::Library library = open_library(nullptr);

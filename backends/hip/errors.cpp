@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
-/// What the runtime's codes mean. They are written by HIP's names, since some numbers mean something else in CUDA.
+/// The meanings of the runtime's codes, by HIP's names, because some numbers mean something else in CUDA.
 namespace weir::hip {
 
 std::string_view Api::error_name(Result result) const noexcept {
-  if (is_shut_down(result)) return "hipErrorDeinitialized";  // the runtime cannot be asked then
+  if (is_shut_down(result)) return "hipErrorDeinitialized";  // the runtime cannot be called then
   const char* const text = GetErrorName(result);
   return text != nullptr ? text : "unknown hipError_t";
 }
 
 std::string_view Api::error_text(Result result) const noexcept {
   const char* const text = GetErrorString(result);
-  // Up to 6.x hipGetErrorString returns the name again.
+  // Up to 6.x hipGetErrorString returns just the name.
   return text != nullptr && error_name(result) != text ? text : std::string_view();
 }
 

@@ -10,19 +10,19 @@
 /// Device properties and features.
 namespace weir::hip {
 
-// The runtime collects all properties anew on each call, so each attribute is asked once per device.
+// Queries an attribute. The runtime collects all properties on each call, so each attribute is queried only once per device.
 std::optional<int> Api::attribute(int number, int ordinal) const {
   int value = 0;
   const hipError_t result = DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal);
   if (result == hipSuccess) return value;
-  // One that the runtime does not know.
+  // The runtime does not have the attribute.
   if (result == hipErrorInvalidValue || result == hipErrorNotSupported) return std::nullopt;
   gpu::fail(*this, result, "hipDeviceGetAttribute", "hip:" + std::to_string(ordinal));
 }
 
 // The architecture's name is the only property without an attribute.
 std::string Api::architecture(int ordinal) const {
-  alignas(std::max_align_t) char properties[8192] = {};  // more than any of them
+  alignas(std::max_align_t) char properties[8192] = {};  // larger than the structure in any release
   const hipError_t result = GetDevicePropertiesR0600(properties, ordinal);
   if (result != hipSuccess)
     gpu::fail(*this, result, GetDevicePropertiesR0600.name, "hip:" + std::to_string(ordinal));
@@ -30,7 +30,7 @@ std::string Api::architecture(int ordinal) const {
   return std::string(name, ::strnlen(name, longest_architecture));
 }
 
-// Up to sixteen characters of text. Devices without a unique number all say XX.
+// Up to sixteen characters. Devices without a unique number all return XX.
 std::string Api::uuid(int ordinal) const {
   hipUUID native{};
   if (DeviceGetUuid(&native, ordinal) != hipSuccess) return {};
@@ -67,7 +67,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.max_grid = {get_unsigned(attribute_max_grid_x), get_unsigned(attribute_max_grid_x + 1),
                          get_unsigned(attribute_max_grid_x + 2)};
   properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
-  // 0 in 6.2.
+  // The attribute is 0 in 6.2.
   properties.shared_memory_per_block_optin =
       std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
   properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
@@ -94,7 +94,7 @@ void Api::describe_features(FeatureTable& features) const {
 }
 
 void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const {
-  // A failing query means "unknown", not "no". Without a device all attributes are unknown.
+  // A failed query means "unknown", not "no". Without a device all attributes are unknown.
   const auto is_off = [&](int number) { return ordinal && attribute(number, *ordinal) == 0; };
 
   struct Attribute {
@@ -105,9 +105,9 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
   const auto rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     for (const Symbol* const symbol : symbols) {
       if (symbol->address != nullptr) continue;
-      const bool later = symbol->since > release_;  // else this build of the runtime lacks it
+      const bool later = symbol->since > release_;  // otherwise this build of the runtime lacks it
       int since = symbol->since;
-      // The release that brings the function may not bring the feature.
+      // A release that has the function may still lack the feature.
       const FeatureQuirk* const quirk = find_quirk(feature, since, architecture);
       if (later && quirk && quirk->effect == Effect::absent) {
         if (quirk->releases.until == 0) return features.absent(feature, std::string(quirk->reason));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
-/// HIPRTC's functions that are called, all of them required.
+/// All HIPRTC functions that this backend calls; all are required.
 #define WEIR_HIPRTC_SYMBOLS(X) \
   X(GetErrorString)            \
   X(CreateProgram)             \
@@ -33,8 +33,8 @@ constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-/// Whether the file may be of a generation. In a folder of the system the name without a number is a link to the newest one;
-/// in Python's wheels it is the file itself, of the runtime's own generation.
+/// Whether the file may belong to a generation. In a system folder the name without a number is a link to the newest one; in
+/// Python's wheels it is the library itself, of the same generation as the runtime.
 bool may_be_of(const std::string& file, const std::string& name, const std::string& number) {
   std::error_code error;
   const std::string target = std::filesystem::canonical(file, error).filename().string();
@@ -43,9 +43,9 @@ bool may_be_of(const std::string& file, const std::string& name, const std::stri
   return version.substr(0, version.find('.')) == number;
 }
 
-/// Files of one library in the order of the runtime's own search: a copy that is loaded already, beside the runtime, by the
-/// loader. Of the runtime's generation alone, since two generations of AMD's compiler do not live in one process; without a
-/// number, as in Python's wheels, only where the folder tells which it is.
+/// The files of one library in the runtime's own search order: a copy that is already loaded, one in the runtime's folder,
+/// one that the loader finds. Only the runtime's generation, because two generations of AMD's compiler cannot share a
+/// process. A name without a number, as in Python's wheels, counts only if its folder determines the generation.
 std::vector<std::string> files(const std::string& name, const std::string& number, const weir::detail::Library& runtime) {
   const std::string soname = name + "." + number, folder = folder_of(runtime.path());
   std::vector<std::string> names;
@@ -135,13 +135,14 @@ void Compiler::find(const weir::detail::Library& runtime, int release) {
   }
   WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_FIND)
 #undef WEIR_HIPRTC_FIND
-  // hiprtcVersion says 9.0 whatever the release is.
+  // hiprtcVersion returns 9.0 in every release.
   files_ = {library->path()};
   description_ = "HIPRTC (" + library->path() + ")";
   usable_ = true;
 }
 
-// The code generator behind HIPRTC tells what it can compile for. HIPRTC opens it itself, and cannot do without.
+// Asks the code generator below HIPRTC for the supported architectures. HIPRTC opens this library itself and always needs
+// it.
 void Compiler::list_architectures(const weir::detail::Library& runtime, int release) {
   std::vector<LoadAttempt> attempts;
   const auto library = weir::detail::Library::open(files("libamd_comgr.so", release < 604 ? "2" : "3", runtime), attempts);
@@ -193,7 +194,7 @@ gpu::CompiledProgram Compiler::compile(const std::string& architecture, std::str
     }
   }
 
-  // The code itself, which loads; what hiprtcGetBitcode gives does not.
+  // The loadable code; hiprtcGetBitcode's result cannot be loaded.
   const auto take_image = [&](hiprtcProgram program, const auto& check) {
     std::size_t size = 0;
     check(functions_->GetCodeSize(program, &size), "GetCodeSize");
@@ -210,7 +211,7 @@ gpu::CompiledProgram Compiler::compile_cached(const std::string& architecture, s
                                               std::string_view object) const {
   const gpu::HeaderList headers(options);
   const std::vector<std::string> arguments = option_list(options, architecture);
-  // Clang looks for headers where the system has its own.
+  // Clang also searches the system's header folders.
   return gpu::compile_cached(
       {"hip", source, options, headers, arguments, description_ + " " + std::to_string(release_), files_, true}, [&] {
         std::string log;

@@ -5,10 +5,10 @@
 #include <array>
 #include <string_view>
 
-/// Which code objects a device can run.
+/// Decides which code objects a device can run.
 namespace weir::hip {
 
-/// The architectures that LLVM's generic targets stand for: code that all of a family run, from ROCm 6.3 on.
+/// The architectures of each generic LLVM target. Its code runs on the whole family, from ROCm 6.3 on.
 struct GenericTarget {
   std::string_view name;
   std::array<std::string_view, 8> members;
@@ -22,9 +22,9 @@ inline constexpr GenericTarget generic_targets[] = {
     {"gfx12-generic", {"gfx1200", "gfx1201"}},
 };
 
-/// How well a code object for `image` ("gfx90a", "gfx90a:xnack-", "gfx11-generic") suits a device that calls itself `device`
-/// ("gfx90a:sramecc+:xnack-"): 0 if it cannot run there. A feature that the image does not name may be on or off; one that
-/// it names must be as the device has it. The more it names the better; generic code last.
+/// Rates how well a code object for `image` ("gfx90a", "gfx90a:xnack-", "gfx11-generic") suits a device named `device`
+/// ("gfx90a:sramecc+:xnack-"): 0 if it cannot run there. A feature that the image does not name may be on or off; a named
+/// one must match the device. More named features rank higher; generic code ranks last.
 inline int rank_image(std::string_view image, std::string_view device) {
   const auto base_of = [](std::string_view name) { return name.substr(0, name.find(':')); };
   const std::string_view base = base_of(image), wanted = base_of(device);

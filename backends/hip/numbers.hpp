@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <string>
 
-/// HIP's numbers that are spelled out, because the oldest headers lack them or headers of different releases disagree.
+/// HIP's numbers that are written out here, because the oldest headers lack them or headers of different releases disagree.
 /// tests/drivers/hip_prototypes.cpp compares them with the headers.
 namespace weir::hip {
 
-// hipDeviceAttribute_t's since 5.0; attributes that a release does not implement fail.
+// Values of hipDeviceAttribute_t since 5.0; attributes that a release does not implement fail.
 constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attribute_concurrent_managed_access = 9,
               attribute_cooperative_launch = 10, attribute_ecc_enabled = 0, attribute_integrated = 16,
               attribute_l2_cache_size = 19, attribute_capability_major = 23, attribute_managed_memory = 24,
@@ -21,7 +21,7 @@ constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attrib
               attribute_memory_pools = 88, attribute_host_register = 90, attribute_shared_per_multiprocessor = 10002,
               attribute_stream_wait_value = 10013;
 
-/// A release as people write it: 7.1 for 701.
+/// Formats a release: 7.1 for 701.
 inline std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
 // The architecture's name in hipDeviceProp_tR0600.

@@ -4,8 +4,8 @@
 namespace weir::hip {
 namespace {
 
-// "read": in the runtime's sources of the named releases. "changelog": AMD says so. Nothing was observed on an AMD device. A
-// range whose end is not known has no end here.
+// The sources: "read" means found in the runtime's source of the named releases, "changelog" means stated by AMD. Nothing
+// was observed on an AMD device. A range without a known end is open.
 constexpr FeatureQuirk quirks_of_features[] = {
     // Reports of graphs that give wrong results without an error.
     {Feature::graph_capture,

@@ -9,11 +9,11 @@
 
 #include "weir/feature.hpp"
 
-/// What is known of releases of HIP and is told by neither a symbol nor an attribute. Releases are major * 100 + minor: 602
-/// is HIP 6.2. The patch level is no part of it, since the runtime's number holds a build counter in its place.
+/// Facts about HIP releases that no symbol or attribute reveals. A release is major * 100 + minor: 602 is HIP 6.2. The patch
+/// level is ignored, because the runtime's number has a build counter instead.
 namespace weir::hip {
 
-/// Releases from `since` on and before `until`; 0: no end is known.
+/// Releases from `since` up to, but not including, `until`; 0 means that the end is unknown.
 struct Releases {
   int since = 0;
   int until = 0;
@@ -22,12 +22,12 @@ struct Releases {
 };
 
 enum class Effect : std::uint8_t {
-  absent,    ///< the feature does not keep its promise
-  emulated,  ///< it keeps it by other means than the driver's own
-  opt_in,    ///< absent unless the user asks for it by a variable
+  absent,    ///< the feature does not work as documented
+  emulated,  ///< Weir implements it without the driver's own feature
+  opt_in,    ///< absent unless the user enables it by a variable
 };
 
-/// What users may ask for.
+/// The features that users can enable.
 enum class OptIn : std::uint8_t {
   none,
   wait_value,    ///< WEIR_HIP_WAIT_VALUE
@@ -35,21 +35,21 @@ enum class OptIn : std::uint8_t {
   graphs,        ///< WEIR_HIP_GRAPHS
 };
 
-/// A feature whose symbols and attribute are there, and of which yet more is known.
+/// A known fault of a feature whose symbols and attribute are present.
 struct FeatureQuirk {
   Feature feature;
   Releases releases;
   Effect effect;
-  std::string_view reason;  ///< for the user: why, and what has it or would help
-  std::string_view source;  ///< for whoever doubts it
+  std::string_view reason;  ///< for the user: the cause and the remedy
+  std::string_view source;  ///< the evidence
   OptIn opt_in = OptIn::none;
-  std::string_view gpus = "";  ///< the beginning of the architectures that it is about: "gfx12"; empty: of all
+  std::string_view gpus = "";  ///< affected architectures begin with this: "gfx12"; empty: all
 };
 std::span<const FeatureQuirk> feature_quirks() noexcept;
-/// The quirk that decides about a feature on a GPU ("gfx90a:xnack-"; empty: not known), or null.
+/// The quirk that applies to a feature on a GPU ("gfx90a:xnack-"; empty if unknown), or null.
 const FeatureQuirk* find_quirk(Feature feature, int release, std::string_view architecture) noexcept;
 
-/// What the backend does differently because of how a function behaves: X(name, what it does).
+/// The backend's workarounds for the behaviour of functions: X(name, description).
 #define WEIR_HIP_WORKAROUNDS(X)                                                                                             \
   X(end_streams_elsewhere, "a stream that is not idle is destroyed on a thread of its own")                                 \
   X(keep_streams_for_events, "a stream is destroyed once no event is there that was last recorded on it")                   \

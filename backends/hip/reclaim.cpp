@@ -3,7 +3,7 @@
 #include "backends/hip/api_private.hpp"
 #include "weir/plugin/support.hpp"
 
-/// What is destroyed later, on a thread of its own.
+/// Destroys objects later, on a thread of its own.
 namespace weir::hip {
 
 bool Api::is_pending(Result result) noexcept {
@@ -13,7 +13,7 @@ bool Api::is_pending(Result result) noexcept {
 
 namespace {
 
-/// Calls `try_to_end()` until it returns true, with the device current, and whatever other threads capture.
+/// Calls `try_to_end()` until it returns true. The device is current then, and captures of other threads do not matter.
 void reclaim(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept {
   (void)support::reclaim([&api, device, try_to_end = std::move(try_to_end)]() mutable {
     const Api::Current current(api, {device}, std::nothrow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The C functions alone, without the C++ overloads that headers put over some of them.
+// Declares only the C functions, without the C++ overloads that headers add for some of them.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #include <hip/hip_runtime_api.h>
 
@@ -12,14 +12,15 @@
 #include <utility>
 
 
-/// The runtime's functions that this backend calls: its whole surface, as one list.
+/// All functions of the runtime that this backend calls.
 ///
 ///   X(field, function)
 ///
-/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
-/// agree. Every release from the floor on has them. That a symbol is there says nothing about what it does: see quirks.cpp.
+/// `field`: its name in the shared code, which is the function's name without the vendor's prefix if the vendors agree.
+/// Every release from the oldest supported one on has these functions. A symbol's presence does not say how it behaves: see
+/// quirks.cpp.
 ///
-/// Default arguments of the headers do not exist here: each call passes every argument.
+/// The headers' default arguments do not apply: pass every argument.
 #define WEIR_HIP_SYMBOLS(X)                                                                              \
   X(Init, hipInit)                                                                                       \
   X(RuntimeGetVersion, hipRuntimeGetVersion)                                                             \
@@ -117,7 +118,7 @@
 
 namespace weir::hip {
 
-/// An operation of a batch, as hipStreamBatchMemOpParams (6.4) has it: six words, laid out as CUDA's.
+/// A batch operation, as in hipStreamBatchMemOpParams (6.4): six words, laid out like CUDA's.
 struct BatchOperation {
   std::uint32_t operation;
   std::uint64_t address;
@@ -128,8 +129,7 @@ struct BatchOperation {
 static_assert(sizeof(BatchOperation) == 6 * sizeof(std::uint64_t) && offsetof(BatchOperation, address) == 8 &&
               offsetof(BatchOperation, value) == 16 && offsetof(BatchOperation, flags) == 24);
 
-/// The value of a stream's attribute. hipLaunchAttributeValue has had 32 bytes and has 64 since 7.x: the larger form is
-/// passed.
+/// The value of a stream attribute. hipLaunchAttributeValue has 32 bytes and, since 7.x, 64: pass the larger form.
 union AttributeValue {
   char bytes[64];
   int synchronization_policy;
@@ -139,14 +139,14 @@ struct UserObjectTag;
 
 }  // namespace weir::hip
 
-/// Functions that are newer than the oldest headers that this builds with (5.2), that headers overload in C++, or whose name
-/// later headers give to another function, with their signatures:
+/// Functions that are newer than the oldest supported headers (5.2), that headers overload in C++, or whose name later
+/// headers give to another function, with their signatures:
 ///
 ///   Y(field, function, since, (parameters))    all return hipError_t
 ///
 /// `since`: the first release whose library exports it (604: 6.4); that is often later than the header's declaration.
-/// Features depend on those that came after the floor. Types that the headers of 5.2 lack stand as pointers and numbers of
-/// the same size.
+/// Features depend on those added after the oldest supported release. Types that the headers of 5.2 lack appear as pointers
+/// and numbers of the same size.
 #define WEIR_HIP_NEWER_SYMBOLS(Y)                                                                                        \
   Y(MallocAsync, hipMallocAsync, 502, (void**, size_t, hipStream_t))                                                     \
   Y(MallocFromPoolAsync, hipMallocFromPoolAsync, 502, (void**, size_t, hipMemPool_t, hipStream_t))                       \
@@ -169,14 +169,14 @@ struct UserObjectTag;
 
 namespace weir::hip {
 
-/// The oldest release that this backend takes.
+/// The oldest release that this backend supports.
 inline constexpr int oldest_release = 602;
 
 /// A line of the table.
 struct Symbol {
   const char* name = nullptr;
   int since = 0;
-  void* address = nullptr;  ///< null where the library has no such function
+  void* address = nullptr;  ///< null if the library lacks the function
 };
 
 /// Set when the process ends, before the runtime's own static objects are destroyed. The runtime shuts down with
@@ -184,12 +184,11 @@ struct Symbol {
 /// later still, since they are older than the runtime in the process.
 inline std::atomic<bool> runtime_is_ending{false};
 
-/// A function of the runtime; one that the runtime does not have returns hipErrorNotSupported. When the process ends the
-/// runtime is not called, and the result is hipErrorDeinitialized, as CUDA's driver has it.
+/// A function of the runtime. If the runtime lacks it, it returns hipErrorNotSupported. At process exit the runtime is not
+/// called, and the result is hipErrorDeinitialized, as with CUDA's driver.
 ///
-/// The runtime remembers each result, "not ready" included, as the thread's last error: of the last call up to 6.4, of the
-/// last failed call from 7.0 on. The application's hipGetLastError would report it as the application's own error, so it is
-/// cleared after each failed call.
+/// The runtime stores each result, "not ready" included, as the thread's last error: up to 6.4 of the last call, from 7.0 on
+/// of the last failed call. The application's hipGetLastError would return it, so it is cleared after each failed call.
 template <class Pointer>
 class Function;
 
@@ -223,7 +222,7 @@ void Function<Result (*)(Arguments...)>::forget_last_error() noexcept {
   if (last_error != nullptr) (void)last_error();
 }
 
-/// The table; a function that came after the floor is false where it is not there.
+/// The table. A function added after the oldest supported release converts to false if it is missing.
 struct Symbols {
 #define WEIR_HIP_MEMBER(field, function) Function<decltype(&::function)> field{{#function, oldest_release, nullptr}};
   WEIR_HIP_SYMBOLS(WEIR_HIP_MEMBER)
