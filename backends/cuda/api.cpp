@@ -80,14 +80,14 @@ Api::Result Api::stream_id(StreamHandle stream, std::uint64_t& id) const {
 
 int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept {
   CUcontext context = nullptr;
-  // Asking a stream that captures fails and ends its capture.
+  // Querying a capturing stream would fail and invalidate its capture.
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (StreamGetCaptureInfo(stream, &status, nullptr, nullptr, nullptr, nullptr) != CUDA_SUCCESS ||
       status != CU_STREAM_CAPTURE_STATUS_NONE || StreamGetCtx(stream, &context) != CUDA_SUCCESS) {
     return -1;
   }
   if (context == own.context) [[likely]] return own.device;
-  // A green context is a part of its device's primary context, and its streams do all that other streams do.
+  // A green context is part of its device's primary context, and its streams support everything that other streams do.
   GreenContext* green = nullptr;
   const bool is_green =
       StreamGetGreenCtx != nullptr && StreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green != nullptr;
@@ -339,7 +339,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device.device;
-  // `maxSize`: since 12.2, at the beginning of what older headers reserve. 0: no limit.
+  // `maxSize`, since 12.2, is at the start of older headers' reserved bytes; 0 means no limit.
   constexpr std::size_t place = offsetof(CUmemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
@@ -359,13 +359,13 @@ Api::Result Api::split_compute_units(const DeviceContext& device, std::vector<Co
   ComputeUnits all{}, rest{};
   CUresult result = DeviceGetDevResource(device.device, &all, resource_sm);
   if (result != CUDA_SUCCESS) return result;
-  unsigned count = 0;  // without room for them, the driver tells how many there are
+  unsigned count = 0;  // called without an array, the driver returns their number
   result = DevSmResourceSplitByCount(nullptr, &count, &all, nullptr, 0, 1);
   if (result != CUDA_SUCCESS) return result;
   groups.resize(count);
   result = DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1);
   groups.resize(result == CUDA_SUCCESS ? count : 0);
-  // What is left over is one more group, of another size. It is the last that partitions take.
+  // The remainder is one more group with another size. Partitions take it last.
   if (result == CUDA_SUCCESS && rest.count != 0) groups.insert(groups.begin(), rest);
   return result;
 }
@@ -510,7 +510,7 @@ Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::strin
   const CUresult result = GraphExecUpdate(exec, graph, &info);
   if (result == CUDA_SUCCESS) return result;
   if (info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-    // What the driver refuses before it compares.
+    // The driver refuses this before it compares the graphs.
     if (result == CUDA_ERROR_NOT_SUPPORTED) difference = "the driver updates no such graph, as one that allocates memory";
     return result;
   }

@@ -134,13 +134,13 @@ class Api : public Symbols {
   /// Retains the device's primary context.
   Result open_device(int ordinal, DeviceContext& context) const;
   static void* native_context(const DeviceContext& context) noexcept { return context.context; }
-  /// Properties and features, from attributes: makes no context.
+  /// Sets properties and features from attributes; creates no context.
   void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
 
-  /// Whether calls with a stream or an event need its context to be current. Drivers before 13.0 do. Later ones are tried
-  /// when the first device is opened.
+  /// Whether calls with a stream or an event need its context to be current, as drivers before 13.0 require. For later
+  /// drivers it is tested when the first device is opened.
   bool objects_need_current() const noexcept { return objects_need_current_.load(std::memory_order_relaxed); }
-  // What the driver guarantees. Code that is shared with HIP asks for these.
+  // The driver's guarantees, which code that is shared with HIP checks.
   /// Whether the unloading of a module waits for work that uses it, and the driver keeps a destroyed executable until its
   /// launches are over.
   static constexpr bool unloading_waits() noexcept { return true; }
@@ -152,24 +152,24 @@ class Api : public Symbols {
   static constexpr bool events_outlive_streams() noexcept { return true; }
   /// Whether a stream of a capture may wait for any event of that capture, whatever the order of forks and joins.
   static constexpr bool waits_join_captures() noexcept { return true; }
-  /// Whether a record in a capture clears what the event kept of earlier captures.
+  /// Whether a record in a capture clears the event's state from earlier captures.
   static constexpr bool events_forget_captures() noexcept { return true; }
-  /// Whether Weir must keep what an event was recorded on, since one of the last three is false.
+  /// Whether Weir must remember where an event was recorded, because one of the last three is false.
   static constexpr bool remembers_records() noexcept { return false; }
   /// Whether a graph can take over a reference to an object that it retains.
   static constexpr bool moves_user_objects() noexcept { return true; }
-  /// Whether the driver frees what the last launch of an executable allocated, and left, when the executable is destroyed.
+  /// Whether destroying an executable frees the memory that its last launch allocated and did not free.
   static constexpr bool executables_free_memory() noexcept { return false; }
-  /// Whether a stream can be destroyed while a capture is open on it, which another thread began.
+  /// Whether a stream can be destroyed while it takes part in a capture that another thread began.
   static constexpr bool destroys_capturing_streams() noexcept { return true; }
-  /// Whether the answer to a question after an event is that it cannot be told yet that it is complete.
+  /// Whether the result of an event query means "not complete yet".
   static constexpr bool is_pending(Result result) noexcept { return result == CUDA_ERROR_NOT_READY; }
   /// Calls `end` once the event is complete. Not needed here: see `unloading_waits`.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {
     end();
   }
-  /// Whether a batch is several calls, which need a lock.
+  /// Whether a batch takes several calls, which need a lock.
   static constexpr bool orders_submissions() noexcept { return false; }
   /// Whether the driver runs cooperative launches on a capturing stream instead of capturing them.
   static constexpr bool refuses_cooperative_capture() noexcept { return false; }
@@ -179,7 +179,7 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  /// The meaning of a code that a launch, or the loading of a kernel, returned.
+  /// The meaning of a code returned by a launch or by loading a kernel.
   static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
   static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
   static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }  // the code's own meaning says it
@@ -192,12 +192,12 @@ class Api : public Symbols {
   static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
   bool has_id(StreamHandle) const noexcept { return StreamGetId != nullptr; }
   Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
-  /// The priority of streams that ask for none.
+  /// The priority of streams created without one.
   static constexpr int usual_priority() noexcept { return 0; }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
   Result stream_priority(StreamHandle stream, int& priority) const { return StreamGetPriority(stream, &priority); }
-  /// The ordinal of a stream's device; -1 if unknown; `of_another_context` if it is of `own`'s device, but of another
+  /// The ordinal of a stream's device; -1 if unknown; `of_another_context` if it is on `own`'s device but in another
   /// context.
   int device_of(StreamHandle stream, const DeviceContext& own) const noexcept;
   Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
@@ -265,7 +265,7 @@ class Api : public Symbols {
   /// Uses the device's default pool if `pool` is null.
   Result allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const;
   Result free_async(void* memory, StreamHandle stream) const { return MemFreeAsync(device_address(memory), stream); }
-  /// The memory that a node of a graph allocates, and that which a node frees.
+  /// Returns the memory that an allocation node or a free node of a graph refers to.
   Result memory_of_allocation(NodeHandle node, void*& memory) const;
   Result memory_of_free(NodeHandle node, void*& memory) const;
   Result attach_async(StreamHandle stream, void* memory, AttachMode mode) const;
@@ -286,7 +286,7 @@ class Api : public Symbols {
 
   // --- Partitions -----------------------------------------------------------------------------------------------------
 
-  /// The smallest groups that the device can be split into. Units that make no whole group are left out.
+  /// Splits the device into the smallest possible groups. Remaining units that form no whole group are left out.
   Result split_compute_units(const DeviceContext& device, std::vector<ComputeUnits>& groups) const;
   Result create_partition(const DeviceContext& device, std::span<ComputeUnits> groups, PartitionHandle& partition) const {
     void* description = nullptr;
@@ -301,7 +301,7 @@ class Api : public Symbols {
   // --- Peers ----------------------------------------------------------------------------------------------------------
 
   Result can_access_peer(int ordinal, int peer, bool& can) const;
-  /// Allows or forbids the current device to access `peer`'s memory. `enable_peer` fails with `peer_already_enabled` if it
+  /// Allows or forbids the current device to access `peer`'s memory. `enable_peer` returns `peer_already_enabled` if access
   /// is allowed already.
   Result enable_peer(const DeviceContext& peer) const;
   Result disable_peer(const DeviceContext& peer) const;
@@ -335,16 +335,16 @@ class Api : public Symbols {
   /// The pointers for dependencies may be null. The driver owns the nodes that they are set to.
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// Fails as a use of the legacy stream would, if external code captures a blocking stream of the current device; that use
-  /// would end the capture, this does not.
+  /// Fails, as a use of the legacy stream would, if external code captures a blocking stream of the current device; but
+  /// unlike that use it does not end the capture.
   Result ask_legacy_stream() const;
-  /// Whether a kernel's node has another priority than the usual one.
+  /// Whether a kernel node has another priority than the default.
   bool has_priority(NodeHandle node) const noexcept {
     CUkernelNodeAttrValue value{};
     return GraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == CUDA_SUCCESS &&
            value.priority != usual_priority();
   }
-  /// Whether a copy from there may read it when a graph is launched, rather than when the node's turn comes.
+  /// Whether a copy from there may read the source at the graph's launch, before the node's turn.
   bool reads_early(const void* source) const noexcept {
     unsigned type = 0;
     return PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device_address(source)) == CUDA_ERROR_INVALID_VALUE;
@@ -361,12 +361,12 @@ class Api : public Symbols {
 
   Result node_kind(NodeHandle node, NodeKind& kind) const;
   Result graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const;
-  /// `difference`: why the graph does not fit, if that is the failure.
+  /// `difference`: set to the reason if the graph does not fit.
   Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
 
   /// Whether `change_node` changes an executable without affecting running launches.
   static constexpr bool changes_nodes = true;
-  /// `arguments`: the address of each, of a kernel.
+  /// `arguments`: pointers to a kernel's arguments.
   Result change_node(const DeviceContext& device, GraphExecHandle exec, NodeHandle node, const NodeChange& change,
                      void** arguments) const;
 
@@ -385,9 +385,9 @@ class Api : public Symbols {
   Result load_function(FunctionHandle function) const { return FuncLoad != nullptr ? FuncLoad(function) : CUDA_SUCCESS; }
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const;
   std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle function) const;
-  /// Empty if the driver cannot tell.
+  /// Empty if the driver cannot list them.
   std::vector<std::string> kernel_names(ModuleHandle module) const;
-  /// Images are the driver's to read.
+  /// Only the driver can read its images.
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte>, const Device&) { return {}; }
   Result launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
                                 void* const* arguments) const;

@@ -4,8 +4,8 @@
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/numbers.hpp"
 
-/// Conditional nodes. The driver accepts a condition from device code only: a kernel of one thread reads the value in memory
-/// and passes it on.
+/// Conditional nodes. The driver accepts a condition only from device code, so a kernel of one thread reads the value from
+/// memory and passes it on.
 namespace weir::cuda {
 namespace {
 

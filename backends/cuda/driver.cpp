@@ -43,7 +43,7 @@ detail::Library open_library(PluginContext& context) {
               "no driver library: " + detail::list_attempts(attempts) + "; " + remedy);
 }
 
-// The functions that are needed before the table is filled.
+// The functions needed before the table is filled.
 struct Entry {
   PFN_cuInit_v2000 init = nullptr;
   PFN_cuDriverGetVersion_v2020 version = nullptr;
@@ -58,7 +58,7 @@ struct Entry {
 
 std::string result_text(CUresult result) { return "error " + std::to_string(static_cast<int>(result)); }
 
-// Where a tool watches the driver, the table leads to it.
+// If a tool watches the driver, redirects the table to it.
 void show_to_tools(Symbols& table, Entry& entry) {
   static constexpr const char* functions[] = {
       "cuInit",
@@ -66,7 +66,7 @@ void show_to_tools(Symbols& table, Entry& entry) {
       WEIR_CUDA_SYMBOLS(WEIR_CUDA_NAME) WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_NAME)
 #undef WEIR_CUDA_NAME
   };
-  // Taken before the table changes: a name that a tool asks for is no call of the program's.
+  // Copied before the table changes, because a tool's query for a name is not the program's call.
   const auto error_name = [get = table.GetErrorName](int code) {
     const char* name = nullptr;
     return get(static_cast<CUresult>(code), &name) == CUDA_SUCCESS && name != nullptr ? std::string(name) : std::string();

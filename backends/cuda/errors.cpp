@@ -9,7 +9,7 @@ namespace weir::cuda {
 std::string_view Api::error_name(Result result) const noexcept {
   const char* text = nullptr;
   if (GetErrorName(result, &text) == CUDA_SUCCESS && text != nullptr) return text;
-  // Behind its own end the driver names nothing.
+  // After its shutdown the driver returns no names.
   return result == CUDA_ERROR_DEINITIALIZED ? "CUDA_ERROR_DEINITIALIZED" : "unknown CUresult";
 }
 

@@ -15,7 +15,7 @@ int Api::attribute(CUdevice_attribute attribute, CUdevice device) const {
   int value = 0;
   const CUresult result = DeviceGetAttribute(&value, attribute, device);
   if (result == CUDA_SUCCESS) return value;
-  // One that the driver does not know is 0.
+  // An attribute that the driver does not have counts as 0.
   if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) return 0;
   gpu::fail(*this, result, "cuDeviceGetAttribute", "cuda:" + std::to_string(device));
 }
@@ -97,7 +97,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.architecture =
       "sm_" + std::to_string(properties.compute_capability_major) + std::to_string(properties.compute_capability_minor);
   if (CUuuid uuid; DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
-    // The first version of the function does not tell the UUID of an instance of a divided GPU.
+    // The first version of the function does not return the UUID of a MIG instance.
     CUuuid whole;
     const bool is_instance = DeviceGetUuidOfGpu != nullptr && DeviceGetUuidOfGpu(&whole, device) == CUDA_SUCCESS &&
                              std::memcmp(&uuid, &whole, sizeof(uuid)) != 0;
@@ -131,7 +131,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   const auto when = [&](CUdevice_attribute a, const char* name) { return Rules::Attribute{get(a) != 0, name}; };
 #define WEIR_WHEN(name) when(CU_DEVICE_ATTRIBUTE_##name, "CU_DEVICE_ATTRIBUTE_" #name)
 
-  // Features of all drivers that this backend accepts.
+  // Features of all supported drivers.
   for (const Feature feature :
        {Feature::per_thread_default_stream, Feature::native_context, Feature::host_functions, Feature::stream_callbacks,
         Feature::event_timing, Feature::blocking_sync_events, Feature::graph_capture, Feature::host_functions_in_capture,
@@ -204,7 +204,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
                                 WEIR_HAS(MemFreeAsync, cuMemFreeAsync, 11020)};
   rules.decide(Feature::async_allocation, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   rules.decide(Feature::memory_pools, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
-  if (driver_version_ < 12020) {  // which expects zeros where the limit is
+  if (driver_version_ < 12020) {  // such drivers require zeros in the limit's bytes
     features.absent(Feature::memory_pool_max_size, "the driver is for CUDA " + Rules::text(driver_version_) +
                                                        "; pools have a largest size from CUDA 12.2 on");
   } else {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <system_error>
 
-/// Which images a device can run: machine code (`sm_90`) and PTX (`compute_90`), and those for features of one architecture
-/// (`sm_90a`) or of one family (`sm_100f`).
+/// Decides which images a device can run: machine code (`sm_90`) and PTX (`compute_90`), and those for features of one
+/// architecture (`sm_90a`) or of one family (`sm_100f`).
 namespace weir::cuda {
 
 struct ImageArchitecture {
@@ -16,7 +16,7 @@ struct ImageArchitecture {
   char suffix;  ///< 'a', 'f' or 0
 };
 
-/// "sm_90a" and its like; nothing for another text.
+/// Parses "sm_90a" and similar names; empty for any other text.
 inline std::optional<ImageArchitecture> parse_architecture(std::string_view text) {
   ImageArchitecture parsed{};
   if (text.starts_with("sm_")) {
@@ -35,10 +35,10 @@ inline std::optional<ImageArchitecture> parse_architecture(std::string_view text
   return parsed;
 }
 
-/// How well such an image suits a device of compute capability `device` (90): 0 if it cannot run there. Machine code before
-/// PTX, the nearer the better. Machine code runs on devices of the same major number and at least the minor one. PTX runs on
-/// all that are not older. The boards of the Jetson family, which have numbers of their own, take no others' machine code:
-/// there the driver refuses, and the next image is tried.
+/// Rates how well such an image suits a device of compute capability `device` (90): 0 if it cannot run there. Machine code
+/// ranks above PTX, and a nearer version above an older one. Machine code runs on devices with the same major number and at
+/// least its minor one; PTX runs on all that are not older. Jetson boards, which have their own numbers, run no other
+/// boards' machine code: there the driver refuses it, and the next image is tried.
 inline int rank_image(std::string_view architecture, int device) {
   const auto image = parse_architecture(architecture);
   if (!image || image->number > device) return 0;

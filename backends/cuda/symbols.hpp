@@ -7,14 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
-/// All functions of the driver that this backend calls.
+/// All driver functions that this backend calls.
 ///
 ///   X(field, function, version, need)
 ///
-/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
-/// agree. `version`: the CUDA version of the signature, as in cudaTypedefs.h; the driver is asked for just that one,
-/// whatever it and the headers have meanwhile (asking with the headers' own version would change signatures under the code).
-/// `need`: `required`, or `optional` where a feature depends on it.
+/// `field`: its name in the shared code, which is the function's name without the vendor's prefix if the vendors agree.
+/// `version`: the CUDA version of the signature, as in cudaTypedefs.h; exactly that version is requested from the driver,
+/// because requesting the headers' version could change signatures. `need`: `required`, or `optional` if only a feature
+/// depends on it.
 #define WEIR_CUDA_SYMBOLS(X)                                                                                    \
   X(GetErrorName, cuGetErrorName, 6000, required)                                                               \
   X(GetErrorString, cuGetErrorString, 6000, required)                                                           \

@@ -8,11 +8,11 @@
 
 #include "weir/plugin/support.hpp"
 
-/// Where the CUDA Toolkit's headers for kernels lie: half precision, cooperative groups, libcu++.
+/// Finds the CUDA Toolkit's headers for kernels: half precision, cooperative groups, libcu++.
 namespace weir::cuda {
 
-/// The folders to search, for the NVRTC in the file `library`: those of its own toolkit or Python wheel, else of CUDA_HOME,
-/// CUDA_PATH and /usr/local/cuda. Empty where there are none: then a kernel that includes such a header does not compile.
+/// Returns the folders to search, for the NVRTC in the file `library`: those of its own toolkit or Python wheel, otherwise
+/// of CUDA_HOME, CUDA_PATH and /usr/local/cuda. If it finds none, a kernel that includes such a header does not compile.
 inline std::vector<std::string> toolkit_header_folders(const std::string& library) {
   namespace fs = std::filesystem;
   std::error_code error;
