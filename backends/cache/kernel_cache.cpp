@@ -53,7 +53,7 @@ std::array<std::uint8_t, 16> hash_of(std::span<const std::byte> content) noexcep
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Whether a folder is there, and whose.
+/// Whether a folder exists; sets its owner.
 bool find_owner(const std::string& folder, ::uid_t& owner) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
@@ -72,9 +72,9 @@ void make_folders(const std::filesystem::path& path) {
 
 std::optional<std::string> default_cache_folder() {
   if (auto chosen = support::environment_path("WEIR_CACHE_DIR")) return chosen;
-  // Under sudo -E these are another user's, who could not use what would be made there.
+  // Under sudo -E these variables belong to another user, who could not use a folder created by root.
   ::uid_t owner = 0;
-  // The specification says that a relative XDG_CACHE_HOME is ignored, and that one that is not there is made.
+  // By the XDG specification, a relative XDG_CACHE_HOME is ignored, and a missing folder is created.
   const auto xdg = support::environment("XDG_CACHE_HOME");
   if (xdg && xdg->starts_with('/')) {
     if (find_owner(*xdg, owner) && owner != ::geteuid()) return std::nullopt;
@@ -190,7 +190,7 @@ std::optional<Bytes> KernelCache::find(const CacheKey& key) {
 }
 
 std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
-  // O_NONBLOCK: to open a FIFO would wait for who writes into it.
+  // O_NONBLOCK, because opening a FIFO would wait for a writer.
   const FileDescriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -207,7 +207,7 @@ std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
     ::unlinkat(folder_.number(), name.c_str(), 0);
     return std::nullopt;
   }
-  ::futimens(file.number(), nullptr);  // marks it as used: see trim
+  ::futimens(file.number(), nullptr);  // marks it as recently used; see trim
   return Bytes(content.begin(), content.end());
 }
 
@@ -263,7 +263,7 @@ void KernelCache::trim() {
   ::closedir(listing);
   if (total <= capacity_) return;
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  // Down to three quarters, so that not every new entry needs this.
+  // Removes entries until three quarters remain, so that not every new entry causes a removal.
   for (const Entry& entry : entries) {
     if (total <= capacity_ / 4 * 3) break;
     ::unlinkat(folder_.number(), entry.name.c_str(), 0);

@@ -14,7 +14,7 @@
 
 #include "core/base/file_descriptor.hpp"
 
-/// What a backend has compiled, stored under the hash of all its inputs: on disk, or in memory if no folder can be used.
+/// Stores a backend's compiled code under the hash of all its inputs: on disk, or in memory without a usable folder.
 namespace weir::cache {
 
 using detail::FileDescriptor;
@@ -26,7 +26,7 @@ struct CacheKey {
   friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
 };
 
-/// Hashes a list of parts. The lengths are hashed, too, so that different lists never give the same bytes.
+/// Hashes a list of parts, including their lengths, so that different lists never give the same bytes.
 class CacheKeyBuilder {
  public:
   CacheKeyBuilder();
@@ -42,19 +42,19 @@ class CacheKeyBuilder {
 
 using Bytes = std::vector<std::byte>;
 
-/// Whether the file of an entry may have this name.
+/// Whether an entry's file may have this name.
 bool is_entry_name(std::string_view name) noexcept;
-/// Whether these bytes begin like the file of an entry.
+/// Whether these bytes begin like an entry's file.
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
-/// The content of the file of an entry, and its key. `flaw`: what is wrong with it; empty if nothing is.
+/// Returns the content of an entry's file and sets its key. Sets `flaw` to the damage found, or leaves it empty.
 std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
-/// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; nothing where the folder that
-/// these two name is another user's. Throws `invalid_environment`.
+/// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME exists; nothing if the folder of the last
+/// two belongs to another user. Throws `invalid_environment`.
 std::optional<std::string> default_cache_folder();
 
 /// Any number of threads and processes may share a folder, since entries are renamed into place. Damaged entries are removed
-/// and never used. The folder holds at most `capacity` bytes; the entries that were unused for longest are removed first.
+/// and never used. The folder holds at most `capacity` bytes; the least recently used entries are removed first.
 class KernelCache {
  public:
   static constexpr std::uint64_t default_capacity = std::uint64_t{256} << 20U;

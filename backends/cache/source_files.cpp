@@ -16,7 +16,7 @@
 namespace weir::cache {
 namespace {
 
-/// Why the files that a compilation reads cannot be known.
+/// Thrown with the reason why a compilation's input files cannot be determined.
 class Unknown : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -136,7 +136,7 @@ class Reader {
     include(std::string(text.substr(1, close - 1)), folder, is_include);
   }
 
-  // Everything that may be meant.
+  // Adds every file that the include may refer to.
   void include(const std::string& name, const std::string& folder, bool must_be_known) {
     bool known = false;
     for (std::size_t i = 0; i < files_.header_names.size(); ++i) {
@@ -152,14 +152,14 @@ class Reader {
       if (!folder.empty()) known = file(folder + "/" + name) || known;
       for (const std::string& searched : folders_) known = file(searched + "/" + name) || known;
     }
-    // "./name" is how a header that is handed over names the one that it hides: none that a system would have.
+    // A header given as text includes the file that it hides as "./name"; no system header has such a name.
     if (!known && must_be_known && files_.has_own_folders && !name.starts_with("./")) {
       throw Unknown(
           fmt::format("'{}' is in none of the folders that were given, but may be in one of the compiler's", name));
     }
   }
 
-  // Whether there is such a file.
+  // Adds the file if it exists; returns whether it does.
   bool file(const std::string& path) {
     if (!seen_.insert(path).second) return present_.count(path) != 0;
     const auto text = read_file(path, left_);
