@@ -56,7 +56,7 @@ class Point {
 
 using PointPtr = std::shared_ptr<Point>;
 
-// --- The object behind a native handle ------------------------------------------------------------------------------------
+// --- The object behind a native handle ---------------------------------------------------------------------------------
 // Yours: your driver's stream. Several weir::Stream objects can refer to one Queue, so their shared state is here.
 
 class Queue {
