@@ -177,7 +177,7 @@ class Parameters {
 
 }  // namespace
 
-void note_updates(llvm::Module& module) {
+void mark_updates(llvm::Module& module) {
   for (const auto& [annotation, kind] : {std::pair{"weir.add.half", UpdateKind::add_half},
                                          std::pair{"weir.add.bfloat16", UpdateKind::add_bfloat16}}) {
     const Functions adding = annotated_functions(module, annotation);

@@ -8,7 +8,7 @@ namespace weir::workgroup {
 
 /// Marks the atomic instructions of the prelude's functions that update in a loop, as those functions are annotated. Call it
 /// before they are inlined.
-void note_updates(llvm::Module& module);
+void mark_updates(llvm::Module& module);
 
 /// Writes into the kernel's record which pointer parameters are only read through, and which are used only for atomic
 /// updates of one kind. `run`: the function that runs the kernel. Pointers that cannot be traced are left out.

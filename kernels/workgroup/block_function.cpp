@@ -185,7 +185,7 @@ bool is_parameter(const BlockFunction& block, const llvm::Value* object) {
 }
 
 // Declares that shared variables overlap neither each other, nor the context, nor the memory of the kernel's parameters.
-void note_aliases(BlockFunction& block, const Variables& shared) {
+void add_alias_scopes(BlockFunction& block, const Variables& shared) {
   llvm::LLVMContext& context = block.function->getContext();
   llvm::MDBuilder metadata(context);
   llvm::MDNode* const domain = metadata.createAnonymousAliasScopeDomain("weir");
@@ -315,7 +315,7 @@ BlockFunction make_block_function(llvm::Function& kernel) {
     lower_counts(block);
     const Variables shared = shared_variables(*kernel.getParent());
     for (const llvm::GlobalVariable* variable : shared) expand_constants(*block.function, variable);
-    note_aliases(block, shared);
+    add_alias_scopes(block, shared);
     mark_shared_atomics(block, shared);
     place_shared_variables(block, shared);
   } catch (...) {

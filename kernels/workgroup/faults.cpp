@@ -105,7 +105,7 @@ void report_missing_lanes(const BlockFunction& block, llvm::IRBuilder<>& builder
     Value* const row = builder.CreateAdd(builder.CreateMul(index(2), block.block_size[1]), index(1));
     thread = builder.CreateAdd(thread, builder.CreateMul(row, block.block_size[0]));
   }
-  const Place place = place_of(call);
+  const SourcePosition place = source_position(call);
   Fault fault(block, builder);
   fault.set(offsetof(host::KernelFault, place), builder.CreateGlobalStringPtr(place.line, "", 0, &module));
   fault.set(offsetof(host::KernelFault, function), builder.CreateGlobalStringPtr(place.function, "", 0, &module));

@@ -64,7 +64,7 @@ class Reach {
       if (call == nullptr) continue;
       llvm::Function* const callee = call->getCalledFunction();
       const Builtin kind = called_builtin(call);
-      if (kind == Builtin::other) throw Refused("it calls " + place_of(instruction).function, &instruction);
+      if (kind == Builtin::other) throw Refused("it calls " + source_position(instruction).function, &instruction);
       if (callee != nullptr && dependent_.count(callee) != 0)
         throw Refused("it calls a recursive function that asks for the thread or has atomic accesses", &instruction);
       const bool indirect = call->isIndirectCall() || (callee != nullptr && calls_pointers_.count(callee) != 0);

@@ -93,7 +93,7 @@ class Fibers {
 
   // Makes the prelude's call_place. For calls that name no lanes, the column distinguishes calls on one line.
   Value* place(const llvm::CallBase& call, llvm::IRBuilder<>& builder) {
-    const llvm::DILocation* const at = place_in_program(call.getDebugLoc());
+    const llvm::DILocation* const at = position_in_program(call.getDebugLoc());
     const bool by_column = at != nullptr && called_builtin(&call) == Builtin::active_lanes;
     const auto text = [&](llvm::StringRef words) {
       llvm::Constant*& made = texts_[words];
@@ -101,7 +101,7 @@ class Fibers {
       return made;
     };
     llvm::Constant* const value = llvm::ConstantStruct::getAnon(
-        {text(place_of(call).function), text(at != nullptr ? at->getFilename() : name_of(*call.getFunction())),
+        {text(source_position(call).function), text(at != nullptr ? at->getFilename() : name_of(*call.getFunction())),
          builder.getInt32(at != nullptr ? at->getLine() : 0), builder.getInt64(by_column ? at->getColumn() : 0)});
     return new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, "weir.place");
   }

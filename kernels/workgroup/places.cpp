@@ -19,7 +19,7 @@ bool is_prelude(const llvm::DILocation& location) {
 
 }  // namespace
 
-const llvm::DILocation* place_in_program(const llvm::DILocation* location, llvm::StringRef* function) {
+const llvm::DILocation* position_in_program(const llvm::DILocation* location, llvm::StringRef* function) {
   while (location != nullptr && location->getInlinedAt() != nullptr && is_prelude(*location)) {
     const llvm::DISubprogram* const passed = location->getScope()->getSubprogram();
     if (function != nullptr && passed != nullptr) *function = passed->getName().split('<').first;
@@ -28,16 +28,16 @@ const llvm::DILocation* place_in_program(const llvm::DILocation* location, llvm:
   return location;
 }
 
-Place place_of(const llvm::Instruction& call) {
+SourcePosition source_position(const llvm::Instruction& call) {
   llvm::StringRef function = "__syncthreads";
-  const llvm::DILocation* const location = place_in_program(call.getDebugLoc(), &function);
-  Place place;
-  place.function = function.str();
-  if (function == "sync" && called_builtin(&call) == Builtin::block_barrier) place.function = "sync of a thread_block";
-  if (function == "sync" && called_builtin(&call) == Builtin::other) place.function = "sync of a grid_group";
-  place.line = location == nullptr ? call.getFunction()->getName().str()
-                                   : (location->getFilename() + ":" + llvm::Twine(location->getLine())).str();
-  return place;
+  const llvm::DILocation* const location = position_in_program(call.getDebugLoc(), &function);
+  SourcePosition position;
+  position.function = function.str();
+  if (function == "sync" && called_builtin(&call) == Builtin::block_barrier) position.function = "sync of a thread_block";
+  if (function == "sync" && called_builtin(&call) == Builtin::other) position.function = "sync of a grid_group";
+  position.line = location == nullptr ? call.getFunction()->getName().str()
+                                      : (location->getFilename() + ":" + llvm::Twine(location->getLine())).str();
+  return position;
 }
 
 }  // namespace weir::workgroup

@@ -208,7 +208,7 @@ llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAn
   replace_empty_assembly(module);
   divide_least_numbers(module);
   note_names(module);
-  note_updates(module);
+  mark_updates(module);
   const Functions entries = kernels(module);
   const Variables shared = shared_variables(module);
   hide_from_optimizers(shared);

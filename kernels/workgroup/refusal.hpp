@@ -13,7 +13,7 @@ struct Refused {
   std::string why;
   const llvm::DILocation* where;  ///< null if the reason concerns the whole kernel
   Refused(std::string reason, const llvm::Instruction* at)
-      : why(std::move(reason)), where(at != nullptr ? place_in_program(at->getDebugLoc()) : nullptr) {}
+      : why(std::move(reason)), where(at != nullptr ? position_in_program(at->getDebugLoc()) : nullptr) {}
 };
 
 }  // namespace weir::workgroup

@@ -47,7 +47,7 @@ Regions split_at_barriers(BlockFunction& block) {
     regions.of_entry[own] = static_cast<unsigned>(regions.all.size());
     regions.all.emplace_back();
     regions.all.back().entry = own;
-    regions.all.back().barrier = place_of(*barrier);
+    regions.all.back().barrier = source_position(*barrier);
   }
   for (Region& region : regions.all) {
     region.blocks.insert(region.entry);

@@ -21,7 +21,7 @@ struct Region {
   llvm::SetVector<llvm::BasicBlock*> blocks;
   llvm::SetVector<unsigned> exits;  ///< the regions that follow
   bool ends = false;                ///< threads may return in this region
-  Place barrier;                    ///< the barrier where it begins
+  SourcePosition barrier;           ///< the barrier where it begins
 };
 
 struct Regions {
