@@ -48,7 +48,7 @@ namespace weir {
   X(wait_value_64, "Stream::wait_value, 64 bits, comparing with == and &")                                           \
   X(wait_value_geq, "wait_value with >=, compared cyclically, so that counters may wrap")                            \
   X(wait_value_nor, "wait_value with nor")                                                                           \
-  X(wait_value_flush, "wait_value that flushes remote writes before the stream goes on")                             \
+  X(wait_value_flush, "wait_value that flushes remote writes before the stream continues")                          \
   X(batch_memory_operations, "Stream::batch_memory_operations: several memory operations, contiguous in the stream") \
   X(batch_copies, "Stream::copy_batch: many copies in one call")                                                     \
   X(async_allocation, "Stream::allocate_async")                                                                      \
