@@ -11,26 +11,6 @@
 namespace weir::c {
 namespace {
 
-// clang-format off
-#define WEIR_C_RESULTS(X)                                                                                               \
-  X(INVALID_ARGUMENT, invalid_argument) X(LENGTH_MISMATCH, length_mismatch) X(STREAM_CLOSED, stream_closed)             \
-  X(WRONG_DEVICE, wrong_device) X(WRONG_THREAD, wrong_thread) X(UNSUPPORTED, unsupported)                               \
-  X(CALLED_FROM_HOST_FUNCTION, called_from_host_function) X(FORKED_PROCESS, forked_process)                             \
-  X(CAPTURE_UNSUPPORTED, capture_unsupported) X(CAPTURE_INVALIDATED, capture_invalidated)                               \
-  X(CAPTURE_MERGE, capture_merge) X(CAPTURE_UNMATCHED, capture_unmatched) X(CAPTURE_UNJOINED, capture_unjoined)         \
-  X(CAPTURE_ISOLATION, capture_isolation) X(CAPTURE_IMPLICIT, capture_implicit) X(CAPTURED_EVENT, captured_event)       \
-  X(CAPTURE_WRONG_THREAD, capture_wrong_thread) X(NOT_CAPTURING, not_capturing) X(ALREADY_CAPTURING, already_capturing) \
-  X(TIMING_DISABLED, timing_disabled) X(NOT_RECORDED, not_recorded) X(NOT_READY, not_ready)                             \
-  X(OUT_OF_MEMORY, out_of_memory) X(POOL_EXHAUSTED, pool_exhausted) X(COMPILATION_FAILED, compilation_failed)           \
-  X(COMPILER_NOT_FOUND, compiler_not_found) X(INVALID_IMAGE, invalid_image) X(KERNEL_NOT_FOUND, kernel_not_found)       \
-  X(GRAPH_UPDATE_FAILED, graph_update_failed) X(INVALID_ENVIRONMENT, invalid_environment)                               \
-  X(BACKEND_UNKNOWN, backend_unknown) X(PLUGIN_NOT_FOUND, plugin_not_found)                                             \
-  X(PLUGIN_INCOMPATIBLE, plugin_incompatible) X(HEADERS_INCOMPATIBLE, headers_incompatible)                             \
-  X(DRIVER_NOT_FOUND, driver_not_found) X(DRIVER_TOO_OLD, driver_too_old) X(NO_DEVICE, no_device)                       \
-  X(DRIVER_FAILED, driver_failed) X(DEVICE_FAULT, device_fault) X(BACKEND_FAILURE, backend_failure)                     \
-  X(COMMUNICATOR_FAILED, communicator_failed)
-// clang-format on
-
 /// A thread's last failure. `error` is empty where there was no memory for it.
 struct LastError {
   weir_result code = WEIR_SUCCESS;
@@ -104,14 +84,11 @@ weir_result keep_current(const char* function) {
 
 }  // namespace
 
+// Codes have the same numbers and names in C and C++: docs/tools/errors.py compares the two headers.
 weir_result result_of(Errc code) noexcept {
-  switch (code) {
-#define WEIR_C_RESULT(c, cpp) \
-  case Errc::cpp: return WEIR_ERROR_##c;
-    WEIR_C_RESULTS(WEIR_C_RESULT)
-#undef WEIR_C_RESULT
-  }
-  return WEIR_ERROR_UNKNOWN;
+  static_assert(static_cast<int>(Errc::communicator_failed) == WEIR_ERROR_COMMUNICATOR_FAILED);  // the last one
+  return code >= Errc::invalid_argument && code <= Errc::communicator_failed ? static_cast<weir_result>(code)
+                                                                              : WEIR_ERROR_UNKNOWN;
 }
 
 weir_result result_of(const std::error_code& code) noexcept {
@@ -180,15 +157,7 @@ void* new_bytes(const void* bytes, std::size_t count) {
 using namespace weir::c;
 
 const char* weir_result_name(weir_result result) {
-  switch (result) {
-    case WEIR_SUCCESS: return "success";
-#define WEIR_C_NAME(c, cpp) \
-  case WEIR_ERROR_##c: return #cpp;
-      WEIR_C_RESULTS(WEIR_C_NAME)
-#undef WEIR_C_NAME
-    case WEIR_ERROR_UNKNOWN: break;
-  }
-  return "unknown";
+  return result == WEIR_SUCCESS ? "success" : weir::to_string(static_cast<weir::Errc>(result)).data();
 }
 
 const char* weir_last_error_message(void) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares docs/errors.md with the codes of include/weir/error.hpp: each has a row, once, and there are no others."""
+"""Compares include/weir/error.hpp with docs/errors.md, which has one row for each code and no others, and with the results of the C
+interface, which have the same numbers and names."""
 import re
 import sys
 
@@ -15,5 +16,10 @@ for code in codes:
 for row in rows:
     if row not in codes:
         print(f"docs/errors.md: there is no code {row}")
-print(f"{len(codes)} codes, {len(rows)} rows")
-sys.exit(0 if sorted(codes) == sorted(rows) and codes else 1)
+results = re.findall(r"^  WEIR_ERROR_(\w+) = (\d+),", (root / "include/weir/c/base.h").read_text(), re.M)
+results.remove(("UNKNOWN", "999"))
+numbered = [(code.upper(), str(number)) for number, code in enumerate(codes, 1)]
+for name, number in set(results) ^ set(numbered):
+    print(f"WEIR_ERROR_{name} = {number} is in one of include/weir/c/base.h and include/weir/error.hpp alone")
+print(f"{len(codes)} codes, {len(rows)} rows, {len(results)} results in C")
+sys.exit(0 if sorted(codes) == sorted(rows) and codes and results == numbered else 1)
