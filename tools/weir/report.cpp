@@ -25,8 +25,8 @@ constexpr std::string_view variables[] = {
     "WEIR_HOST_CHECK",   "WEIR_HOST_SANITIZE",  "WEIR_CACHE_DIR",   "WEIR_HIP_GRAPH_MEMORY",
     "WEIR_TOOLS",        "WEIR_RACE",           "WEIR_TIMELINE",    "WEIR_SCHEDULE",
     "WEIR_FAULTS",       "WEIR_NCCL",           "WEIR_RCCL",        "WEIR_MPI",
-    "WEIR_JOURNAL",      "WEIR_VALIDATE",       "WEIR_STUCK",       "WEIR_PYTHON_GIL_TIMEOUT",
-    "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT",   "WEIR_HIP_GRAPHS",
+    "WEIR_JOURNAL",      "WEIR_VALIDATE",       "WEIR_STUCK",       "WEIR_HIP_GRAPHS",
+    "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT",
 };
 
 // Of these, those that name one file or folder. Some are read only when they are needed: here their mistakes show at once.

@@ -15,7 +15,7 @@ namespace weir::python {
 class Completion : public Task {
  public:
   void fail(const Error& error) { error_ = error; }
-  void abandon(bool) noexcept override {}  // nothing waits for it
+  void abandon() noexcept override {}  // nothing waits for it
 
  protected:
   /// None or the exception, as a new reference; null with an exception set on failure.

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "bindings/python/src/captures.hpp"
-#include "bindings/python/src/gate.hpp"
 #include "bindings/python/src/host_thread.hpp"
+#include "bindings/python/src/thrown.hpp"
 
 namespace weir::python {
 namespace {
@@ -38,7 +38,7 @@ void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
   stop_host_thread();
-  if (!forked) report_held();
+  if (!forked) report_left();
   if (Captured::count != 0) nb::set_leak_warnings(false);  // captures that are never ended keep what they use
   // Threads that still run hold objects; that is no leak of the package. The calling thread may have no frame here.
   const auto me = nb::module_::import_("threading").attr("get_ident")();

@@ -26,23 +26,18 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   start_host_thread();
   const std::string label = name_of(function, name);
   const auto call = std::make_shared<PythonCall>(function, args);
-  auto gate = self.gate;
   const bool portable = support::any_captures() && without_gil([&] { return is_portable(*self.stream); });
   if (portable) note_name(*self.stream, label, call);
   const auto enqueue = [&] {
     if (self.stream->is_capturing())
       return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
-    if (!gate) gate = Gate::of(self.stream);
-    const bool enqueued = gate->enqueue(call, label);
+    const bool enqueued = self.gate->enqueue(call, label);
     let_function_end();
     return enqueued;
   };
   while (!without_gil(enqueue)) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
-  if (self.gate || !gate) return;
-  self.gate = std::move(gate);
-  self.gate->claim(self);
 }
 
 /// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
@@ -130,9 +125,8 @@ void bind_host_functions(nb::module_& module) {
       "``name`` (default: the function's ``__qualname__``) is shown by tools and ``pending``, and identifies the\n"
       "function in a saved graph. In a capture with ``portable=True`` a name stands for one function; ``args`` are not\n"
       "saved.\n\n"
-      "If no thread gets the GIL for 30 seconds (WEIR_PYTHON_GIL_TIMEOUT), because one holds it in a call that waits for\n"
-      "this stream, the stream continues without the function, and ``sync`` raises ``HostFunctionTimeoutError``. Feature\n"
-      "``host_functions``.");
+      "A thread that holds the GIL in a call that waits for this stream waits for ever: the function needs the GIL.\n"
+      "Feature ``host_functions``.");
   nb::cpp_function_def(
       &add_callback, nb::scope(stream), nb::name("add_callback"), nb::is_method(), nb::arg("callback"),
       nb::arg("arg") = nb::none(),

@@ -2,17 +2,20 @@
 #include "bindings/python/src/host_thread.hpp"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "bindings/python/src/gate.hpp"
 #include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/words.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -24,50 +27,59 @@ using Clock = std::chrono::steady_clock;
 
 thread_local bool on_host_thread = false;
 
-/// How long the GIL may be out of reach before streams that wait for a function continue without it.
-std::chrono::seconds patience() {
-  return std::chrono::seconds(support::environment_number("WEIR_PYTHON_GIL_TIMEOUT", 30, 1, 1'000'000));
-}
-
 class HostThread {
  public:
-  /// `streams_wait`: streams wait for the tasks, and must not if the GIL is out of reach.
-  HostThread(const char* name, bool streams_wait) noexcept : name_(name), streams_wait_(streams_wait) {}
+  explicit HostThread(const char* name) noexcept : name_(name) {}
 
   void start() {
     if (started_) return;
     const std::lock_guard lock(mutex_);
     if (started_) return;
-    patience_ = patience();
     const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
-    spawn(name_, [this] { loop(); });
-    if (streams_wait_) {
-      spawn("weir lock probe", [this] { probe(); });
-      spawn("weir lock watch", [this] { watch(); });
-    }
+    std::thread([this] { loop(); }).detach();
     started_ = true;
   }
 
   bool is_started() const noexcept { return started_; }
 
-  void post(std::shared_ptr<Task> task, bool expects_more) noexcept {
-    if (is_finalizing()) return task->abandon(false);
-    bool sleeps = false;
-    {
-      const std::lock_guard lock(mutex_);
-      expects_more_ = expects_more;
-      tasks_.push_back(std::move(task));
-      sleeps = sleeps_;
-      if (++outstanding_ == 1) outstanding_.notify_all();
-    }
-    if (sleeps) wake_.notify_one();
+  void post(std::shared_ptr<Task> task) noexcept {
+    if (is_finalizing()) return task->abandon();
+    std::unique_lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    wake(lock);
   }
 
   void drop(PyObject* object) noexcept {
     if (object == nullptr || is_finalizing() || is_forked()) return;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     garbage_.push_back(object);
-    if (sleeps_) wake_.notify_one();
+    wake(lock);
+  }
+
+  void expect(const std::shared_ptr<Requests>& requests, std::uint32_t ticket, std::shared_ptr<Task> task) {
+    if (is_finalizing()) return task->abandon();
+    std::unique_lock lock(mutex_);
+    requests->expected.push_back({ticket, std::move(task)});
+    if (std::exchange(requests->is_polled, true)) return;
+    polled_.push_back(requests);
+    quiet_since_ = Clock::now();
+    wake(lock);
+  }
+
+  bool forget(Requests& requests, std::uint32_t ticket) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (requests.expected.empty() || requests.expected.back().ticket != ticket) return false;
+    requests.expected.pop_back();
+    return true;
+  }
+
+  void abandon(Requests& requests) noexcept {
+    std::deque<Requests::Expected> abandoned;
+    {
+      const std::lock_guard lock(mutex_);
+      abandoned.swap(requests.expected);
+    }
+    for (const auto& one : abandoned) one.task->abandon();
   }
 
   std::optional<std::string> name_of(const std::uint32_t* word, std::uint32_t ticket) {
@@ -76,55 +88,47 @@ class HostThread {
     if (const std::string* const name = ask(running_)) return *name;
     for (const auto& task : tasks_)
       if (const std::string* const name = ask(task)) return *name;
+    for (const auto& requests : polled_)
+      for (const auto& one : requests->expected)
+        if (const std::string* const name = ask(one.task)) return *name;
     return std::nullopt;
   }
 
   void let_function_end() noexcept {
-    yield_while(5us, [this] { return has_gil_.load(); });
+    for (const auto end = Clock::now() + 5us; has_gil_ && Clock::now() < end;) std::this_thread::yield();
   }
 
   void stop() {
     if (CallOwner::count != 0) nb::set_leak_warnings(false);  // functions that are never called keep their objects
     PyThreadState* const state = PyEval_SaveThread();
-    abandon_requests();
-    abandon_all(false);
+    abandon_all();
     for (int i = 0; i < 1000 && is_running(); ++i)
       std::this_thread::sleep_for(1ms);  // a function that does not return is left alone
     PyEval_RestoreThread(state);
   }
 
  private:
-  template <class F>
-  static void yield_while(std::chrono::microseconds limit, F&& goes_on) noexcept {
-    for (const auto end = Clock::now() + limit; goes_on() && Clock::now() < end;) std::this_thread::yield();
-  }
+  static constexpr std::chrono::microseconds spin_time{50}, shortest_sleep{10}, longest_sleep{1000};
 
-  template <class F>
-  static void spawn(const char* name, F&& body) {
-    std::thread thread([name, body] {
-      pthread_setname_np(pthread_self(), name);
-      body();
-    });
-    thread.detach();
+  /// Unlocks first: else the thread would wake to wait for the lock.
+  void wake(std::unique_lock<std::mutex>& lock) noexcept {
+    const bool sleeps = sleeps_;
+    lock.unlock();
+    if (sleeps) wake_.notify_one();
   }
 
   void loop() {
     on_host_thread = true;
+    pthread_setname_np(pthread_self(), name_);
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // else each sleep takes 50 us longer
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
     std::vector<std::shared_ptr<Task>> done;  // destroyed without the GIL
     std::vector<PyObject*> garbage;
     for (;;) {
-      if (expects_more_) yield_while(20us, [this] { return outstanding_ == 0; });
-      {
-        std::unique_lock lock(mutex_);
-        sleeps_ = true;
-        wake_.wait(lock, [this] { return !tasks_.empty() || !garbage_.empty(); });
-        sleeps_ = false;
-      }
+      wait_for_work();
       take_gil(state);
       has_gil_ = true;
-      ++progress_;
       while (begin_task(garbage)) {
         for (PyObject* const object : garbage) Py_DECREF(object);
         garbage.clear();
@@ -142,11 +146,51 @@ class HostThread {
     }
   }
 
+  /// Returns when there are tasks to run or references to drop. Polls the requests of streams, and never calls the driver,
+  /// which may wait for a function.
+  void wait_for_work() noexcept {
+    std::unique_lock lock(mutex_);
+    quiet_since_ = Clock::now();
+    for (;;) {
+      take_requested();
+      if (!tasks_.empty() || !garbage_.empty()) return;
+      const auto quiet = Clock::now() - quiet_since_;
+      if (quiet < spin_time && !polled_.empty()) {  // the next may come soon
+        lock.unlock();
+        std::this_thread::yield();
+        lock.lock();
+        continue;
+      }
+      std::erase_if(polled_, [](const auto& requests) {
+        if (requests->expected.empty()) requests->is_polled = false;
+        return !requests->is_polled;
+      });
+      sleeps_ = true;
+      if (polled_.empty())
+        wake_.wait(lock);
+      else  // a small part of the time waited so far, so that a request is noticed only a little late
+        wake_.wait_for(lock, std::clamp<Clock::duration>(quiet / 16, shortest_sleep, longest_sleep));
+      sleeps_ = false;
+    }
+  }
+
+  /// Moves the tasks that streams have requested to `tasks_`. With `mutex_` held.
+  void take_requested() noexcept {
+    for (const auto& requests : polled_) {
+      const std::uint32_t requested = read_word(requests->word);
+      if (std::exchange(requests->seen, requested) == requested) continue;
+      auto& expected = requests->expected;
+      for (; !expected.empty() && !is_before(requested, expected.front().ticket); expected.pop_front())
+        tasks_.push_back(std::move(expected.front().task));
+    }
+  }
+
   /// False if there is nothing to do. `running_` is null if there are only references to drop.
   bool begin_task(std::vector<PyObject*>& garbage) {
     if (is_finalizing()) return false;
     const std::lock_guard lock(mutex_);
     garbage.swap(garbage_);
+    take_requested();
     if (tasks_.empty()) return !garbage.empty();
     running_ = std::move(tasks_.front());
     tasks_.pop_front();
@@ -154,11 +198,9 @@ class HostThread {
   }
 
   void end_task(std::vector<std::shared_ptr<Task>>& done) {
-    ++progress_;
     const std::lock_guard lock(mutex_);
     done.push_back(std::move(running_));
     running_ = nullptr;
-    --outstanding_;
   }
 
   bool is_running() noexcept {
@@ -166,82 +208,34 @@ class HostThread {
     return running_ != nullptr;
   }
 
-  void abandon_all(bool stuck) noexcept {
+  void abandon_all() noexcept {
     const std::lock_guard lock(mutex_);
-    if (running_) running_->abandon(stuck);
-    for (const auto& task : tasks_) task->abandon(stuck);
-  }
-
-  // --- Whether the GIL is within reach ----------------------------------------------------------------------------------
-  // A thread may hold the GIL in a driver call that waits, directly or not, for the very stream that waits for a function.
-  // No design can keep the order then. So the stream continues, and its next `sync` raises.
-
-  /// Takes the GIL once whenever `watch` asks whether that is possible.
-  void probe() {
-    PyThreadState* const state = attach_thread();
-    for (std::uint64_t answered = 0;; ++answered) {
-      PyEval_SaveThread();
-      asked_.wait(answered);
-      take_gil(state);
-      ++progress_;
-    }
-  }
-
-  void watch() {
-    const Clock::duration limit = patience_;
-    const Clock::duration step = std::min<Clock::duration>(limit / 10, 500ms);
-    std::uint64_t seen = 0;
-    // Counts the steps, since the clock also runs while the process is stopped.
-    Clock::duration quiet{};
-    for (;;) {
-      if (outstanding_ == 0) {
-        outstanding_.wait(0);
-        quiet = {};
-      }
-      std::this_thread::sleep_for(step);
-      if (const std::uint64_t now = progress_; now != seen) {
-        seen = now;
-        quiet = {};
-        asked_pending_ = false;
-        continue;
-      }
-      quiet += step;
-      if (!asked_pending_ && quiet > limit / 4) {
-        asked_pending_ = true;
-        ++asked_;
-        asked_.notify_one();
-      }
-      if (quiet > limit) {
-        abandon_all(true);
-        quiet = {};
-      }
-    }
+    if (running_) running_->abandon();
+    for (const auto& task : tasks_) task->abandon();
+    for (const auto& requests : polled_)
+      for (const auto& one : requests->expected) one.task->abandon();
   }
 
   const char* const name_;
-  const bool streams_wait_;
-  std::chrono::seconds patience_{};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<bool> started_{false};
   bool sleeps_ = false;
-  std::atomic<bool> expects_more_{false}, has_gil_{false};
+  std::atomic<bool> has_gil_{false};
   std::deque<std::shared_ptr<Task>> tasks_;
   std::vector<PyObject*> garbage_;
-  std::shared_ptr<Task> running_;              // changed with `mutex_` held
-  std::atomic<std::uint32_t> outstanding_{0};  // tasks that are not done
-  std::atomic<std::uint64_t> progress_{0};     // counts how often one of these threads got the GIL
-  std::atomic<std::uint64_t> asked_{0};
-  bool asked_pending_ = false;
+  std::shared_ptr<Task> running_;  // changed with `mutex_` held
+  std::vector<std::shared_ptr<Requests>> polled_;
+  Clock::time_point quiet_since_{};
 };
 
 /// Never destroyed: driver threads may outlive main.
 HostThread& host_thread() {
-  static HostThread* const thread = new HostThread("weir functions", true);
+  static HostThread* const thread = new HostThread("weir functions");
   return *thread;
 }
 HostThread& completion_thread() {
-  static HostThread* const thread = new HostThread("weir completions", false);
+  static HostThread* const thread = new HostThread("weir callbacks");
   return *thread;
 }
 
@@ -279,8 +273,13 @@ void start(const char* operation, HostThread& thread) {
 void start_host_thread() { start("Stream.launch_host_func", host_thread()); }
 void start_completion_thread() { start("Stream.add_callback", completion_thread()); }
 bool has_host_thread() noexcept { return host_thread().is_started() || completion_thread().is_started(); }
-void post_completion(std::shared_ptr<Task> task) noexcept { completion_thread().post(std::move(task), false); }
-void post(std::shared_ptr<Task> task, bool expects_more) noexcept { host_thread().post(std::move(task), expects_more); }
+void post_completion(std::shared_ptr<Task> task) noexcept { completion_thread().post(std::move(task)); }
+void post(std::shared_ptr<Task> task) noexcept { host_thread().post(std::move(task)); }
+void expect_request(const std::shared_ptr<Requests>& requests, std::uint32_t ticket, std::shared_ptr<Task> task) {
+  host_thread().expect(requests, ticket, std::move(task));
+}
+bool forget_request(Requests& requests, std::uint32_t ticket) noexcept { return host_thread().forget(requests, ticket); }
+void abandon_requests(Requests& requests) noexcept { host_thread().abandon(requests); }
 void let_function_end() noexcept {
 #if !defined(Py_GIL_DISABLED)
   if (!on_host_thread) host_thread().let_function_end();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +30,8 @@ class Task {
   /// it calls Python: there the interpreter may unwind the thread, without the GIL.
   virtual void run() = 0;
   /// Lets whatever waits for this task continue although it has not run or not returned: the interpreter shuts down, or the
-  /// GIL is `stuck`. Called on any thread, without the GIL, possibly while `run` executes.
-  virtual void abandon(bool stuck) noexcept = 0;
+  /// device has failed. Called on any thread, without the GIL, possibly while `run` executes.
+  virtual void abandon() noexcept = 0;
   /// The name of the function whose end writes `ticket` to `word`; null if this is another task.
   virtual const std::string* name_of(const std::uint32_t* word, std::uint32_t ticket) const noexcept {
     (void)word, (void)ticket;
@@ -45,14 +46,32 @@ void start_host_thread();
 void start_completion_thread();
 /// Whether it was started in this process.
 bool has_host_thread() noexcept;
-/// Posts a task, from any thread. Does not take the GIL. `expects_more`: the next may come within microseconds, so that the
-/// thread looks for it before it sleeps; to wake it takes longer than most functions do.
-void post(std::shared_ptr<Task> task, bool expects_more = false) noexcept;
+/// Posts a task, from any thread. Does not take the GIL.
+void post(std::shared_ptr<Task> task) noexcept;
 /// The same for the thread of completions.
 void post_completion(std::shared_ptr<Task> task) noexcept;
+/// Tasks that one stream requests by writing their ticket numbers to a word, which the thread polls while there are any.
+struct Requests {
+  struct Expected {
+    std::uint32_t ticket;
+    std::shared_ptr<Task> task;
+  };
+  std::uint32_t* const word;
+  std::uint32_t seen;                // the last ticket that the thread has read
+  std::deque<Expected> expected{};   // in ticket order; with the thread's mutex held
+  bool is_polled = false;
+
+  Requests(std::uint32_t* polled, std::uint32_t ticket) noexcept : word(polled), seen(ticket) {}
+};
+/// Call before the stream gets to write `ticket`: the thread runs the task when it has.
+void expect_request(const std::shared_ptr<Requests>& requests, std::uint32_t ticket, std::shared_ptr<Task> task);
+/// Takes back the last task that is expected. False if it was abandoned.
+bool forget_request(Requests& requests, std::uint32_t ticket) noexcept;
+/// Abandons the tasks that the stream has not requested.
+void abandon_requests(Requests& requests) noexcept;
 /// Waits a few microseconds for the thread to release the GIL. To sleep until it has takes longer, if the function is short.
 void let_function_end() noexcept;
-/// The name of the posted function that will write `ticket` to `word`, if there is one.
+/// The name of the function that will write `ticket` to `word`, if there is one.
 std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket);
 /// Makes one of the threads drop a reference. From any thread.
 void drop_later(PyObject* object) noexcept;

@@ -18,11 +18,11 @@ class Gate;
 
 struct StreamObject {
   StreamPtr stream;
-  std::shared_ptr<Gate> gate{};  // set once this object has enqueued a Python function
+  std::shared_ptr<Gate> gate;  // that all objects over this native stream share
   /// Another library's stream object, to which `stream` holds a reference. For the garbage collector.
   PyObject* owner = nullptr;
 
-  explicit StreamObject(StreamPtr made) noexcept : stream(std::move(made)) {}
+  explicit StreamObject(StreamPtr made);
   StreamObject(StreamObject&&) = default;
   StreamObject& operator=(StreamObject&&) = delete;
   ~StreamObject();

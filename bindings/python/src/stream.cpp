@@ -44,9 +44,10 @@ std::string pending_of(const Stream& stream) {
 
 }  // namespace
 
+StreamObject::StreamObject(StreamPtr made) : stream(std::move(made)), gate(Gate::of(stream)) {}
+
 StreamObject::~StreamObject() {
   if (!stream) return;
-  if (gate) gate->disclaim(*this, false);
   const Releasing releasing;
   gate.reset();
   stream.reset();
@@ -58,15 +59,18 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
-  if (stream.stream && stream.stream->use_count() == 1) Py_VISIT(stream.owner);  // else others hold the reference, too
-  if (stream.gate) Py_VISIT(stream.gate->exception_of(stream));
+  if (!stream.stream) return 0;
+  // References count if nothing else holds them: other objects may share the gate, and the gate may share the stream.
+  const bool owns_gate = stream.gate.use_count() == 1, is_shared = stream.gate->keeps(*stream.stream);
+  if (owns_gate) Py_VISIT(stream.gate->exception());  // whose traceback often refers to the stream
+  if (stream.stream->use_count() == (owns_gate && is_shared ? 2 : 1)) Py_VISIT(stream.owner);
   return 0;
 }
 
 void finalize(PyObject* self) {
   if (!nb::inst_ready(self)) return;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
-  if (stream.gate) stream.gate->disclaim(stream, true);
+  if (stream.gate.use_count() == 1) stream.gate->report();
 }
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
@@ -115,7 +119,10 @@ void bind_stream(nb::module_& module) {
           "A description of what the stream waits for.")
       .def(
           "close",
-          [](StreamObject& s) { without_gil([&] { s.stream->close(); }); },
+          [](StreamObject& s) {
+            without_gil([&] { s.stream->close(); });
+            s.gate->report();  // nobody can wait for it any more
+          },
           "Closes the stream. Does not wait for its work.")
       .def(
           "sync",

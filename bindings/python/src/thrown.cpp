@@ -1,9 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/src/thrown.hpp"
 
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_thread.hpp"
 #include "weir/stream.hpp"
 
 namespace weir::python {
+namespace {
+
+/// Exceptions that nobody has raised. The mutex is never held while Python is called.
+struct Left {
+  std::mutex mutex;
+  std::set<Thrown*> stored;
+  std::vector<PyObject*> ownerless;  // of a Thrown that is gone
+};
+/// Never destroyed: driver threads may outlive main.
+Left& left() {
+  static Left* const all = new Left;
+  return *all;
+}
+
+void report_ownerless() noexcept {
+  std::vector<PyObject*> exceptions;
+  {
+    const std::lock_guard lock(left().mutex);
+    exceptions.swap(left().ownerless);
+  }
+  for (PyObject* const exception : exceptions) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
+    Py_DECREF(exception);
+    PyErr_WriteUnraisable(nullptr);
+  }
+}
+
+class Report final : public Task {
+ public:
+  void run() override { report_ownerless(); }
+  void abandon() noexcept override {}  // `report_left` reports them
+};
+
+void disown(PyObject* exception) {
+  const std::lock_guard lock(left().mutex);
+  left().ownerless.push_back(exception);
+}
+
+}  // namespace
+
+Thrown::~Thrown() {
+  PyObject* const exception = take();
+  if (exception == nullptr) return;
+  disown(exception);
+  if (!is_finalizing() && !is_forked()) post(std::make_shared<Report>());
+}
+
+PyObject* Thrown::take() noexcept {
+  if (exception_ == nullptr) return nullptr;
+  const std::lock_guard lock(left().mutex);
+  left().stored.erase(this);
+  return exception_.exchange(nullptr);
+}
 
 void Thrown::keep(PyObject* callable) {
   if (exception_ != nullptr) return PyErr_WriteUnraisable(callable);
@@ -13,45 +73,39 @@ void Thrown::keep(PyObject* callable) {
   if (traceback != nullptr) PyException_SetTraceback(value, traceback);
   Py_XDECREF(type);
   Py_XDECREF(traceback);
+  const std::lock_guard lock(left().mutex);
+  left().stored.insert(this);
   exception_ = value;
 }
 
 void Thrown::report() noexcept {
+  PyObject* const exception = take();
+  if (exception == nullptr) return;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);  // the garbage collector may call this anywhere
-  if (stuck_.exchange(false)) {
-    PyErr_SetString(PyExc_TimeoutError,
-                    "a stream that nobody waits for went on without a host function: no thread could get the interpreter's "
-                    "lock (WEIR_PYTHON_GIL_TIMEOUT)");
-    PyErr_WriteUnraisable(nullptr);
-  }
-  if (PyObject* const exception = exception_.exchange(nullptr)) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
-    Py_DECREF(exception);
-    PyErr_WriteUnraisable(nullptr);
-  }
+  disown(exception);
+  report_ownerless();
   PyErr_Restore(type, value, traceback);
 }
 
 void Thrown::raise(const Stream& stream) {
-  nb::object exception = nb::steal(exception_.exchange(nullptr));
-  if (exception.is_valid()) {
-    const nb::str note(("raised by a host function of " + stream.describe()).c_str());
-    const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // of an object that was raised before
-    if (!nb::cast<bool>(known.attr("__contains__")(note))) exception.attr("add_note")(note);
-  } else if (stuck_.exchange(false)) {
-    exception = nb::module_::import_("weir.errors")
-                    .attr("HostFunctionTimeoutError")(("Stream.launch_host_func on " + stream.describe() +
-                                                       ": the stream went on without a host function, or before it had "
-                                                       "returned: no thread could get the interpreter's lock, which "
-                                                       "some thread holds in a call that waits. Release the lock around "
-                                                       "that call, or raise WEIR_PYTHON_GIL_TIMEOUT (seconds)")
-                                                          .c_str());
-  } else {
-    return;
-  }
+  const nb::object exception = nb::steal(take());
+  if (!exception.is_valid()) return;
+  const nb::str note(("raised by a host function of " + stream.describe()).c_str());
+  const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // of an object that was raised before
+  if (!nb::cast<bool>(known.attr("__contains__")(note))) exception.attr("add_note")(note);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
+}
+
+void report_left() noexcept {
+  {
+    const std::lock_guard lock(left().mutex);
+    for (Thrown* const thrown : std::exchange(left().stored, {})) {
+      if (PyObject* const exception = thrown->exception_.exchange(nullptr)) left().ownerless.push_back(exception);
+    }
+  }
+  report_ownerless();
 }
 
 }  // namespace weir::python

@@ -3,20 +3,22 @@
 
 #include <atomic>
 
-#include "bindings/python/src/host_thread.hpp"
+#include "bindings/python/src/common.hpp"
+#include "weir/fwd.hpp"
 
 /// Exceptions of Python functions.
 namespace weir::python {
 
-/// Stores what functions raised until it is raised or reported.
+/// Stores what functions raised until it is raised. When it is destroyed, the exception goes to sys.unraisablehook.
 class Thrown {
  public:
-  ~Thrown() { drop_later(exception_); }
+  Thrown() = default;
+  Thrown(const Thrown&) = delete;
+  Thrown& operator=(const Thrown&) = delete;
+  ~Thrown();
   /// Takes the exception that is set. Keeps the first; later ones go to sys.unraisablehook. With the GIL held.
   void keep(PyObject* callable);
-  /// Notes that the GIL was out of reach. On any thread.
-  void keep_stuck() noexcept { stuck_ = true; }
-  bool is_empty() const noexcept { return exception_ == nullptr && !stuck_; }
+  bool is_empty() const noexcept { return exception_ == nullptr; }
   /// The stored exception, for the garbage collector; null if there is none. With the GIL held.
   PyObject* exception() const noexcept { return exception_; }
   /// Passes the exception to sys.unraisablehook. With the GIL held.
@@ -25,8 +27,13 @@ class Thrown {
   void raise(const Stream& stream);
 
  private:
+  friend void report_left() noexcept;
+  PyObject* take() noexcept;
+
   std::atomic<PyObject*> exception_{nullptr};
-  std::atomic<bool> stuck_{false};
 };
+
+/// Called at interpreter shutdown with the GIL held: reports all exceptions that nobody has raised.
+void report_left() noexcept;
 
 }  // namespace weir::python

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
 import gc
+import subprocess
 import sys
 import threading
 import time
@@ -478,3 +479,54 @@ def test_an_exception_that_is_raised_again_has_one_note(stream):
         with pytest.raises(ValueError):
             stream.sync()
     assert len(error.__notes__) == 1
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_exceptions_that_end_programs_are_the_next_syncs_too(stream, kind):
+    def fail():
+        raise kind
+
+    stream.launch_host_func(fail)
+    with pytest.raises(kind):
+        stream.sync()
+
+
+def test_an_exception_is_raised_through_any_object_of_the_stream():
+    stream = weir.Device().create_stream()
+
+    def fail():
+        raise ValueError("through another")
+
+    with stream:
+        weir.get_current_stream().launch_host_func(fail)  # this object is gone before the function has run
+    stream.record().sync()
+    gc.collect()
+    with pytest.raises(ValueError, match="through another"):
+        stream.sync()
+
+
+def test_a_default_streams_exception_waits_for_the_next_object():
+    def fail():
+        raise ValueError("default")
+
+    device = weir.Device()
+    device.default_stream.launch_host_func(fail)
+    device.default_stream.record().sync()
+    with pytest.raises(ValueError, match="default"):
+        device.default_stream.sync()
+
+
+def test_two_threads_call_functions_and_callbacks():
+    """One more frees memory of other libraries' arrays, once there is any."""
+    script = """
+import os, weir
+stream = weir.Device().create_stream()
+stream.sync()
+stream.launch_host_func(int)
+stream.add_callback(lambda *arguments: None)
+stream.sync()
+names = [open(f"/proc/self/task/{task}/comm").read().strip() for task in os.listdir("/proc/self/task")]
+print(*sorted(name for name in names if name.startswith("weir")), sep=", ")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "weir callbacks, weir functions\n", done.stdout + done.stderr

@@ -27,7 +27,6 @@ __all__ = [
     "BackendUnavailableError",
     "DeviceFaultError",
     "BackendFailureError",
-    "HostFunctionTimeoutError",
     "SlowKernelWarning",
 ]
 
@@ -50,7 +49,6 @@ class Error(RuntimeError):
     native_name: str = ""
     """The driver's name for it: ``"CUDA_ERROR_INVALID_VALUE"``."""
 
-    __str__ = BaseException.__str__  # not OSError's, which TimeoutError inherits
 
 
 # Mistakes of the caller.
@@ -208,12 +206,6 @@ class BackendFailureError(Error):
 
 
 # The Python package itself.
-
-
-class HostFunctionTimeoutError(Error, TimeoutError):
-    """A stream continued without a host function: no thread could get the GIL."""
-
-    code = "host_function_timeout"
 
 
 class SlowKernelWarning(UserWarning):
