@@ -353,23 +353,6 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   return MemPoolSetAccess(pool, &access, 1);
 }
 
-// --- Partitions -------------------------------------------------------------------------------------------------------
-
-Api::Result Api::split_compute_units(const DeviceContext& device, std::vector<ComputeUnits>& groups) const {
-  ComputeUnits all{}, rest{};
-  CUresult result = DeviceGetDevResource(device.device, &all, resource_sm);
-  if (result != CUDA_SUCCESS) return result;
-  unsigned count = 0;  // called without an array, the driver returns their number
-  result = DevSmResourceSplitByCount(nullptr, &count, &all, nullptr, 0, 1);
-  if (result != CUDA_SUCCESS) return result;
-  groups.resize(count);
-  result = DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1);
-  groups.resize(result == CUDA_SUCCESS ? count : 0);
-  // The remainder is one more group with another size. Partitions take it last.
-  if (result == CUDA_SUCCESS && rest.count != 0) groups.insert(groups.begin(), rest);
-  return result;
-}
-
 // --- Peers ------------------------------------------------------------------------------------------------------------
 
 Api::Result Api::can_access_peer(int ordinal, int peer, bool& can) const {

@@ -51,7 +51,6 @@ class Api : public Symbols {
   using FunctionHandle = CUfunction;
   using PoolHandle = CUmemoryPool;
   using PartitionHandle = GreenContext*;
-  using ComputeUnits = DeviceResource;
   using UserObject = CUuserObject;
   using HostNodeParameters = CUDA_HOST_NODE_PARAMS_v1;
   using BatchOperation = CUstreamBatchMemOpParams;
@@ -107,6 +106,7 @@ class Api : public Symbols {
   static constexpr CaptureModeValue capture_relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
   static constexpr unsigned user_object_no_sync = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
   static constexpr unsigned user_object_move = CU_GRAPH_USER_OBJECT_MOVE;
+  static constexpr unsigned partition_flags = green_default_stream;
   static constexpr unsigned long long instantiate_auto_free = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
   static constexpr unsigned long long instantiate_priorities = 8;  // CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
   static constexpr FunctionAttribute function_max_threads = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
@@ -130,6 +130,7 @@ class Api : public Symbols {
 
   BackendVersions versions() const;
   int device_count() const noexcept { return device_count_; }
+  static CUdevice device_of(const DeviceContext& device) noexcept { return device.device; }
   std::int64_t device_number(int ordinal) const;
   /// Retains the device's primary context.
   Result open_device(int ordinal, DeviceContext& context) const;
@@ -283,20 +284,6 @@ class Api : public Symbols {
   }
   Result destroy_pool(PoolHandle pool) const { return MemPoolDestroy(pool); }
   Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
-
-  // --- Partitions -----------------------------------------------------------------------------------------------------
-
-  /// Splits the device into the smallest possible groups. Remaining units that form no whole group are left out.
-  Result split_compute_units(const DeviceContext& device, std::vector<ComputeUnits>& groups) const;
-  Result create_partition(const DeviceContext& device, std::span<ComputeUnits> groups, PartitionHandle& partition) const {
-    void* description = nullptr;
-    const Result result = DevResourceGenerateDesc(&description, groups.data(), static_cast<unsigned>(groups.size()));
-    return result != success ? result : GreenCtxCreate(&partition, description, device.device, green_default_stream);
-  }
-  Result destroy_partition(PartitionHandle partition) const { return GreenCtxDestroy(partition); }
-  Result create_partition_stream(PartitionHandle partition, unsigned flags, int priority, StreamHandle& stream) const {
-    return GreenCtxStreamCreate(&stream, partition, flags, priority);
-  }
 
   // --- Peers ----------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ constexpr int condition_if = 0, condition_while = 1, condition_switch = 2;  // C
 constexpr unsigned assign_default = 1;                // CU_GRAPH_COND_ASSIGN_DEFAULT
 
 // Since 12.4.
-constexpr int resource_sm = 1;                // CU_DEV_RESOURCE_TYPE_SM
 constexpr unsigned green_default_stream = 1;  // CU_GREEN_CTX_DEFAULT_STREAM
 
 // CUresult's.

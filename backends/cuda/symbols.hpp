@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/gpu/device_resource.hpp"
+
 /// All driver functions that this backend calls.
 ///
 ///   X(field, function, version, need)
@@ -165,12 +167,7 @@ struct ConditionalNodeParams {
   long long reserved2;
 };
 
-/// CUdevResource (12.4).
-struct DeviceResource {
-  int type;  // CU_DEV_RESOURCE_TYPE_SM 1
-  unsigned char padding[92];
-  unsigned count, least, alignment, rest[9];
-};
+using gpu::DeviceResource;
 
 /// CUmemcpyAttributes.
 struct CopyAttributes {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/gpu/device_resource.hpp"
 #include "backends/gpu/errors.hpp"
 
 namespace weir::gpu {
@@ -21,7 +22,7 @@ class GpuDevice;
 template <class Api>
 class ComputeUnits {
  public:
-  using Groups = std::vector<typename Api::ComputeUnits>;
+  using Groups = std::vector<DeviceResource>;
   struct Native {
     typename Api::PartitionHandle handle = nullptr;
     Groups units;
@@ -41,7 +42,7 @@ class ComputeUnits {
     const std::lock_guard lock(mutex_);
     const Api& api = device_.api();
     if (!is_split_) {
-      check(api, api.split_compute_units(device_.context(), free_), "Device::partition", device_);
+      free_ = split();
       idle_.reserve(free_.size());
       is_split_ = true;
     }
@@ -58,7 +59,7 @@ class ComputeUnits {
       return native;
     }
     while (count(free_) < wanted) {
-      log_failure(api, api.destroy_partition(idle_.back().handle), "while a partition was destroyed", device_.describe());
+      log_failure(api, api.GreenCtxDestroy(idle_.back().handle), "while a partition was destroyed", device_.describe());
       free_.insert(free_.end(), idle_.back().units.begin(), idle_.back().units.end());  // there was room for them
       idle_.pop_back();
     }
@@ -68,7 +69,11 @@ class ComputeUnits {
       native.units.push_back(free_.back());
       free_.pop_back();
     }
-    const typename Api::Result result = api.create_partition(device_.context(), native.units, native.handle);
+    void* description = nullptr;
+    auto result = api.DevResourceGenerateDesc(&description, native.units.data(), static_cast<unsigned>(native.units.size()));
+    if (result == Api::success) {
+      result = api.GreenCtxCreate(&native.handle, description, Api::device_of(device_.context()), Api::partition_flags);
+    }
     if (result != Api::success) free_.insert(free_.end(), native.units.begin(), native.units.end());
     check(api, result, "Device::partition", device_);
     return native;
@@ -79,6 +84,22 @@ class ComputeUnits {
   }
 
  private:
+  /// The smallest groups that the device can be split into. What is left over is one more group, of another size. It is the
+  /// last that partitions take.
+  Groups split() const {
+    const Api& api = device_.api();
+    const auto checked = [&](typename Api::Result result) { check(api, result, "Device::partition", device_); };
+    DeviceResource all{}, rest{};
+    checked(api.DeviceGetDevResource(Api::device_of(device_.context()), &all, resource_compute_units));
+    unsigned count = 0;  // without room for the groups, the driver returns how many there are
+    checked(api.DevSmResourceSplitByCount(nullptr, &count, &all, nullptr, 0, 1));
+    Groups groups(count);
+    checked(api.DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1));
+    groups.resize(count);
+    if (rest.count != 0) groups.insert(groups.begin(), rest);
+    return groups;
+  }
+
   const GpuDevice<Api>& device_;
   std::mutex mutex_;  // guards what follows
   bool is_split_ = false;

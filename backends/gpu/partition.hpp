@@ -28,7 +28,7 @@ class GpuPartition final : public PartitionImpl {
     const auto current = device_.make_current();
     typename Api::StreamHandle handle = nullptr;
     check(api,
-          api.create_partition_stream(native_.handle, Api::stream_non_blocking, priority, handle),
+          api.GreenCtxStreamCreate(&handle, native_.handle, Api::stream_non_blocking, priority),
           "Partition::create_stream", *this);
     return make_owner(
         [&] {

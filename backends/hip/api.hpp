@@ -57,10 +57,7 @@ class Api : public Symbols {
   using BatchOperation = hip::BatchOperation;
   using ConditionalHandle = std::uint64_t;
   using CaptureModeValue = hipStreamCaptureMode;
-  using PartitionHandle = void*;
-  struct ComputeUnits {
-    std::uint32_t count = 0;
-  };
+  using PartitionHandle = GreenContext*;
   using FunctionAttribute = hipFunction_attribute;
   using PoolAttribute = hipMemPoolAttr;
 
@@ -115,6 +112,7 @@ class Api : public Symbols {
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
   static constexpr unsigned user_object_no_sync = no_destructor_sync;
   static constexpr unsigned user_object_move = graph_user_object_move;
+  static constexpr unsigned partition_flags = 0;
   static constexpr unsigned long long instantiate_auto_free = auto_free_on_launch;
   static constexpr FunctionAttribute function_max_threads = HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
   static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
@@ -137,6 +135,7 @@ class Api : public Symbols {
   int release() const noexcept { return release_; }
   int device_count() const noexcept { return device_count_; }
   /// A hipDevice_t is the ordinal.
+  static int device_of(const DeviceContext& device) noexcept { return device.ordinal; }
   std::int64_t device_number(int ordinal) const noexcept { return ordinal; }
   Result open_device(int ordinal, DeviceContext& context) const noexcept {
     context.ordinal = ordinal;
@@ -284,19 +283,6 @@ class Api : public Symbols {
   }
   Result destroy_pool(PoolHandle pool) const;
   Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
-
-  // --- Partitions, which are absent -----------------------------------------------------------------------------------
-
-  static Result split_compute_units(const DeviceContext&, std::vector<ComputeUnits>&) noexcept {
-    return hipErrorNotSupported;
-  }
-  static Result create_partition(const DeviceContext&, std::span<ComputeUnits>, PartitionHandle&) noexcept {
-    return hipErrorNotSupported;
-  }
-  static Result destroy_partition(PartitionHandle) noexcept { return hipErrorNotSupported; }
-  static Result create_partition_stream(PartitionHandle, unsigned, int, StreamHandle&) noexcept {
-    return hipErrorNotSupported;
-  }
 
   // --- Peers ----------------------------------------------------------------------------------------------------------
 

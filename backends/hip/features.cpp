@@ -147,11 +147,13 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
   features.absent(Feature::graph_switch_nodes, "HIP has no conditional nodes, and no release announces them");
   features.absent(Feature::graph_node_changes,
                   "hipGraphExecKernelNodeSetParams changes launches that run; capture anew and call GraphExec::update");
-  features.absent(
-      Feature::partitions,
-      release_ < 714 ? "HIP has green contexts since 7.14; Weir does not use hipExtStreamCreateWithCUMask, whose streams "
-                       "have no priority and are all blocking"
-                     : "Weir does not use HIP's green contexts (hipGreenCtxCreate), which have not been tested with it");
+  if (release_ < 714) {
+    features.absent(Feature::partitions, "HIP has green contexts since 7.14; Weir does not use hipExtStreamCreateWithCUMask, "
+                                         "whose streams have no priority and are all blocking");
+  } else {
+    rule(Feature::partitions, {&DeviceGetDevResource, &DevSmResourceSplitByCount, &DevResourceGenerateDesc, &GreenCtxCreate,
+                               &GreenCtxDestroy, &GreenCtxStreamCreate});
+  }
   features.absent(Feature::cluster_launch,
                   architecture.starts_with("gfx125")
                       ? "Weir does not launch clusters on AMD GPUs (hipDrvLaunchKernelEx), which has not been tested"

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/gpu/device_resource.hpp"
 
 /// All functions of the runtime that this backend calls.
 ///
@@ -136,6 +137,8 @@ union AttributeValue {
 };
 
 struct UserObjectTag;
+struct GreenContext;  // a hipExecutionCtx_t
+using gpu::DeviceResource;
 
 }  // namespace weir::hip
 
@@ -165,7 +168,15 @@ struct UserObjectTag;
   Y(GraphDebugDotPrint, hipGraphDebugDotPrint, 505, (hipGraph_t, const char*, unsigned))                                 \
   Y(UserObjectCreate, hipUserObjectCreate, 503, (weir::hip::UserObjectTag**, void*, hipHostFn_t, unsigned, unsigned))    \
   Y(UserObjectRelease, hipUserObjectRelease, 503, (weir::hip::UserObjectTag*, unsigned))                                 \
-  Y(GraphRetainUserObject, hipGraphRetainUserObject, 503, (hipGraph_t, weir::hip::UserObjectTag*, unsigned, unsigned))
+  Y(GraphRetainUserObject, hipGraphRetainUserObject, 503, (hipGraph_t, weir::hip::UserObjectTag*, unsigned, unsigned))   \
+  Y(DeviceGetDevResource, hipDeviceGetDevResource, 714, (int, weir::hip::DeviceResource*, int))                          \
+  Y(DevSmResourceSplitByCount, hipDevSmResourceSplitByCount, 714,                                                        \
+    (weir::hip::DeviceResource*, unsigned*, const weir::hip::DeviceResource*, weir::hip::DeviceResource*, unsigned,      \
+     unsigned))                                                                                                          \
+  Y(DevResourceGenerateDesc, hipDevResourceGenerateDesc, 714, (void**, weir::hip::DeviceResource*, unsigned))            \
+  Y(GreenCtxCreate, hipGreenCtxCreate, 714, (weir::hip::GreenContext**, void*, int, unsigned))                           \
+  Y(GreenCtxDestroy, hipExecutionCtxDestroy, 714, (weir::hip::GreenContext*))                                            \
+  Y(GreenCtxStreamCreate, hipExecutionCtxStreamCreate, 714, (hipStream_t*, weir::hip::GreenContext*, unsigned, int))
 
 namespace weir::hip {
 

@@ -16,18 +16,22 @@ const Cuda* open_driver() {
   if (find == nullptr) return nullptr;
   auto* const driver = new Cuda;
   bool complete = true;
-  const auto resolve = [&](const char* name, int version, auto& pointer) {
+  const auto resolve = [&](const char* name, int version, auto& pointer, bool required) {
     void* address = nullptr;
     CUdriverProcAddressQueryResult status{};
     // The null stream is the legacy one, as in HIP.
-    if (find(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS || address == nullptr) {
+    if (find(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS) address = nullptr;
+    if (address == nullptr && required) {
       std::fprintf(stderr, "HIP bridge: the CUDA driver has no %s of version %d\n", name, version);
       complete = false;
     }
     pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(address);
   };
-#define BRIDGE_CUDA_RESOLVE(name, version) resolve("cu" #name, version, driver->name);
+#define BRIDGE_CUDA_RESOLVE(name, version) resolve("cu" #name, version, driver->name, true);
   BRIDGE_CUDA_SYMBOLS(BRIDGE_CUDA_RESOLVE)
+#undef BRIDGE_CUDA_RESOLVE
+#define BRIDGE_CUDA_RESOLVE(name, version, parameters) resolve("cu" #name, version, driver->name, false);
+  BRIDGE_NEWER_CUDA_SYMBOLS(BRIDGE_CUDA_RESOLVE)
 #undef BRIDGE_CUDA_RESOLVE
   if (!complete || driver->Init(0) != CUDA_SUCCESS || driver->DeviceGetCount(&driver->device_count) != CUDA_SUCCESS ||
       driver->device_count == 0) {

@@ -42,9 +42,21 @@ namespace bridge {
   X(LaunchCooperativeKernel, 9000) X(OccupancyMaxActiveBlocksPerMultiprocessor, 6050) X(FuncGetAttribute, 2020)            \
   X(FuncSetAttribute, 9000) X(OccupancyMaxPotentialBlockSize, 6050)
 
+/// Functions that drivers before 12.5 lack, and the stand-in on the CPU: X(function, CUDA version, parameters)
+#define BRIDGE_NEWER_CUDA_SYMBOLS(X)                                                                   \
+  X(DeviceGetDevResource, 12040, (CUdevice, void* resource, int type))                                 \
+  X(DevSmResourceSplitByCount, 12040, (void*, unsigned*, const void*, void*, unsigned, unsigned))      \
+  X(DevResourceGenerateDesc, 12040, (void** description, void* resources, unsigned count))             \
+  X(GreenCtxCreate, 12040, (void** context, void* description, CUdevice, unsigned flags))              \
+  X(GreenCtxDestroy, 12040, (void* context))                                                           \
+  X(GreenCtxStreamCreate, 12050, (CUstream * stream, void* context, unsigned flags, int priority))
+
 struct Cuda {
 #define BRIDGE_CUDA_MEMBER(name, version) PFN_cu##name##_v##version name = nullptr;
   BRIDGE_CUDA_SYMBOLS(BRIDGE_CUDA_MEMBER)
+#undef BRIDGE_CUDA_MEMBER
+#define BRIDGE_CUDA_MEMBER(name, version, parameters) CUresult(*name) parameters = nullptr;
+  BRIDGE_NEWER_CUDA_SYMBOLS(BRIDGE_CUDA_MEMBER)
 #undef BRIDGE_CUDA_MEMBER
   int device_count = 0;
 };

@@ -28,6 +28,15 @@ union hipLaunchAttributeValue {
   int priority;
 };
 
+// 7.14. hipDevResource and hipExecutionCtx_t are CUDA's CUdevResource and CUgreenCtx here.
+hipError_t hipDeviceGetDevResource(hipDevice_t device, void* resource, int type);
+hipError_t hipDevSmResourceSplitByCount(void* groups, unsigned* count, const void* input, void* rest, unsigned flags,
+                                        unsigned least);
+hipError_t hipDevResourceGenerateDesc(void** description, void* resources, unsigned count);
+hipError_t hipGreenCtxCreate(void** context, void* description, int device, unsigned flags);
+hipError_t hipExecutionCtxDestroy(void* context);
+hipError_t hipExecutionCtxStreamCreate(hipStream_t* stream, void* context, unsigned flags, int priority);
+
 struct hipGraphEdgeData;  // 6.2, never accepted
 
 hipError_t hipGetDevicePropertiesR0000(void* properties, int device);

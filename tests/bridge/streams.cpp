@@ -30,8 +30,10 @@ int native_priority(int priority) {
   return priority < 0 ? greatest : priority > 0 ? least : greatest / 2;
 }
 
-hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
-  return on_device([&](const Cuda& driver) {
+/// `make(stream, flags, priority)` makes the native stream.
+template <class Make>
+hipError_t create(hipStream_t* stream, unsigned flags, int priority, Make&& make) noexcept {
+  return on_device([&](const Cuda&) {
     if (stream == nullptr || flags > hipStreamNonBlocking) return hipErrorInvalidValue;
     static std::atomic<unsigned long long> ids{0};
     auto* const made = new ihipStream_t;
@@ -40,7 +42,7 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
     made->priority = std::clamp(priority, -1, 1);
     made->id = ++ids;
     made->queue = take_queue(made->device, made->priority);
-    const CUresult result = driver.StreamCreateWithPriority(&made->cuda, flags, native_priority(made->priority));
+    const CUresult result = make(&made->cuda, flags, native_priority(made->priority));
     if (result != CUDA_SUCCESS) {
       give_back(made->queue);
       delete made;
@@ -52,6 +54,11 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
     *stream = made;
     return hipSuccess;
   });
+}
+
+hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
+  return create(stream, flags, priority,
+                [](auto... arguments) { return cuda()->StreamCreateWithPriority(arguments...); });
 }
 
 }  // namespace
@@ -121,6 +128,41 @@ extern "C" {
 hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) { return create(stream, flags, 0); }
 hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority) {
   return create(stream, flags, priority);
+}
+
+// 7.14. The structures are laid out as CUDA's.
+hipError_t hipDeviceGetDevResource(hipDevice_t device, void* resource, int type) {
+  return on_device([&](const Cuda& driver) {
+    return driver.DeviceGetDevResource == nullptr
+               ? hipErrorNotSupported
+               : from_cuda(driver.DeviceGetDevResource(native_device(device), resource, type));
+  });
+}
+hipError_t hipDevSmResourceSplitByCount(void* groups, unsigned* count, const void* input, void* rest, unsigned flags,
+                                        unsigned least) {
+  return on_device([&](const Cuda& driver) {
+    if (flags != 0) return hipErrorNotSupported;
+    return from_cuda(driver.DevSmResourceSplitByCount(groups, count, input, rest, flags, least));
+  });
+}
+hipError_t hipDevResourceGenerateDesc(void** description, void* resources, unsigned count) {
+  return on_device(
+      [&](const Cuda& driver) { return from_cuda(driver.DevResourceGenerateDesc(description, resources, count)); });
+}
+hipError_t hipGreenCtxCreate(void** context, void* description, int device, unsigned flags) {
+  return on_device([&](const Cuda& driver) {
+    constexpr unsigned default_stream = 1;  // CU_GREEN_CTX_DEFAULT_STREAM, which CUDA wants and HIP does not have
+    if (flags != 0) return hipErrorInvalidValue;
+    return from_cuda(driver.GreenCtxCreate(context, description, native_device(device), default_stream));
+  });
+}
+hipError_t hipExecutionCtxDestroy(void* context) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.GreenCtxDestroy(context)); });
+}
+hipError_t hipExecutionCtxStreamCreate(hipStream_t* stream, void* context, unsigned flags, int priority) {
+  return create(stream, flags, priority, [&](CUstream* made, unsigned with, int of) {
+    return cuda()->GreenCtxStreamCreate(made, context, with, of);
+  });
 }
 
 // Waits for the stream's work, which CUDA's does not.

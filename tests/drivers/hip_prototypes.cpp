@@ -62,6 +62,17 @@ CHECK_FUNCTION(hipStreamGetAttribute);
 CHECK_FUNCTION(hipStreamSetAttribute);
 #endif
 
+#if WEIR_HIP_HEADERS >= 714
+CHECK_FUNCTION(hipDeviceGetDevResource);
+CHECK_FUNCTION(hipDevSmResourceSplitByCount);
+CHECK_FUNCTION(hipDevResourceGenerateDesc);
+CHECK_FUNCTION(hipGreenCtxCreate);
+CHECK_FUNCTION(hipExecutionCtxDestroy);
+CHECK_FUNCTION(hipExecutionCtxStreamCreate);
+static_assert(sizeof(DeviceResource) == sizeof(hipDevResource) &&
+              offsetof(DeviceResource, count) == offsetof(hipDevResource, sm.smCount));
+#endif
+
 // --- Structures ---------------------------------------------------------------------------------------------------------
 
 #if WEIR_HIP_HEADERS >= 600
