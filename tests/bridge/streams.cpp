@@ -46,7 +46,7 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority, Make&& make
     if (result != CUDA_SUCCESS) {
       give_back(made->queue);
       delete made;
-      return hipErrorOutOfMemory;
+      return result == CUDA_ERROR_DEINITIALIZED ? hipErrorDeinitialized : hipErrorOutOfMemory;
     }
     Registry& streams = registry();
     const std::unique_lock lock(streams.mutex);

@@ -92,6 +92,7 @@ TEST_CASE("S1 partition: those of a device are disjoint, and their units come ba
       taken += parts.back()->compute_units();
     }
     CHECK(taken <= all);
+    REQUIRE(!parts.empty());
     StreamPtr last = parts.back()->create_stream();
     parts.clear();
     CHECK_WORKS(*last);
