@@ -148,8 +148,9 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
   features.absent(Feature::graph_node_changes,
                   "hipGraphExecKernelNodeSetParams changes launches that run; capture anew and call GraphExec::update");
   if (release_ < 714) {
-    features.absent(Feature::partitions, "HIP has green contexts since 7.14; Weir does not use hipExtStreamCreateWithCUMask, "
-                                         "whose streams have no priority and are all blocking");
+    features.absent(Feature::partitions,
+                    "HIP has green contexts since 7.14; Weir does not use hipExtStreamCreateWithCUMask, "
+                    "whose streams have no priority and are all blocking");
   } else {
     rule(Feature::partitions, {&DeviceGetDevResource, &DevSmResourceSplitByCount, &DevResourceGenerateDesc, &GreenCtxCreate,
                                &GreenCtxDestroy, &GreenCtxStreamCreate});
