@@ -2,9 +2,9 @@
 #
 # How do I load a .cu file in Python that was compiled ahead of time?
 #
-# `weir-kernels`, which is installed with the library, compiles it for each architecture without a GPU, and puts the images
-# into a bundle ([ahead of time](ahead-of-time.md)). `weir.load` takes the image that fits the device, and compiles the
-# source, which the bundle carries, where none does.
+# `weir-kernels`, which is installed with the library, compiles it for each architecture without a GPU, and puts the
+# images into a bundle ([ahead of time](ahead-of-time.md)). `weir.load` takes the image that fits the device, and
+# compiles the source in the bundle if none does.
 import pathlib
 import shutil
 import subprocess

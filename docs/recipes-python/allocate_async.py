@@ -2,8 +2,8 @@
 #
 # How do I allocate memory in a stream's order from Python (cudaMallocAsync)?
 #
-# `stream.allocate` gives memory to the work that is enqueued from then on. Drop it whenever you like: it is freed on its
-# stream, behind all work enqueued there by then, and nothing waits.
+# `stream.allocate` returns memory for work that is enqueued after it. Drop it whenever you like: it is freed on its
+# stream, after all work that the stream has by then, and nothing waits.
 import weir
 
 device = weir.Device()

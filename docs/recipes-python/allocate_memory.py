@@ -2,8 +2,8 @@
 #
 # How do I allocate memory of the device in Python?
 #
-# `allocate` takes a shape and a type; `allocate(n)` is `n` bytes. A `Buffer` lies in C's order and has no arithmetic:
-# numpy, CuPy and PyTorch have that. Slices and views share its memory, which is freed when the last of them is gone.
+# `allocate` takes a shape and a type; `allocate(n)` is `n` bytes. A `Buffer` is in C order and has no arithmetic: use
+# numpy, CuPy or PyTorch for that. Slices and views share its memory, which is freed when the last of them is gone.
 import numpy as np
 import weir
 

@@ -2,8 +2,8 @@
 #
 # How do I await a stream or an event in asyncio?
 #
-# `await stream` and `await event` let other tasks run until the work is done, and raise what `sync` raises. The current
-# stream (`with stream:`) is each task's own.
+# `await stream` and `await event` let other tasks run until the work is done, and raise the same errors as `sync`. The
+# current stream (`with stream:`) is each task's own.
 import asyncio
 
 import numpy as np

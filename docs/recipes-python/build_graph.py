@@ -2,8 +2,8 @@
 #
 # How do I build a graph by hand in Python, from nodes and edges?
 #
-# `GraphBuilder.add` takes the nodes that the new one comes behind, and a function that submits its work to a stream, the
-# current one meanwhile. So whatever a stream can capture can be a node.
+# `GraphBuilder.add` takes the nodes that the new one depends on, and a function that submits its work to a stream,
+# which is then the current one. So everything that a stream can capture can be a node.
 import numpy as np
 import weir
 

@@ -2,9 +2,9 @@
 #
 # How do I capture a graph in Python and replay it?
 #
-# What the block enqueues on `captured.stream`, which is the current stream meanwhile, becomes a graph; if the block raises,
-# it is dropped. Each `launch` is one call for all of it. The graph uses the buffers that it was captured with, and keeps them
-# alive.
+# The work that the block enqueues on `captured.stream`, which is the current stream in the block, becomes a graph; if
+# the block raises, the graph is dropped. Each `launch` runs all of it with one call. The graph uses the buffers that it
+# was captured with, and keeps them alive.
 import weir
 
 device = weir.Device()

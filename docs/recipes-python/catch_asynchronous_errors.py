@@ -3,8 +3,8 @@
 # How do I catch errors in Python that happen on the device later?
 #
 # A kernel fails when it runs, and not when it is launched. The next `sync`, `get`, `await` or `is_done` raises
-# `DeviceFaultError`. On CUDA the process cannot use the device any more: report the error and end. To find the launch that
-# failed, call `sync` after each one. Before ROCm 7.0 AMD's runtime ends the process by itself.
+# `DeviceFaultError`. On CUDA the process can no longer use the device: report the error and end. To find the launch
+# that failed, call `sync` after each one. Before ROCm 7.0 AMD's runtime itself ends the process.
 import weir
 
 device = weir.Device()

@@ -2,8 +2,8 @@
 #
 # How do I change one kernel's arguments in a graph in Python, or switch a node off?
 #
-# `last_captured_node` names the node that was captured last. `GraphChanges` collects new arguments, and nodes to disable or
-# to enable; `apply` makes all of them in one call, without a new capture. Launches that run already are not affected.
+# `last_captured_node` names the node that was captured last. `GraphChanges` collects new arguments, and nodes to
+# disable or to enable; `apply` makes all changes in one call, without a new capture. Running launches are not affected.
 import weir
 
 device = weir.Device()

@@ -2,8 +2,9 @@
 #
 # How do I find out in Python what a device can do?
 #
-# Whatever some device or driver lacks is a feature. `supports` asks for one; `features` has all, each with `"native"`,
-# `"emulated"` or `"absent"` and the reason. `require` raises the reason once, where the program starts.
+# A capability that some device or driver lacks is a feature. `supports` tests one; `features` has all, each with
+# `"native"`, `"emulated"` or `"absent"` and the reason. `require` raises with the reason: call it when the program
+# starts.
 import weir
 
 device = weir.Device()

@@ -2,7 +2,7 @@
 #
 # How do I use Weir with multiprocessing?
 #
-# With the method `spawn`, as for PyTorch and CuPy. A child of `fork` cannot use a driver that its parent had opened: its
+# With the method `spawn`, as for PyTorch and CuPy. A child of `fork` cannot use a driver that its parent opened: its
 # first call raises `ForkedProcessError`.
 import multiprocessing
 

@@ -3,8 +3,8 @@
 # How do I choose a GPU or the CPU in Python?
 #
 # `weir.Device()` follows the variables `WEIR_BACKEND` and `WEIR_DEVICE`. A name chooses in the program; if that backend
-# cannot be used, the exception says why. Weir never takes the CPU without being asked. `python -m weir info` shows all of
-# them.
+# cannot be used, the exception has the reason. Weir never falls back to the CPU silently. `python -m weir info` shows
+# all of them.
 import weir
 
 for name in ("cuda", "hip", "host"):

@@ -2,8 +2,9 @@
 #
 # How do I choose a GPU by its number, its name or its UUID in Python?
 #
-# By number: `weir.Device(1)`, or `weir.Device("cuda:1")`. By anything else: compare the properties of each. A UUID or a PCI
-# address names the same card whatever `CUDA_VISIBLE_DEVICES` does to the numbers. No call depends on a current device.
+# By number: `weir.Device(1)`, or `weir.Device("cuda:1")`. By anything else: compare the properties of each. A UUID or a
+# PCI address means the same card, even if `CUDA_VISIBLE_DEVICES` changes the numbers. No call depends on a current
+# device.
 import weir
 
 

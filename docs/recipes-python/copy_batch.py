@@ -2,9 +2,9 @@
 #
 # How do I make many small copies in one call from Python?
 #
-# `copy_batch` (cuMemcpyBatchAsync) takes pairs of buffers, the destination first. They are copied in any order; later work
-# of the stream comes behind all of them. Where the driver has no such call, Weir makes one copy each: the feature
-# `batch_copies` says so.
+# `copy_batch` (cuMemcpyBatchAsync) takes pairs of buffers, the destination first. They are copied in any order; later
+# work of the stream runs after all of them. If the driver has no such call, Weir makes single copies: the feature
+# `batch_copies` is then emulated.
 import numpy as np
 import weir
 

@@ -2,8 +2,9 @@
 #
 # How do I copy a part of a matrix in Python?
 #
-# Rows are a slice. Python has no copies at a pitch (cudaMemcpy2D): a part with fewer columns is a batch of parts of rows,
-# or a slice of CuPy or PyTorch over the same memory. Here a block of 2 × 3 elements is taken out of a matrix of 4 × 8.
+# Rows are a slice. Python has no copies at a pitch (cudaMemcpy2D): a part with fewer columns is a batch of parts of
+# rows, or a slice of CuPy or PyTorch over the same memory. This program copies a block of 2 × 3 elements out of a
+# matrix of 4 × 8.
 import numpy as np
 import weir
 

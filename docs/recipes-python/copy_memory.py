@@ -2,8 +2,8 @@
 #
 # How do I copy a numpy array to the device and back?
 #
-# `copy_from` and `copy_to` take buffers, numpy arrays and whatever has the buffer protocol. Between buffers they do not
-# block; with numpy they are done when they return, so that the array may change. `get` makes a new array.
+# `copy_from` and `copy_to` take buffers, numpy arrays and everything with the buffer protocol. Between buffers they do
+# not block; with numpy the copy is done when they return, so you may change the array. `get` makes a new array.
 import numpy as np
 import weir
 

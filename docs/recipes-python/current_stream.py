@@ -2,8 +2,8 @@
 #
 # How do I make a stream the current one in Python, for code that takes none?
 #
-# `with stream:`, as in CuPy. It is a context variable: each thread and each asyncio task has its own. Where an argument
-# `stream` is left out, the current one is meant; without a `with`, that is the device's default stream.
+# `with stream:`, as in CuPy. It is a context variable: each thread and each asyncio task has its own. If you leave out
+# an argument `stream`, Weir uses the current one; without a `with`, that is the device's default stream.
 import weir
 
 device = weir.Device()

@@ -2,8 +2,8 @@
 #
 # How do I set a constant or a global variable of a kernel from Python?
 #
-# `get_global`, as CuPy's, gives the memory of a `__constant__` or `__device__` variable, as bytes. Each module has
-# variables of its own.
+# `get_global`, like CuPy's, returns the memory of a `__constant__` or `__device__` variable, as bytes. Each module has
+# its own variables.
 import numpy as np
 import weir
 

@@ -2,9 +2,9 @@
 #
 # How do I give a kernel dynamic shared memory from Python, and more than 48 KiB of it?
 #
-# By `shmem_size`, as in cuda.core; `shared_mem` where a kernel is called as in CuPy. A block may have up to
-# `max_shared_memory_per_block_optin` bytes. For more than 48 KiB CUDA wants an attribute of the kernel; Weir sets it with
-# the launch.
+# With `shmem_size`, as in cuda.core; with `shared_mem` if you call the kernel as in CuPy. A block may have up to
+# `max_shared_memory_per_block_optin` bytes. For more than 48 KiB CUDA needs an attribute of the kernel; Weir sets it
+# with the launch.
 import numpy as np
 import weir
 

@@ -2,7 +2,7 @@
 #
 # How do I set memory to a value in Python (fill, zeros, full)?
 #
-# `fill` sets every element, of any type; unlike cudaMemset's its value is no byte. Slices fill a part.
+# `fill` sets every element, of any type; unlike cudaMemset's its value is not a byte. Slices fill a part.
 import numpy as np
 import weir
 

@@ -2,8 +2,8 @@
 #
 # How do I find a missing wait between two streams in Python?
 #
-# By the tool `race`, which sees it in any run, whether or not the timing went wrong: `WEIR_TOOLS=race python program.py`.
-# It names the two lines, and the remedy ([tools](tools.md)). Here a program runs one that has such a mistake.
+# With the tool `race`, which finds it in any run, even if the result is right: `WEIR_TOOLS=race python program.py`. It
+# names the two lines, and the remedy ([tools](tools.md)). This program runs another one that has such a mistake.
 import os
 import subprocess
 import sys

@@ -2,8 +2,8 @@
 #
 # How do I capture several streams in one graph in Python?
 #
-# A stream joins the capture when it waits for a stream, or an event, of that capture. Before the capture ends, the stream
-# that began it must wait for each that joined. The graph's branches then run beside each other.
+# A stream joins the capture when it waits for a stream, or an event, of that capture. Before the capture ends, the
+# stream that began it must wait for each that joined. The graph's branches then run at the same time.
 import numpy as np
 import weir
 

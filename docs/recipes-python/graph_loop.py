@@ -2,8 +2,8 @@
 #
 # How do I put a loop into a graph in Python?
 #
-# `capture_while` adds a node that runs its body again as long as a value in memory is not zero (CUDA's conditional nodes;
-# Warp's `capture_while`). The body changes the value; Python is not asked.
+# `capture_while` adds a node that runs its body again as long as a value in memory is not zero (CUDA's conditional
+# nodes; Warp's `capture_while`). The body changes the value; Python takes no part.
 import weir
 
 SOURCE = r"""

@@ -2,8 +2,8 @@
 #
 # How do I call a Python function in a stream's order?
 #
-# `launch_host_func` calls it after all earlier kernels and copies; later work waits for it. It may enqueue work, and may
-# not wait for any. What it raises comes out of the next `sync`. It cannot deadlock with the interpreter's lock
+# `launch_host_func` calls it after all earlier kernels and copies; later work waits for it. It may enqueue work, but
+# must not wait for any. The next `sync` raises its exception. It cannot deadlock with the interpreter's lock
 # ([how](python.md#host-functions-and-callbacks)).
 import numpy as np
 import weir

@@ -2,10 +2,10 @@
 #
 # How do I share memory of a GPU with another process in Python (IPC)?
 #
-# Send `buffer.ipc_descriptor`, 64 bytes, by any means, and open it by `Buffer.from_ipc_descriptor`, with the shape and the
-# type. An event with `ipc_enabled=True` orders the two processes' work. The memory lives in the process that allocated it,
-# which must outlast the other's use. The CPU has none of this: share a numpy array in `multiprocessing.shared_memory`
-# there.
+# Send `buffer.ipc_descriptor`, 64 bytes, by any means, and open it by `Buffer.from_ipc_descriptor`, with the shape and
+# the type. An event with `ipc_enabled=True` orders the two processes' work. The memory lives in the process that
+# allocated it, so that process must keep it while the other uses it. The CPU lacks these features: share a numpy array
+# in `multiprocessing.shared_memory` there.
 import multiprocessing
 
 import numpy as np

@@ -2,9 +2,9 @@
 #
 # How do I pass arguments to a kernel from Python?
 #
-# With a signature (`@weir.kernel`, or `get_kernel(name, types)`) numbers become the parameter's type, and what is none of
-# its values raises `ValueError`. Without one, numpy's scalars are passed as they are. A structure is a numpy scalar of its
-# type. Pointers take buffers, arrays of CuPy or PyTorch, an address, or None.
+# With a signature (`@weir.kernel`, or `get_kernel(name, types)`) numbers become the parameter's type, and a number that
+# does not fit raises `ValueError`. Without one, numpy's scalars are passed unchanged. A structure is a numpy scalar of
+# its type. Pointers take buffers, arrays of CuPy or PyTorch, an address, or None.
 import numpy as np
 import weir
 

@@ -2,8 +2,8 @@
 #
 # How do I launch a kernel whose arguments I only know at run time, from Python?
 #
-# Arguments are objects like any others: build a list of them. `num_arguments` is how many the kernel takes, where the
-# driver tells.
+# Arguments are objects like any others: build a list of them. `num_arguments` is the number that the kernel takes, if
+# the driver reports it.
 import numpy as np
 import weir
 

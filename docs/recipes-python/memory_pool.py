@@ -2,9 +2,10 @@
 #
 # How do I keep freed memory for the next allocation in Python (memory pools)?
 #
-# A pool gives unused memory back to the system at a `sync`, down to its release threshold, which is 0 unless you set it.
-# CuPy's pool keeps everything; a high threshold does that here. Without a pool, `stream.allocate` takes the device's
-# default one, which all code of the process shares: `device.default_memory_pool.set_release_threshold(bytes)`.
+# At a `sync`, a pool returns unused memory to the system, down to its release threshold, which is 0 unless you set it.
+# CuPy's pool keeps everything; a high threshold does that here. Without a pool, `stream.allocate` uses the device's
+# default pool, which all code of the process shares. To keep its memory, set
+# `device.default_memory_pool.set_release_threshold(bytes)`.
 import weir
 
 device = weir.Device()

@@ -3,7 +3,7 @@
 # How do I wait for a point in a stream in Python, and not for all of it?
 #
 # `record` makes an event that marks the point. Streams wait for it without Python; `sync` blocks, with a timeout if you
-# like. For all streams of a device there is `device.sync()`.
+# like. For all streams of a device, call `device.sync()`.
 import weir
 
 device = weir.Device()

@@ -2,8 +2,8 @@
 #
 # How do I make one stream wait for another in Python?
 #
-# `wait` takes a stream (PyTorch's `wait_stream`): later work of the one comes behind all that is enqueued on the other so
-# far. Python does not wait. Streams of PyTorch, CuPy and others may stand there, too.
+# `wait` takes a stream (PyTorch's `wait_stream`): later work of the one runs after everything that is enqueued on the
+# other so far. Python does not wait. `wait` also takes streams of PyTorch, CuPy and others.
 import weir
 
 device = weir.Device()

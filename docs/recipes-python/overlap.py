@@ -2,9 +2,9 @@
 #
 # How do I overlap copies with kernels in Python?
 #
-# With two streams and two buffers on the device (double buffering): while one chunk is computed, the next one is copied.
-# The host's memory must be pinned, or each copy waits. Each stream works in order, so a buffer is never overwritten in use.
-# [The gallery](gallery.md#copies-and-kernels-that-overlap) shows what that looks like.
+# With two streams and two buffers on the device (double buffering): while one chunk is computed, the next one is
+# copied. The host's memory must be pinned, or each copy waits. Each stream works in order, so a buffer is never
+# overwritten in use. [The gallery](gallery.md#copies-and-kernels-that-overlap) shows a picture.
 import numpy as np
 import weir
 

@@ -2,8 +2,8 @@
 #
 # How do I keep some of the device free for urgent work in Python (green contexts)?
 #
-# `create_partition` splits off compute units. Kernels of its streams run on these alone, so two partitions never compete.
-# Everything else, memory and events among it, is the device's.
+# `create_partition` splits off compute units. Kernels of its streams run only on these, so two partitions never
+# compete. Everything else, including memory and events, belongs to the device.
 import numpy as np
 import weir
 

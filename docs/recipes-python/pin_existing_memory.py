@@ -2,7 +2,7 @@
 #
 # How do I pin a numpy array that I have already?
 #
-# `register_host` (cudaHostRegister) pins it where it lies and gives a `Buffer` over it, whose copies do not block. It is
+# `register_host` (cudaHostRegister) pins it in place and returns a `Buffer` over it, whose copies do not block. It is
 # pinned, and the array is kept, until that buffer is gone and the device's work is done.
 import numpy as np
 import weir

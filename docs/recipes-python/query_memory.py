@@ -2,8 +2,8 @@
 #
 # How do I ask in Python how much memory is free?
 #
-# `mem_info` is cudaMemGetInfo: free and total bytes, at this moment. Other processes allocate, too, so allocate and catch
-# `MemoryError` rather than rely on it.
+# `mem_info` is cudaMemGetInfo: free and total bytes, at this moment. Other processes also allocate, so allocate and
+# catch `MemoryError` rather than rely on it.
 import weir
 
 free, total = weir.Device().mem_info

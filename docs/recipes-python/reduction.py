@@ -2,8 +2,8 @@
 #
 # How do I sum an array on the device from Python?
 #
-# Reduce within a block by shared memory, then add up the blocks' sums by an atomic addition for each. The same source runs
-# on GPUs and on the CPU.
+# Reduce within a block in shared memory, then add each block's sum with one atomic addition. The same source runs on
+# GPUs and on the CPU.
 import numpy as np
 import weir
 

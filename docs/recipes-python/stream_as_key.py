@@ -2,8 +2,8 @@
 #
 # How do I keep something for each stream in Python?
 #
-# In a dictionary: all objects over one stream of the vendor's are equal, and hash alike. Remove the entry before the stream
-# ends: drivers give a destroyed stream's handle to the next one.
+# In a dictionary: all objects over one native stream are equal, and have the same hash. Remove the entry before the
+# stream ends: drivers give a destroyed stream's handle to the next one.
 import weir
 
 device = weir.Device()

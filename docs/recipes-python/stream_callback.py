@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# How do I get told in Python when work is done, or has failed?
+# How do I get notified in Python when work is done, or has failed?
 #
-# `add_callback(function, arg)`, as CuPy's: the function is called soon afterwards, with the stream, None or an exception,
-# and `arg`. Nothing waits for it, and it may not wait for work.
+# `add_callback(function, arg)`, like CuPy's: the function is called soon afterwards, with the stream, None or an
+# exception, and `arg`. Nothing waits for it, and it must not wait for work.
 import queue
 
 import weir

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# How do I get a stream now and then in Python without making a new one?
+# How do I borrow a stream for a while in Python instead of making a new one?
 #
-# A queue of streams: `get` waits until one is free, `put` gives it back. A stream that comes back may still have work; what
-# the next user enqueues runs behind it. In asyncio take an `asyncio.Queue`, and `await streams.get()`.
+# Use a queue of streams: `get` waits until one is free, `put` returns it. A returned stream may still have work; the
+# next user's work runs after it. In asyncio take an `asyncio.Queue`, and `await streams.get()`.
 import queue
 
 import weir

@@ -2,7 +2,7 @@
 #
 # How do I launch an instance of a kernel template from Python?
 #
-# `name_expressions` says which instances to make, and `get_kernel` takes the same names, as CuPy's `RawModule` does.
+# `name_expressions` lists the instances to compile, and `get_kernel` takes the same names, like CuPy's `RawModule`.
 import numpy as np
 import weir
 

@@ -2,7 +2,7 @@
 #
 # How do I use Weir from several threads of Python?
 #
-# Any thread may use any object; the current stream is each thread's own. Calls that may wait let go of the interpreter's
+# Any thread may use any object; the current stream is each thread's own. Calls that may wait release the interpreter's
 # lock. A stream for each thread keeps them out of each other's way.
 from concurrent.futures import ThreadPoolExecutor
 

@@ -2,8 +2,8 @@
 #
 # How do I measure in Python how long work takes on the device?
 #
-# By two events that record the time: `end - begin` is in milliseconds, by the device's clock, and raises `NotReadyError`
-# until the later one is done.
+# With two events that record the time: `end - begin` is in milliseconds, by the device's clock, and raises
+# `NotReadyError` until the later one is done.
 import weir
 
 device = weir.Device()

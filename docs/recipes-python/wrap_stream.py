@@ -2,9 +2,9 @@
 #
 # How do I use a stream of PyTorch, CuPy or another library in Weir?
 #
-# `Stream.wrap` takes their objects and integers; wherever Weir takes a stream, it takes theirs. The other way there are
-# `interop.as_torch`, `as_cupy` and others, and `__cuda_stream__`
-# ([table](python-interop.md#streams-of-other-libraries)). Here another `Stream` stands for theirs.
+# `Stream.wrap` takes their objects and integers; every parameter for a stream also accepts theirs. For the other
+# direction there are `interop.as_torch`, `as_cupy` and others, and `__cuda_stream__`
+# ([table](python-interop.md#streams-of-other-libraries)). In this program another `Stream` plays the part of theirs.
 import weir
 
 device = weir.Device()

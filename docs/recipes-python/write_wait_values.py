@@ -2,9 +2,10 @@
 #
 # How do I let a stream wait for a value in memory in Python?
 #
-# `wait_value` (cuStreamWaitValue32) holds up later work until the host, another stream or another device has written the
-# value. Memory that the host writes must be pinned. A batch submits many of them at once. On GPUs streams share hardware
-# queues, and one that waits may hold up the one that would write: enqueue the write first, or let the host write.
+# `wait_value` (cuStreamWaitValue32) delays later work until the host, another stream or another device has written the
+# value. Memory that the host writes must be pinned. A batch submits many of them at once. On GPUs streams share
+# hardware queues, and a waiting stream may block the one that would write: enqueue the write first, or let the host
+# write.
 import numpy as np
 import weir
 

@@ -2,9 +2,9 @@
 //
 // How do I allocate memory in a stream's order, and free it asynchronously?
 //
-// `allocate_async` (cudaMallocAsync) gives memory to the work that is enqueued from then on. Its last owner may go at once:
-// the memory is freed on the stream that it was made on, behind all work enqueued there by then. Nothing waits:
-// where cudaMalloc and cudaFree are too slow, this is the remedy.
+// `allocate_async` (cudaMallocAsync) returns memory for work that is enqueued after it. You may drop the last owner at
+// once: the memory is freed on the stream that it was made on, after all work that the stream has by then. Nothing
+// waits, so use it where cudaMalloc and cudaFree are too slow.
 #include <vector>
 #include <weir/weir.hpp>
 

@@ -3,8 +3,8 @@
 // How do I allocate memory, and who frees it?
 //
 // A `Buffer<T>` is a shared owner of `size()` elements of the device's memory. The memory is freed when the last owner
-// is gone; the order in which a program destroys its objects does not matter. A kernel takes a `Buffer` where its
-// parameter is a pointer. `subspan` gives a part of it.
+// is gone; you may destroy objects in any order. Pass a `Buffer` to a kernel for each pointer parameter. `subspan`
+// returns a part of it.
 
 #include <weir/weir.hpp>
 

@@ -2,8 +2,8 @@
 //
 // How do I wait for a stream without blocking a thread (co_await, callback, asyncio)?
 //
-// `co_await *stream` suspends a coroutine until the work enqueued so far is done; `completion` resumes it on an executor of
-// yours. `when_done` calls a function instead. Both are in weir/await.hpp; weir/interop/execution.hpp has senders.
+// `co_await *stream` suspends a coroutine until the work enqueued so far is done; `completion` resumes it on your
+// executor. `when_done` calls a function instead. Both are in weir/await.hpp; weir/interop/execution.hpp has senders.
 #include <coroutine>
 #include <future>
 #include <weir/await.hpp>

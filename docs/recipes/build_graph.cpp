@@ -2,8 +2,8 @@
 //
 // How do I build a graph by hand, from nodes and edges?
 //
-// `GraphBuilder::add` takes the nodes that the new one comes behind, and a function that submits its work to a stream, as in
-// a capture. So whatever a stream can capture can be a node.
+// `GraphBuilder::add` takes the nodes that the new one depends on, and a function that submits its work to a stream, as
+// in a capture. So everything that a stream can capture can be a node.
 
 #include <weir/weir.hpp>
 

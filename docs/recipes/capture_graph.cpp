@@ -2,9 +2,9 @@
 //
 // How do I capture a graph and replay it?
 //
-// `capture` records what the function enqueues instead of doing it, and always ends the capture, also when the function
-// throws. `instantiate` makes it ready to run; each `launch` is one call for all of it. The graph
-// keeps the addresses that it was captured with.
+// `capture` records the work that the function enqueues instead of running it, and always ends the capture, even if the
+// function throws. `instantiate` makes an executable; each `launch` runs all of it with one call. The graph keeps the
+// addresses that it was captured with.
 #include <vector>
 #include <weir/weir.hpp>
 

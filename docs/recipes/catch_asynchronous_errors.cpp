@@ -3,9 +3,9 @@
 // How do I catch errors that happen on the device later?
 //
 // A kernel fails when it runs, and not when it is launched. The next `synchronize`, `read` or `is_complete` throws the
-// error, `device_fault`. On CUDA the process cannot use the device any more: report the error and end. To find the
-// launch that failed, call `synchronize` after each one in a debug build. Before ROCm 7.0 AMD's runtime ends the process
-// by itself.
+// error, `device_fault`. On CUDA the process can no longer use the device: report the error and end. To find the launch
+// that failed, call `synchronize` after each one in a debug build. Before ROCm 7.0 AMD's runtime itself ends the
+// process.
 #include <cstdio>
 #include <weir/weir.hpp>
 

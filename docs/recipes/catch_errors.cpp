@@ -2,8 +2,8 @@
 //
 // How do I catch errors?
 //
-// Every error is a `weir::Error`. `what()` names the operation, the object, the cause and the remedy; `errc()` is the same
-// on every backend; `native()` is what the driver said, if it was asked. A call that throws has had no effect.
+// Every error is a `weir::Error`. `what()` names the operation, the object, the cause and the remedy; `errc()` is the
+// same on every backend; `native()` has the driver's error, if a driver reported one. A call that throws has no effect.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>

@@ -2,9 +2,9 @@
 //
 // How do I find out what a device can do?
 //
-// Whatever is not supported by some device or driver is a `Feature`. `supports` is a bit test, cheap enough for each call.
-// `feature` also says why one is absent. `require` throws once, with the reasons for all that is missing: call it where the
-// program starts.
+// A capability that is not supported by some device or driver is a `Feature`. To check one, `supports` is a bit test,
+// cheap enough for each call. `feature` also returns the reason why one is absent. `require` throws once, with the
+// reasons for all missing features: call it when the program starts.
 #include <cstdio>
 #include <weir/weir.hpp>
 

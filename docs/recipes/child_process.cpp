@@ -2,11 +2,11 @@
 //
 // How do I use Weir in a process that forks?
 //
-// A child of `fork` cannot use a driver that its parent had opened: Weir's calls throw `forked_process`. Fork first and open
+// A child of `fork` cannot use a driver that its parent opened: Weir's calls throw `forked_process`. Fork first and open
 // the registry in each process, or start the child with `posix_spawn`.
 //
-// A child that is forked later should end with `_exit`. With `exit` it may hang, rarely: oneTBB's allocator, which the host
-// backend uses, waits there for a lock that one of the parent's threads held at the fork.
+// A child that is forked later should end with `_exit`. With `exit` it may rarely hang: oneTBB's allocator, which the
+// host backend uses, then waits for a lock that one of the parent's threads held at the fork.
 #include <sys/wait.h>
 #include <unistd.h>
 

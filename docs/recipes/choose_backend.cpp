@@ -2,9 +2,9 @@
 //
 // How do I choose a backend in the program?
 //
-// `default_device()` follows the variables `WEIR_BACKEND` and `WEIR_DEVICE`. To decide in the program, probe the backends: a
-// broken one is reported, nothing is thrown. Then open the one that you want; that throws if it is not usable. Several
-// backends can be open at once.
+// `default_device()` follows the variables `WEIR_BACKEND` and `WEIR_DEVICE`. To decide in the program, probe the
+// backends: that reports a broken one and throws nothing. Then open the backend that you want; that throws if it is not
+// usable. Several backends can be open at once.
 #include <cstdio>
 #include <weir/weir.hpp>
 

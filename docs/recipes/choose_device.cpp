@@ -3,8 +3,8 @@
 // How do I choose a device by its name, its UUID or its number?
 //
 // By number: `weir::device("cuda:1")` in the program, or `WEIR_BACKEND=cuda WEIR_DEVICE=1` in the environment. By
-// anything else: compare the properties of each device. A UUID or a PCI address names the same card whatever
-// `CUDA_VISIBLE_DEVICES` does to the numbers.
+// anything else: compare the properties of each device. A UUID or a PCI address means the same card, even if
+// `CUDA_VISIBLE_DEVICES` changes the numbers.
 #include <cstdio>
 #include <string_view>
 #include <weir/weir.hpp>

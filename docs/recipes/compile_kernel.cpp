@@ -2,10 +2,10 @@
 //
 // How do I compile a kernel at run time, and see the compiler's errors?
 //
-// The source is a string of CUDA C++. `CompileOptions` means the same to NVRTC, HIPRTC and the host's compiler. `defines`
-// are macros (-D), whose values may be known when the program runs; `include_directories` are folders of headers (-I). A
-// source that does not compile throws `compilation_failed`, whose text has the whole log, with the file's `name` and the
-// lines of the source.
+// The source is a string of CUDA C++. `CompileOptions` means the same to NVRTC, HIPRTC and the host's compiler.
+// `defines` are macros (-D), with values that may be computed at run time; `include_directories` are folders of headers
+// (-I). A source that does not compile throws `compilation_failed`, whose text has the whole log, with the file's `name`
+// and the lines of the source.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 // How do I make many small copies in one call?
 //
 // `copy_batch` (cuMemcpyBatchAsync) takes a list of copies, which run in any order among themselves; later work of the
-// stream comes behind all of them. Where the driver has no such call, Weir makes one copy each: the feature `batch_copies`
-// says so.
+// stream runs after all of them. If the driver has no such call, Weir makes single copies: the feature `batch_copies` is
+// then emulated.
 #include <vector>
 #include <weir/weir.hpp>
 

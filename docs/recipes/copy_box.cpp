@@ -2,9 +2,9 @@
 //
 // How do I copy a part of a matrix or of a volume?
 //
-// A `PitchedSpan` is rows and slices of elements at a pitch; `pitched` makes one of dense memory, and `box` takes a part out
-// of it. A 2D or 3D copy, `copy` of two of them, is cudaMemcpy2DAsync, or cudaMemcpy3DAsync where there are slices; `fill`
-// takes one, too. Here a block of 2 × 3 elements is taken out of a matrix of 4 × 8 on the device.
+// A `PitchedSpan` is rows and slices of elements at a pitch; `pitched` makes one from dense memory, and `box` selects a
+// part of it. `copy` of two of them is a 2D or 3D copy (cudaMemcpy2DAsync, or cudaMemcpy3DAsync if there are slices);
+// `fill` also accepts one. This program copies a block of 2 × 3 elements out of a matrix of 4 × 8 on the device.
 #include <vector>
 #include <weir/weir.hpp>
 

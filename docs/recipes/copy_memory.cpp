@@ -2,9 +2,9 @@
 //
 // How do I copy to the device and back?
 //
-// Both sides of a copy are containers, arrays, spans or buffers of one element type and one length. The direction is found
-// from the addresses, as with cudaMemcpyDefault. `copy` returns before it is done, so the host's side must live until then.
-// `read` copies to the host and waits.
+// Both sides of a copy are containers, arrays, spans or buffers of one element type and one length. Weir finds the
+// direction from the addresses, like cudaMemcpyDefault. `copy` returns before the copy is done, so the host's side must
+// live until then. `read` copies to the host and waits.
 #include <vector>
 #include <weir/weir.hpp>
 

@@ -3,7 +3,7 @@
 // How do I hand a stream down to code that takes none?
 //
 // `StreamScope` makes a stream the current one of its device on this thread, as `torch.cuda.stream(s)` and `with
-// cupy_stream:` do. `current_stream` reads it. Nothing in Weir itself depends on it.
+// cupy_stream:` do. `current_stream` reads it. Weir itself does not use it.
 
 #include <weir/weir.hpp>
 

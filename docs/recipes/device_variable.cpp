@@ -2,8 +2,8 @@
 //
 // How do I set a constant or a global variable of a kernel?
 //
-// `Module::global` (cudaGetSymbolAddress) gives the memory of a `__constant__` or `__device__` variable as bytes, which are
-// copied to like any other memory. Each module has variables of its own.
+// `Module::global` (cudaGetSymbolAddress) returns the memory of a `__constant__` or `__device__` variable as bytes. Copy
+// to it as to any other memory. Each module has its own variables.
 #include <span>
 #include <vector>
 #include <weir/weir.hpp>

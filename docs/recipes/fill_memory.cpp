@@ -2,8 +2,8 @@
 //
 // How do I set memory to a value (fill, zero)?
 //
-// `fill` takes elements of any trivially copyable type, and the value in that type: unlike cudaMemset it is not a byte.
-// `zero` clears elements of any size. A box of rows at a pitch is filled, too.
+// `fill` takes elements of any trivially copyable type, and a value of that type, not a byte like cudaMemset. `zero`
+// clears elements of any size. `fill` also takes a box of rows at a pitch.
 #include <cstdint>
 #include <vector>
 #include <weir/weir.hpp>

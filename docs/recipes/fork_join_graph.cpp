@@ -2,8 +2,8 @@
 //
 // How do I capture several streams in one graph?
 //
-// A stream joins the capture when it waits for a stream, or an event, of that capture. Before the capture ends, the stream
-// that began it must wait for each stream that joined. The graph's branches then run beside each other.
+// A stream joins the capture when it waits for a stream, or an event, of that capture. Before the capture ends, the
+// stream that began it must wait for each stream that joined. The graph's branches then run at the same time.
 
 #include <weir/weir.hpp>
 

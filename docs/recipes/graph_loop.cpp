@@ -2,8 +2,8 @@
 //
 // How do I put a loop into a graph?
 //
-// `capture_while` adds a node that runs its body again as long as a value in memory is not zero (CUDA's conditional nodes).
-// The body changes the value; the host is not asked.
+// `capture_while` adds a node that runs its body again as long as a value in memory is not zero (CUDA's conditional
+// nodes). The body changes the value; the host takes no part.
 #include <cstdint>
 #include <weir/weir.hpp>
 

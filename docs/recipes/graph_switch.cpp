@@ -2,8 +2,8 @@
 //
 // How do I put an if-else or a switch into a graph?
 //
-// `capture_if` takes a second body for the value 0, and `capture_switch` a body for each of the values 0, 1, 2, … Other
-// values run none. The value is read on the device when the node is reached.
+// `capture_if` takes a second body for the value 0, and `capture_switch` a body for each of the values 0, 1, 2, … For
+// other values no body runs. The value is read on the device when the node is reached.
 #include <array>
 #include <cstdint>
 #include <weir/weir.hpp>

@@ -2,7 +2,7 @@
 //
 // How do I launch a grid of two dimensions?
 //
-// `{{4, 2}, {16, 16}}` is 4 × 2 blocks of 16 × 16 threads, as `<<<dim3(4, 2), dim3(16, 16)>>>`. Round up, and let the
+// `{{4, 2}, {16, 16}}` is 4 × 2 blocks of 16 × 16 threads, like `<<<dim3(4, 2), dim3(16, 16)>>>`. Round up, and let the
 // threads outside return.
 #include <vector>
 #include <weir/weir.hpp>

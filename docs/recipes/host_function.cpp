@@ -2,9 +2,9 @@
 //
 // How do I run a function of the host in a stream's order?
 //
-// `launch_host_function` (cudaLaunchHostFunc) takes any callback, which may own what it uses. It is called on a CPU thread
-// of the driver's, after all earlier kernels and copies; later work waits for it. It may not call Weir. What it throws comes
-// out of the stream's next `synchronize`.
+// `launch_host_function` (cudaLaunchHostFunc) takes any callback, which may own its data. A CPU thread of the driver
+// calls it after all earlier kernels and copies; later work waits for it. It must not call Weir. The stream's next
+// `synchronize` rethrows its exception.
 #include <memory>
 #include <stdexcept>
 #include <weir/weir.hpp>

@@ -2,9 +2,8 @@
 //
 // How do I see what I have captured?
 //
-// `topology` gives nodes and edges, for tests; `debug_dot` (cudaGraphDebugDotPrint) the graph in Graphviz's language, for
-// people:
-// `./program | dot -Tsvg > graph.svg`.
+// `topology` returns nodes and edges, for tests. `debug_dot` (cudaGraphDebugDotPrint) returns the graph in Graphviz's
+// language, for a picture: `./program | dot -Tsvg > graph.svg`.
 #include <cstdio>
 #include <weir/weir.hpp>
 

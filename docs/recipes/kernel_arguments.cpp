@@ -3,9 +3,10 @@
 // How do I pass arguments to a kernel?
 //
 // By value, in the kernel's order: numbers, structures that are trivially copyable, and a `Buffer` or `Span` for each
-// pointer. A kernel that is given its type converts them, as a function's call would, and what does not fit does not
-// compile. Without its type nothing is converted: for a `float` of the kernel pass a `float`. A wrong number of arguments, a
-// wrong size, or a floating-point number for an integer is then `invalid_argument`, where the backend can tell.
+// pointer. If you give the kernel its type, the launch converts them like a function call, and an argument that does not
+// fit does not compile. Without the type nothing is converted: pass a `float` for a `float`. A wrong number of
+// arguments, a wrong size, or a floating-point number for an integer is then `invalid_argument`, if the backend can
+// detect it.
 #include <vector>
 #include <weir/weir.hpp>
 

@@ -2,8 +2,8 @@
 //
 // How do I launch a kernel whose arguments I only know at run time?
 //
-// `launch_raw` takes the arguments' addresses and sizes, as cuLaunchKernel does. They are copied before the call returns.
-// `parameter_sizes` is what the kernel expects, where the driver knows.
+// `launch_raw` takes the arguments' addresses and sizes, like cuLaunchKernel. The arguments are copied before the call
+// returns. `parameter_sizes` returns the sizes that the kernel expects, if the driver reports them.
 #include <cstddef>
 #include <vector>
 #include <weir/weir.hpp>

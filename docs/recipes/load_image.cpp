@@ -3,8 +3,8 @@
 // How do I load a PTX, cubin, fatbin or code object image?
 //
 // `load_module` takes bytes: PTX, a cubin or a fatbin on CUDA, a code object on HIP; on the host backend a file of the
-// kernels' cache. Usually they come from a file or are compiled into the program. Here they are PTX on CUDA, and on
-// the host what a compilation has just left in the cache.
+// kernels' cache. Usually they come from a file or are compiled into the program. Here they are PTX on CUDA, and on the
+// host an entry that a compilation has just left in the cache.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

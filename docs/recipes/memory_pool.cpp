@@ -2,11 +2,12 @@
 //
 // How do I keep freed memory for the next allocation (memory pools)?
 //
-// A pool gives unused memory back to the system at a synchronize, down to its release threshold. That is 0 unless you set
-// it, so that by default a GPU keeps nothing; with a high one the next allocation costs next to nothing. Without a pool,
-// `allocate_async` takes the device's default one, which all code of the process shares (PyTorch and RMM, too):
-// `device.default_memory_pool()->set_release_threshold(bytes)` changes that. (The CPU's default pool keeps 64 MiB.)
-// `used_bytes` and `reserved_bytes` tell how much is in use, and how much the pool holds; `trim_to` gives back the rest.
+// At a synchronize, a pool returns unused memory to the system, down to its release threshold. That is 0 unless you set
+// it, so by default a GPU keeps nothing; with a high threshold the next allocation costs next to nothing. Without a
+// pool, `allocate_async` uses the device's default pool, which all code of the process shares, including PyTorch and
+// RMM. To keep its memory, call `device.default_memory_pool()->set_release_threshold(bytes)`. (The CPU's default pool
+// keeps 64 MiB.) `used_bytes` and `reserved_bytes` return how much is in use, and how much the pool holds; `trim_to`
+// returns the rest to the system.
 #include <cstddef>
 #include <cstdio>
 #include <weir/weir.hpp>

@@ -2,9 +2,9 @@
 //
 // How do I wait for a point in a stream, and not for all of it?
 //
-// An event marks the point where it was recorded. Streams wait for it without the host (cudaStreamWaitEvent), or the host
-// waits with `synchronize`. Work behind the event goes on. To wait for all
-// streams of a device there is `device.synchronize()` (cudaDeviceSynchronize).
+// An event marks the point where it was recorded. Streams wait for it without the host (cudaStreamWaitEvent), or the
+// host waits with `synchronize`. Work after the event continues. To wait for all streams of a device, call
+// `device.synchronize()` (cudaDeviceSynchronize).
 
 #include <weir/weir.hpp>
 

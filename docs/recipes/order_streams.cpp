@@ -2,8 +2,8 @@
 //
 // How do I make one stream wait for another?
 //
-// `wait(Stream&)` orders later work of one stream behind all that is enqueued on the other so far. The host does not wait.
-// It is cudaEventRecord and cudaStreamWaitEvent in one call, with an event that Weir keeps.
+// After `wait(Stream&)`, later work of one stream runs after everything that is enqueued on the other so far. The host
+// does not wait. The call combines cudaEventRecord and cudaStreamWaitEvent, with an event that Weir keeps.
 #include <vector>
 #include <weir/weir.hpp>
 

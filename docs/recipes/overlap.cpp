@@ -2,9 +2,9 @@
 //
 // How do I overlap copies with kernels?
 //
-// With two streams and two buffers on the device (double buffering): while one chunk is computed, the next one is copied.
-// The host's memory must be pinned, or the copies block the host. Each stream works in order, so that a buffer is never
-// overwritten while it is in use.
+// With two streams and two buffers on the device (double buffering): while one chunk is computed, the next one is
+// copied. The host's memory must be pinned, or the copies block the host. Each stream works in order, so a buffer is
+// never overwritten while it is in use.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -2,8 +2,8 @@
 //
 // How do I keep some of the device free for urgent work (green contexts, SM partitions)?
 //
-// `Device::partition` splits off compute units. Kernels of its streams run on these alone, so two partitions never compete.
-// Everything else, memory and events among it, is the device's.
+// `Device::partition` splits off compute units. Kernels of its streams run only on these, so two partitions never
+// compete. Everything else, including memory and events, belongs to the device.
 
 #include <weir/weir.hpp>
 

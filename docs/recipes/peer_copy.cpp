@@ -2,8 +2,9 @@
 //
 // How do I copy from one device to another?
 //
-// `copy_peer` (cudaMemcpyPeerAsync) goes directly from device to device where GPUs can, else across the host. A stream of
-// one device may wait for a stream of the other. `enable_peer_access` lets kernels of one address the memory of the other.
+// `copy_peer` (cudaMemcpyPeerAsync) copies from device to device, directly if the GPUs can, else across the host. A
+// stream of one device may wait for a stream of the other. `enable_peer_access` lets kernels of one address the memory
+// of the other.
 #include <vector>
 #include <weir/weir.hpp>
 

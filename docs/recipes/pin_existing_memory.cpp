@@ -2,7 +2,7 @@
 //
 // How do I pin memory that I have already?
 //
-// `register_host` (cudaHostRegister) pins it where it lies, until the registration's last owner goes. The memory must
+// `register_host` (cudaHostRegister) pins it in place, until the registration's last owner is gone. The memory must
 // outlive the registration.
 #include <vector>
 #include <weir/weir.hpp>

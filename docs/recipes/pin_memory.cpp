@@ -2,9 +2,9 @@
 //
 // How do I allocate pinned memory?
 //
-// With `MemoryKind::pinned` (cudaMallocHost): its pages are locked. A GPU copies from and to such memory without the host's
-// help, so that the copy really overlaps with other work; kernels can address it, too. `host()` is the memory as the host
-// sees it.
+// With `MemoryKind::pinned` (cudaMallocHost): its pages are locked. A GPU copies from and to such memory without the
+// host's help, so the copy really overlaps with other work. Kernels can also address it. `host()` returns the elements
+// for the host.
 #include <numeric>
 #include <weir/weir.hpp>
 

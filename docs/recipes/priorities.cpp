@@ -2,8 +2,8 @@
 //
 // How do I give a stream a priority?
 //
-// By a level, which every device takes, or by a number in the device's range. As the vendors count, a lower number is more
-// urgent. A number out of range is an error; CUDA would clamp it without a word.
+// With a level, which every device accepts, or a number in the device's range. A lower number is more urgent, as the
+// vendors define it. A number out of range is an error; CUDA would clamp it silently.
 #include <cstdio>
 #include <weir/weir.hpp>
 

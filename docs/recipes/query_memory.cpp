@@ -2,7 +2,7 @@
 //
 // How do I ask how much memory is free?
 //
-// `memory_info` is cudaMemGetInfo: bytes, at this moment. Other processes allocate, too, so allocate and catch
+// `memory_info` is cudaMemGetInfo: bytes, at this moment. Other processes also allocate, so allocate and catch
 // `out_of_memory` rather than rely on it.
 #include <cstdio>
 #include <weir/weir.hpp>

@@ -2,8 +2,8 @@
 //
 // How do I save a graph to a file, and run it in another process or on another vendor's device?
 //
-// Capture it as `portable`, and give names to the memory that it uses. The kernels travel with it, as bundles or as their
-// source. Where it is loaded, the names are bound to memory there.
+// Capture it as `portable`, and give names to its memory. The file contains the kernels, as bundles or as their source.
+// After loading, bind the names to memory.
 
 #include <weir/weir.hpp>
 

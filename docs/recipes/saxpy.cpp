@@ -2,8 +2,8 @@
 //
 // How do streams, kernels and graphs go together?
 //
-// One stream copies from pinned memory while another one fills; then one waits for the other, and the host waits once, at
-// the end. The repeated step is captured as a graph where the device has graphs.
+// One stream copies from pinned memory while another one fills; then one waits for the other, and the host waits once,
+// at the end. If the device has graphs, the repeated step is captured as one.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

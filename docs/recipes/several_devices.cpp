@@ -2,8 +2,8 @@
 //
 // How do I use several devices (multiple GPUs)?
 //
-// Each device has its own streams, memory and modules. There is no current device to set: every object knows its own.
-// Enqueue on all devices first and wait afterwards, so that they work at the same time.
+// Each device has its own streams, memory and modules. There is no current device to set: every object belongs to a
+// device. Enqueue on all devices first and wait afterwards, so that they work at the same time.
 #include <vector>
 #include <weir/weir.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I get told when work is done, or has failed?
+// How do I get notified when work is done, or has failed?
 //
-// `add_callback` (cudaStreamAddCallback) also runs when the stream has failed, with the error as its status; a host function
-// would not run then. Like a host function it may not call Weir.
+// `add_callback` (cudaStreamAddCallback) also runs when the stream has failed, and gets the error as its status; a host
+// function would not run then. Like a host function it must not call Weir.
 #include <future>
 #include <system_error>
 #include <weir/weir.hpp>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I get a stream now and then without making a new one?
+// How do I borrow a stream for a while instead of making a new one?
 //
-// A `StreamPool` makes its streams when they are first needed and lends them. A lease is exclusive, and goes back at its
-// end. `PoolSharing::round_robin` lends the same streams to several at a time, as PyTorch's pool does.
+// A `StreamPool` makes its streams on demand and leases them. A lease is exclusive, and the stream returns to the pool
+// when the lease ends. `PoolSharing::round_robin` leases the same streams to several users at a time, like PyTorch's
+// pool.
 
 #include <weir/weir.hpp>
 

@@ -2,8 +2,8 @@
 //
 // How do I measure how long work takes on the device?
 //
-// By the elapsed time between two events that were made with `timing`, which is off by default because it makes events
-// slower. `elapsed_since` is in milliseconds and throws `not_ready` as long as the later event is not complete.
+// Take the elapsed time between two events with `timing`, which is off by default because it makes events slower.
+// `elapsed_since` returns milliseconds, and throws `not_ready` until the later event is complete.
 #include <cstdio>
 #include <weir/weir.hpp>
 

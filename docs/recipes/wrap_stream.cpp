@@ -2,9 +2,10 @@
 //
 // How do I use a stream that other code made?
 //
-// `wrap_stream` takes the vendor's handle (cudaStream_t, hipStream_t): PyTorch's, RAPIDS', your own. A borrowed one is never
-// destroyed by Weir; `keep_alive` is held until the wrapper is closed and its stream-ordered memory is freed. The typed
-// forms are `weir::cuda::wrap` and `weir::hip::wrap`. Here another `Stream` stands for the other code's.
+// `wrap_stream` takes the vendor's handle (cudaStream_t, hipStream_t): PyTorch's, RAPIDS', your own. Weir never destroys
+// a borrowed one; it holds `keep_alive` until the wrapper is closed and its stream-ordered memory is freed. The typed
+// forms are `weir::cuda::wrap` and `weir::hip::wrap`. In this program another `Stream` plays the part of the other
+// code's.
 #include <memory>
 #include <weir/weir.hpp>
 

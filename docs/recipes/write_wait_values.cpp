@@ -2,9 +2,9 @@
 //
 // How do I let a stream wait for a value in memory?
 //
-// `wait_value` (cuStreamWaitValue32) holds up later work until the host, another stream or another device has written the
-// value. Memory that the host writes must be pinned. On GPUs streams share hardware queues, and a stream that waits may
-// hold up the one that would write: enqueue the write first, or let the host write.
+// `wait_value` (cuStreamWaitValue32) delays later work until the host, another stream or another device has written the
+// value. Memory that the host writes must be pinned. On GPUs streams share hardware queues, and a waiting stream may
+// block the one that would write: enqueue the write first, or let the host write.
 #include <atomic>
 #include <cstdint>
 #include <weir/weir.hpp>

@@ -3,11 +3,10 @@
 """Makes docs/cookbook.md of the programs in docs/recipes, and docs/python-cookbook.md of those in docs/recipes-python:
 cookbook.py [--check].
 
-A recipe begins with comments: the question, an empty line, the text. Everything behind them is the program, to which the page
-has a link; the HTML pages have the program itself (doxygen_page.py). order.txt has the chapters. Recipes of one name in both
-folders are linked to each other. In other pages the block of code below <!-- recipe: NAME --> becomes that program in C++. With
---check the pages are compared instead, and the exit status is 1 if one
-differs.
+A recipe begins with comments: the question, an empty line, the text. Everything after them is the program. The page links to it;
+the HTML pages contain the program itself (doxygen_page.py). order.txt has the chapters. Recipes of one name in both folders are
+linked to each other. In other pages the block of code below <!-- recipe: NAME --> becomes that program in C++. With --check the
+pages are compared instead, and the exit status is 1 if one differs.
 """
 import re
 import sys
@@ -22,7 +21,7 @@ CPP = """\
 
 Each recipe answers one question with a whole program: copy it, [link it to Weir](getting-started.md), run it. The programs are the
 files of [docs/recipes](recipes), linked below each question; the tests build and run them (`ctest -L recipes`). They return 0 if
-what they did came out right, and 77 where the device lacks what they show. Many are there [in Python](python-cookbook.md), too.
+their result is right, and 77 if the device lacks the feature. Many of them also exist [in Python](python-cookbook.md).
 """
 
 PYTHON = """\
@@ -30,8 +29,8 @@ PYTHON = """\
 
 Each recipe answers one question with a whole program in [Python](python.md), which checks its result against numpy: copy it and run
 it. The programs are the files of [docs/recipes-python](recipes-python), linked below each question; the tests run them
-(`ctest -L recipes`). They end with 77 where the device lacks what they show. The chapters are those of the [cookbook for C++](cookbook.md).
-[What Python lacks](python.md#what-python-lacks): collectives, for one, so that there is no recipe for an all-reduce.
+(`ctest -L recipes`). They end with 77 if the device lacks the feature. The chapters are those of the [cookbook for C++](cookbook.md).
+There is no recipe for an all-reduce, because [Python lacks](python.md#what-python-lacks) collectives.
 """
 
 
