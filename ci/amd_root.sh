@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# amd_root.sh ROOT BUILD [CHECK…]: compiles kernels for AMD GPUs with AMD's own compilers, without a GPU. ROOT is a folder where a
-# Debian is made, if it is not there, with AMD's HIP, HIPRTC, hipcc and RCCL of Debian's suite experimental. The programs of the
-# build folder BUILD run in it, and compile every kernel that this tree shows (ci/kernel_sources.py). Checks, all by default:
+# amd_root.sh ROOT BUILD [CHECK…]: compiles kernels for AMD GPUs with AMD's own compilers, without a GPU. If the folder ROOT does
+# not exist, it becomes a Debian with AMD's HIP, HIPRTC, hipcc and RCCL from the suite experimental. The programs of the
+# build folder BUILD run in it and compile every kernel of this tree's documentation (ci/kernel_sources.py). Checks, all by default:
 #
-#   hiprtc hipcc clang   that compiler takes each source for each architecture, or refuses it by a sentence of
+#   hiprtc hipcc clang   that compiler accepts each source for each architecture, or refuses it for a reason given in
 #                        docs/kernels-dialect.md
 #   table                each row of that page's table is true
-#   releases             the releases in the plugin's table of functions and in docs/porting.md fit AMD's headers and libraries
-#   runtimes             what `weir info` says with each runtime
+#   releases             the releases in the plugin's function table and in docs/porting.md match AMD's headers and libraries
+#   runtimes             the output of `weir info` with each runtime
 #
-# AMD_ARCHITECTURES are others than the default. Exit status 77: root, mmdebstrap or the packages are not to be had here.
+# AMD_ARCHITECTURES replaces the default list. Exit status 77: no root, no mmdebstrap, or the packages are not available.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -ge 2 ] || { sed -n '3,14s/^# \?//p' "$0"; exit 2; }
@@ -25,7 +25,7 @@ skip() {
   exit 77
 }
 
-# 4 minutes, 3 GB. Both suites move on, so the root has the newest release that they have.
+# Takes 4 minutes and 3 GB. The root has the newest releases of both suites.
 make_root() {
   [ "$(id -u)" = 0 ] || skip "a root of Debian is made by root alone"
   command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed"
@@ -44,7 +44,7 @@ make_root() {
 }
 if [ ! -e "$root/usr/bin/hipcc" ]; then make_root; fi
 
-# The tree and the build stand at their own paths in the root: programs know them by these.
+# The tree and the build keep their paths in the root, because programs contain these paths.
 root=$(realpath "$root") build=$(realpath "$build") tree=$PWD work=$PWD/build/amd
 rm -rf "$work"
 mkdir -p "$work"
@@ -66,7 +66,7 @@ inside() {
     chroot "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$tree" "$@"
 }
 
-# Why a source may be refused: sentences of docs/kernels-dialect.md, or of Clang's about what it does not have. What is written
+# Accepted reasons for refusing a source: sentences of docs/kernels-dialect.md, and Clang's messages about missing features.
 # for warps of 32 threads alone is not for others.
 refusals="the mask must have 64 bits"
 clang_refusals="$refusals|what Clang does not have for [^:]*: (__weir_grid_barrier|printf)|in ROCm's device libraries"
@@ -123,7 +123,7 @@ for name in "${checks[@]}"; do
     releases)
       libraries=("$root"/usr/lib/*/libamdhip64.so.[0-9]* "$root"/usr/lib/*/libhiprtc.so.[0-9]*)
       check python3 ci/hip_releases.py "$root/usr/include" "${libraries[@]}"
-      # Prototypes and numbers that Weir has by hand, with AMD's headers.
+      # Hand-written prototypes and numbers, compared with AMD's headers.
       check inside g++ -std=c++20 -fsyntax-only -Wno-unused-result -D__HIP_PLATFORM_AMD__ -I. -Iinclude \
         tests/drivers/hip_prototypes.cpp
       ;;
@@ -131,7 +131,7 @@ for name in "${checks[@]}"; do
       check inside "$build/bin/weir_hip_runtime_tests"
       for library in libamdhip64.so.6 libamdhip64.so.7; do
         printf -- '-- %s\n' "$library"
-        # Without a device its status is 1.
+        # Without a device the exit status is 1.
         inside env "WEIR_HIP_RUNTIME=$library" "$build/bin/weir" info -v --backend=hip | tee "$work/info-$library.txt" || true
         check grep -q 'shows no device' "$work/info-$library.txt"
       done

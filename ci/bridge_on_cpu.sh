@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the conformance suite with the HIP plugin through the bridge, as each release that the bridge presents, on the CPU: over
-# tests/cpu_cuda in place of CUDA's driver. No GPU is needed: bridge_on_cpu.sh [BUILD-TREE [RELEASE…]]
+# Runs the conformance suite with the HIP plugin through the bridge on the CPU, once for each HIP release that the bridge can
+# present. tests/cpu_cuda replaces CUDA's driver, so no GPU is needed: bridge_on_cpu.sh [BUILD-TREE [RELEASE…]]
 #
-# And as `immediate`, an implementation of HIP that is not AMD's: work is done when the call returns, host functions by the
-# calling thread.
+# Also runs it as `immediate`, a HIP implementation that is not AMD's: calls return after their work is done, and host functions
+# run on the calling thread.
 #
 # Prints a line for each; the exit status is 0 if all passed.
 set -euo pipefail

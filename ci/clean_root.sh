@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clean_root.sh ROOT COMMAND…: runs a command as root on a bare Debian 12, in a folder: ROOT is made by debootstrap if it is not
-# there, this checkout's HEAD is cloned to ROOT/weir, and the command runs there. Without Docker, what a container would do:
+# clean_root.sh ROOT COMMAND…: runs a command as root on a bare Debian 12 in a folder, like a container but without Docker. If
+# ROOT does not exist, debootstrap makes it. This checkout's HEAD is cloned to ROOT/weir, and the command runs there:
 #   ci/clean_root.sh /tmp/root ci/demo.sh
 #   ci/clean_root.sh /tmp/root ci/packages_install_test.sh /packages
-# SUITE is another release, of Debian or of Ubuntu (noble). UBUNTU_KEYS is the file of Ubuntu's keys, of its package ubuntu-keyring.
+# SUITE selects another release of Debian or Ubuntu (noble). UBUNTU_KEYS is the file with Ubuntu's keys, from ubuntu-keyring.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '3,8s/^# //p' "$0"; exit 2; }
 source=$(realpath "$(dirname "$0")/..")
@@ -22,7 +22,7 @@ if [ ! -e "$root/bin/sh" ]; then
           "the one in $mirror/pool/main/u/ubuntu-keyring with dpkg -x, and name its ubuntu-archive-keyring.gpg by UBUNTU_KEYS" >&2
         exit 1
       fi
-      # Debian's debootstrap may not know the release; all of Ubuntu's share one script.
+      # Debian's debootstrap may lack a script for the release; all Ubuntu releases share one.
       debootstrap --variant=minbase --keyring="$keys" \
         "$suite" "$root" "$mirror" /usr/share/debootstrap/scripts/gutsy
       printf 'deb %s %s main universe\n' "$mirror" "$suite" "$mirror" "$suite-updates" >"$root/etc/apt/sources.list"

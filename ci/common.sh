@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the scripts of this folder share; to be sourced.
+# Functions that the scripts in this folder share; to be sourced.
 
 cmake_needed=3.25
 
-# Tools that the distribution has only in an older version.
+# Tools that are too old in the distribution.
 tools=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/weir/tools
 PATH=$tools/bin:$PATH
 
@@ -14,10 +14,10 @@ cmake_is_new_enough() {
   [ "$(printf '%s\n' "$cmake_needed" "$version" | sort -V | head -n 1)" = "$cmake_needed" ]
 }
 
-# The releases of LLVM that the work-group pass is for, in the order in which they are installed.
+# The releases of LLVM that the work-group pass supports, in order of preference for installation.
 pass_majors=(19 18 20 17 16)
 
-# pass_major: prints the first of these that is here, Clang and the headers for its plugins; nothing if none is.
+# pass_major: prints the first of these whose Clang and plugin headers are installed; nothing if there is none.
 pass_major() {
   local major
   for major in "${pass_majors[@]}"; do
@@ -29,12 +29,12 @@ pass_major() {
   done
 }
 
-# What ccache asks for before it takes part where a header is precompiled.
+# ccache requires this for builds with precompiled headers.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
 
 ci_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# configure BUILD_FOLDER OPTION…: with Ninja, and with ccache where it is installed.
+# configure BUILD_FOLDER OPTION…: configures with Ninja, and with ccache if it is installed.
 configure() {
   local folder=$1
   shift

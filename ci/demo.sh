@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The demonstration: demo.sh [FILE]. Sets up, builds, and draws the entropy of FILE, by default the C library, on the best
-# device there is, and checks the result on the CPU. The picture goes to build/demo.
+# The demonstration: demo.sh [FILE]. Installs dependencies, builds, and draws the entropy of FILE, by default the C library, on
+# the best device of this machine, and checks the result on the CPU. The picture goes to build/demo.
 set -euo pipefail
 
 if [ $# -gt 1 ] || [[ ${1-} == -* ]]; then
@@ -16,7 +16,7 @@ if [ -n "$file" ]; then
   fi
   file=$(realpath -- "$file")
 else
-  # The C library that this very shell runs on.
+  # The C library of this shell.
   file=$(sed -n 's|^[^/]*\(/.*/libc\.so\.6\)$|\1|p; s|^[^/]*\(/.*/libc-2[^/]*\.so\)$|\1|p' /proc/self/maps | head -n 1)
 fi
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ if ! configure build/demo -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWE
   cat build/demo.log
   exit 1
 fi
-# Which vendors' backends are built depends on whose headers are here.
+# Show which backends are built; that depends on the installed headers.
 grep -E '^-- (CUDA backend|HIP backend|Work-group pass):' build/demo.log || true
 say_remedies build/demo.log
 cmake --build build/demo --target entropy

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# docs.sh [FOLDER]: makes the pages and the reference, with their search, in a folder that is named after Weir's version in FOLDER,
-# such as build/docs/0.1.0. Those of other versions that are there stay, and FOLDER/index.html lists all.
+# docs.sh [FOLDER]: makes the pages and the reference, with their search, in a subfolder of FOLDER named after Weir's version,
+# such as build/docs/0.1.0. It keeps other versions' subfolders, and FOLDER/index.html lists all.
 set -euo pipefail
 output=$(realpath -m "${1:-$(dirname "$0")/../build/docs}")
 cd "$(dirname "$0")/.."

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs Weir on an emulated AMD GPU: AMD's own HIP runtime over rocjitsu, which stands in for the kernel driver and the GPU.
+# Runs Weir on an emulated AMD GPU: AMD's own HIP runtime on rocjitsu, which emulates the kernel driver and the GPU.
 # emulated-amd.sh [BUILD_FOLDER]    (default: build/emulated-amd, which it builds)
 #
-# Takes what ROCm's packages installed and installs nothing: the package amdrocm-emulation (ROCm 7.15 or later) and the HIP runtime.
+# Uses installed ROCm packages and installs nothing: the package amdrocm-emulation (ROCm 7.15 or later) and the HIP runtime.
 #   ROCM_PATH        where ROCm is (default: /opt/rocm)
 #   ROCJITSU         the emulator's program (default: rocjitsu in PATH, then ROCM_PATH/bin/rocjitsu)
-#   ROCJITSU_CONFIG  the GPU to emulate, a configuration of rocjitsu's (default: a gfx942 of ROCM_PATH/share/rocjitsu)
+#   ROCJITSU_CONFIG  the GPU to emulate: a rocjitsu configuration (default: a gfx942 of ROCM_PATH/share/rocjitsu)
 #
 # Runs `weir info --backend=hip` and the conformance suite, whose report is written to BUILD_FOLDER/emulated-amd.json.
-# The example saxpy, a hundred steps over a million elements, is too much for an emulator.
-# Exit status: 0 passed, 1 failed, 77 something is missing here; it says what.
+# The example saxpy, a hundred steps over a million elements, would take too long on an emulator.
+# Exit status: 0 passed, 1 failed, 77 something is missing, which the output names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +25,7 @@ fi
 
 config=${ROCJITSU_CONFIG-}
 if [ -z "$config" ] && [ -d "$rocm/share/rocjitsu" ]; then
-  # The configurations with "kmd" in their names emulate the kernel driver, too. The suite takes one GPU.
+  # Configurations with "kmd" in their names also emulate the kernel driver. The suite uses one GPU.
   config=$(find "$rocm/share/rocjitsu" -name 'gfx942*kmd.json' | sort | head -n 1)
 fi
 if [ -z "$config" ] || [ ! -r "$config" ]; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what Weir is built and tested with, on Debian 12 or Ubuntu 24.04 and later: install-deps.sh [--build]. Looks first what
-# is there, by whatever means it came, and says what it installs; with nothing to install it needs neither network nor privileges.
-# Packages that Weir is whole without are left out where they cannot be had; the script says what that costs.
-# With --build it installs what the libraries, the command and the examples are built with on this machine, and no more.
+# Installs the packages needed to build and test Weir, on Debian 12 or Ubuntu 24.04 and later: install-deps.sh [--build]. It first
+# checks which are present, from any source, and prints the others; with nothing to install it needs neither network nor privileges.
+# Optional packages that are not available are skipped; the script reports the consequence.
+# With --build it installs only the packages for building the libraries, the command and the examples on this machine.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -23,7 +23,7 @@ say() { printf 'install-deps: %s\n' "$*"; }
 has_command() { command -v "$1" >/dev/null; }
 has_header() { has_command g++ && printf '#include <%s>\n' "$1" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1; }
 
-# PACKAGE, what shows that it is there, and what it is for.
+# PACKAGE|PROBE|PURPOSE: the probe succeeds if the package is not needed.
 needed=(
   "g++|command g++|the compiler"
   "libc6-dev|header unistd.h|the system's headers"
@@ -40,7 +40,7 @@ for_tests=(
   "doctest-dev|header doctest/doctest.h|tests"
   "libbenchmark-dev|header benchmark/benchmark.h|benchmarks"
 )
-# Built against where the distribution has it; Weir is whole without.
+# Optional: used if the distribution has it.
 wanted=(
   "valgrind|header valgrind/callgrind.h|the count of instructions in each call"
   "libamdhip64-dev|header hip/hip_runtime_api.h|the HIP backend"
@@ -60,13 +60,13 @@ is_there() {  # KIND NAME
     command) has_command "$2" ;;
     module) has_command python3 && python3 -c "import $2" 2>/dev/null ;;
     header)
-      # HIP's headers do not say by themselves for which vendor they are meant.
+      # HIP's headers need a macro that selects the vendor, so they are not compiled here.
       if [[ $2 == hip/* ]]; then [ -e "/usr/include/$2" ] || [ -e "/opt/rocm/include/$2" ]; else has_header "$2"; fi
       ;;
   esac
 }
 
-# collect LIST ENTRY…: appends the entries that are not there, without their probes.
+# collect LIST ENTRY…: appends the missing entries, without their probes.
 collect() {
   local -n list=$1
   local entry package probe purpose
@@ -144,7 +144,7 @@ if [ -z "$major" ]; then
       "by g++ then, and those with barriers run on fibers, up to 46 times slower"
 fi
 
-# Ubuntu 22.04's CMake is too old: a newer one goes into a folder of the user's.
+# Ubuntu 22.04's CMake is too old: installs a newer one into a folder of the user.
 if ! cmake_is_new_enough; then
   say "installing CMake $cmake_needed or later into $tools, because $(cmake --version | head -n 1) is too old"
   if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then

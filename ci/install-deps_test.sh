@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What install-deps.sh does where there is no Clang for the work-group pass: with stand-ins for the package manager. Of the rest of
-# what it looks for, this machine has what it has.
+# Tests install-deps.sh without a Clang for the work-group pass, with stand-ins for the package manager. All other probes see this
+# machine's packages.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/ci" "$folder/bin"
 cp "$(dirname "$0")"/{common,install-deps}.sh "$folder/ci"
-# Releases that no machine has.
+# Releases that do not exist.
 sed -i 's/^pass_majors=.*/pass_majors=(97 98 99)/' "$folder/ci/common.sh"
 cat >"$folder/bin/apt-get" <<'END'
 #!/bin/sh

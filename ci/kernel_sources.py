@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = ("tests/kernels/corpus/*.cu", "docs/recipes/*.c*", "docs/recipes-python/*.py", "docs/gallery/*.py", "examples/*/*.c*",
          "examples/*/*.py")
-# Those have launches by <<<…>>>, or are text with values still to be put in.
+# They contain launches by <<<…>>>, or templates with missing values.
 NOT_FOR_WEIR = ("examples/interop_cuda/",)
 STRING = re.compile(r'R"(\w*)\((.*?)\)\1"|r?"""(.*?)"""', re.S)
 

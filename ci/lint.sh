@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Looks at what is not compiled: formats, shell scripts, workflows, tables that are made. A tool that is not here is named and
-# left out; with --strict that is a failure.
+# Checks everything that is not compiled: formats, shell scripts, workflows, generated tables. A missing tool is reported and
+# skipped; with --strict it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8 PYTHONPYCACHEPREFIX="${TMPDIR:-/tmp}"  # the width of a line is in characters

@@ -123,7 +123,7 @@ def main():
     contents.update({path: text.encode() for path, text in mutated_sources(root).items()})
     for path, content in contents.items():
         target = copy / path
-        if not target.is_file() or target.read_bytes() != content:  # what stays is not built again
+        if not target.is_file() or target.read_bytes() != content:  # unchanged files are not rebuilt
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
             if (root / path).is_file():

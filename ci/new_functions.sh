@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Lists what the newest headers of CUDA and HIP have that docs/porting.md does not: new_functions.sh [CUDA_FOLDER HIP_FOLDER]
+# Lists functions in the newest headers of CUDA and HIP that docs/porting.md lacks: new_functions.sh [CUDA_FOLDER HIP_FOLDER]
 #
-# Without folders, pip gets the newest packages of PyPI (6 MB; HIP's has the functions, as declared for Cython, but no headers).
-# The exit status is 0 if page and headers agree, 1 if not, 2 if pip fails. What is new belongs into a row of the page, with
-# what Weir has for it, or why it has nothing; then the releases in docs/tools/porting.py go up.
+# Without folders, pip fetches the newest packages from PyPI (6 MB; HIP's has the functions as declared for Cython, but no headers).
+# The exit status is 0 if page and headers agree, 1 if not, 2 if pip fails. Add each new function to a row of the page, with
+# Weir's equivalent or the reason why there is none; then raise the releases in docs/tools/porting.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONDONTWRITEBYTECODE=1

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# newcomer_test.sh [TEST…]: what a newcomer does by the README alone, each step timed: the demonstration; Weir built and installed;
-# a program of their own with find_package, with pkg-config, with kernels in a .cu file and with FetchContent; `weir new`. Each TEST
-# is a command that comes between the demonstration and the rest, such as ci/test.sh, the README's second. As root on a system that
-# can be thrown away, with nothing but a clone:
+# newcomer_test.sh [TEST…]: follows the README as a newcomer would, and times each step: the demonstration; building and installing
+# Weir; a program with find_package, with pkg-config, with kernels in a .cu file and with FetchContent; `weir new`. Each TEST is a
+# command that runs after the demonstration, such as ci/test.sh, the README's second command. Run it as root on a throw-away system
+# with nothing but a clone:
 #   ci/clean_root.sh /tmp/bookworm ci/newcomer_test.sh
 #   SUITE=noble ci/clean_root.sh /tmp/noble ci/newcomer_test.sh ci/test.sh
 set -euo pipefail
@@ -12,12 +12,12 @@ source=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# block LANGUAGE NUMBER [PAGE]: the block of code of that number in the README or PAGE, of those in that language.
+# block LANGUAGE NUMBER [PAGE]: prints the NUMBERth code block in that language of the README or PAGE.
 block() {
   awk -v begin="^\`\`\`$1\$" -v number="$2" '!inside && $0 ~ begin { inside = 1; count++; next }
     inside && /^```$/ { inside = 0 } inside && count == number' "$source/${3-README.md}"
 }
-# commands NUMBER [PAGE]: the lines of a console's block that a user types.
+# commands NUMBER [PAGE]: prints the lines of a console block that a user types.
 commands() { block console "$@" | sed -n 's/^\$ //p'; }
 
 step() {  # NAME COMMAND…
@@ -89,7 +89,7 @@ step "own .cu" runs "cmake --build my_program/build && my_program/build/my_progr
 ~/weir/bin/weir kernels inspect my_program/build/my_program
 
 cd "$folder/fetched"
-# The four lines follow the program. The address on the page stands for this clone.
+# The four lines come after the program. The address on the page is replaced by this clone.
 {
   block cmake 1 docs/getting-started.md | sed '/^find_package/d; /^target_link_libraries/d'
   block cmake 3 docs/building.md | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nightly.sh [MINUTES]: what looks for rare faults, on the release build of ci/test.sh: random programs against the sequential
-# model for MINUTES (60), random kernels by each tier against fibers, the suite in random orders, mutations of the HIP backend,
+# nightly.sh [MINUTES]: looks for rare faults in the release build of ci/test.sh: random programs against the sequential
+# model for MINUTES (60), random kernels in each tier against fibers, the suite in random orders, mutations of the HIP backend,
 # the suite through the bridge as each release of HIP, prototypes against the headers of several releases, the porting tables
-# against the newest headers. Then benchmarks, whose times go to build/nightly-bench.json, for ci/trend.sh. Its last line counts
-# the parts.
+# against the newest headers. Then it runs the benchmarks, whose times go to build/nightly-bench.json, for ci/trend.sh. The last
+# line counts the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-60}
 ci/test.sh --stage=release
 bin=build/ci-release/bin
-seed=$(date +%Y%m%d)  # told by the output: a failure can be had again
+seed=$(date +%Y%m%d)  # printed, so that a failure can be reproduced
 passed=0 failed=0
 part() {
   printf '\n== %s (%d s)\n' "$*" "$SECONDS"

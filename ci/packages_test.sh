@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages_test.sh BUILD: makes the Debian packages of a build that was configured with -DCMAKE_INSTALL_PREFIX=/usr, in
-# BUILD/packages; looks at what each holds and depends on; unpacks them into a folder and builds a program with that.
-# Installing them into a system is another script's: packages_install_test.sh.
+# packages_test.sh BUILD: makes the Debian packages of a build configured with -DCMAKE_INSTALL_PREFIX=/usr, in
+# BUILD/packages; checks each package's content and dependencies; unpacks them into a folder and builds a program with that.
+# packages_install_test.sh tests installing them into a system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "$1")
 command -v dpkg-deb >/dev/null || { echo "packages: dpkg is not here"; exit 77; }
-# Without one of them CPack makes packages that depend on nothing.
+# Without one of them CPack would make packages without dependencies.
 for tool in dpkg-shlibdeps/dpkg-dev file/file; do
   command -v "${tool%/*}" >/dev/null || { echo "packages: ${tool%/*} is not here: install ${tool#*/}" >&2; exit 1; }
 done
@@ -44,7 +44,7 @@ for file in man1/weir.1 completions/weir site-functions/_weir vendor_completions
 done
 grep -q 'man1/weir-kernels.1' "$root/libweir-dev.list" || fail "libweir-dev has no manual page of weir-kernels"
 grep -q 'libtbb12' <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Depends)" || fail "the host plugin does not depend on libtbb12"
-# The work-group pass lies beside the host's plugin, and the Clang that it is for comes with the package.
+# The work-group pass is in the folder of the host's plugin, and the package recommends the matching Clang.
 for pass in "$build"/lib/weir_workgroup-*.so; do
   [ -e "$pass" ] || continue
   pass=${pass##*/}
@@ -59,7 +59,7 @@ for pass in "$build"/lib/weir_workgroup-*.so; do
 done
 if dpkg-deb -f "$packages"/libweir0.1_*.deb Depends | grep -q 'tbb\|fmt\|cuda\|hip'; then fail "the library depends on more than the system"; fi
 
-# The files work where they are unpacked: the packages are whole.
+# The unpacked files work, so the packages are complete.
 library=$(dirname "$(find "$root/usr/lib" -name libweir.so)")
 flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags --libs weir 2>/dev/null) ||
   flags="-I$root/usr/include -L$library -lweir"

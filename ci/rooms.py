@@ -43,7 +43,7 @@ ROOMS = {
     "bindings/python": "",
     "tools": "core/base core/saved kernels backends/cache",
 }
-# Tests and programs may include anything: tests look inside, and the rest has no more than public headers to include.
+# Tests and programs may include anything: tests use internals, and programs use only public headers anyway.
 FREE = ("tests/", "bench/", "examples/", "docs/", "cmake/")
 
 
@@ -57,7 +57,7 @@ def includes(root, file):
         if not match:
             continue
         target = match.group(1)
-        if "/" not in target:  # beside the file
+        if "/" not in target:  # in the same folder
             continue
         yield ("include/" + target) if target.startswith("weir/") else target
 

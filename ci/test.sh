@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds, and runs the tests: test.sh [--all | --stage=STAGE…] [--require=BACKEND]… [--no-install]
+# Installs dependencies, builds, and runs the tests: test.sh [--all | --stage=STAGE…] [--require=BACKEND]… [--no-install]
 #
-#   --all              all stages, in the order in which they are listed here
-#   --stage=STAGE      that stage alone; may be given several times. Without any, the first
-#   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip.
+#   --all              all stages, in the order below
+#   --stage=STAGE      that stage; may be given several times. Without this option, the first stage
+#   --require=BACKEND  also run the conformance suite on that backend; a backend that is not usable fails instead of being skipped.
 #                      Its results go to build/conformance-BACKEND.json
-#   --no-install       installs no packages: what is missing is an error, or leaves tests out
+#   --no-install       install no packages: a missing one is an error, or leaves tests out
 #
-#   lint      formats, shell scripts, workflows: as far as the tools are here
+#   lint      formats, shell scripts, workflows: as far as the tools are installed
 #   release   the libraries as they are shipped, with the tests of all parts
-#   long      of the same build, the tests that take a minute or more each (the label "long" in ctest)
+#   long      in the same build, the tests that take a minute or more each (the label "long" in ctest)
 #   debug     a plain Debug build, with the CUDA and HIP backends, and without the work-group pass: kernels run on fibers
-#   asan      in Debug, with the address and undefined-behaviour sanitizers, and with assertions, the standard library's and
-#             oneTBB's among them: the core, the host backend and the suites
+#   asan      in Debug, with the address and undefined-behaviour sanitizers and with assertions, including those of the standard
+#             library and oneTBB: the core, the host backend and the suites
 #   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and of collectives, and
 #             the unit tests
-#   clang     that the other compiler takes libraries, tools and benchmarks without a warning
-#   mutations that the tests of the HIP backend miss each row of its table of quirks
-#   amd       that AMD's own compilers take every kernel, in a root with ROCm that ci/amd_root.sh makes
-#   packages  Debian packages and the static library, each installed apart and used by a project
+#   clang     the other compiler accepts libraries, tools and benchmarks without a warning
+#   mutations the tests of the HIP backend detect the removal of each row of its table of quirks
+#   amd       AMD's own compilers accept every kernel, in a root with ROCm that ci/amd_root.sh makes
+#   packages  Debian packages and the static library, each installed separately and used by a project
 #
-# CXX chooses the compiler, as CMake takes it. Tells for each stage how long it took, and how much of the processors' time.
+# CXX selects the compiler, as in CMake. For each stage it prints the time taken and the share of processor time.
 # Ends with "N passed, N failed"; the exit status is 0 if none failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -57,13 +57,13 @@ fi
 passed=0 failed=0 skipped=0 targets=(all)
 heading() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
-# cpu_seconds: sets `cpu` to how many seconds of the processors this script's children have taken, those that have ended.
+# cpu_seconds: sets `cpu` to the processor seconds of this script's ended children.
 cpu_seconds() {
-  times >build/times  # of this shell: a subshell would tell its own. The second line is the children's, as 3m2.456s 0m1.234s
+  times >build/times  # not in a subshell, which would print its own times. The second line is the children's: 3m2.456s 0m1.234s
   cpu=$(awk 'NR == 2 { for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } printf "%d", sum }' build/times)
 }
 
-# count NAME COMMAND…: a test that is one command. 77 says that what it needs is not here.
+# count NAME COMMAND…: runs a test that is one command. Exit status 77 means that a requirement is missing.
 count() {
   local name=$1 status=0
   shift
@@ -79,11 +79,11 @@ count() {
   esac
 }
 
-# run_ctest FOLDER OPTION…: tests of a build, counted one by one.
+# run_ctest FOLDER OPTION…: runs tests of a build and counts each one.
 run_ctest() {
   local folder=$1 log=$1/ctest.log status=0 summary skips
   shift
-  # One test more than there are processors: some wait for a timeout.
+  # One more test than processors, because some tests only wait for a timeout.
   ctest --test-dir "$folder" --output-on-failure --parallel $(($(nproc) + 1)) --no-tests=error "$@" 2>&1 | tee "$log" || status=$?
   # "97% tests passed, 1 tests failed out of 30"
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log" | tail -n 1)
@@ -98,7 +98,7 @@ run_ctest() {
   if [ "$status" != 0 ] && [ "${summary% *}" = 0 ]; then failed=$((failed + 1)); fi
 }
 
-# progress: of Ninja's lines on standard input, prints one for each tenth of the steps.
+# progress: reads Ninja's lines from standard input and prints one for each tenth of the steps.
 progress() {
   awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
     split(substr($0, 2, RLENGTH - 2), step, "/")
@@ -107,7 +107,7 @@ progress() {
   }'
 }
 
-# build NAME OPTION…: in build/ci-NAME, the targets in `targets`, which is all by default.
+# build NAME OPTION…: builds the targets in `targets`, by default all, in build/ci-NAME.
 build() {
   local name=$1 folder=build/ci-$1
   shift
@@ -124,17 +124,17 @@ mkdir -p build
 if $install; then
   ci/install-deps.sh
 fi
-# The work-group pass is built for one LLVM, where there is one.
+# Builds the work-group pass for one LLVM, if one is installed.
 major=$(pass_major)
 pass=("-DWEIR_WORKGROUP=${major:-OFF}")
 
 python_options build/python
 
-# Several files are compiled as one, which is the default. The stage clang compiles those of the libraries apart, and debug all.
+# A unity build, as by default. The stage clang compiles the libraries' files separately, and debug all files.
 together=(-DCMAKE_UNITY_BUILD=ON)
 
-# One build is for the stages release, long and packages. The prefix is that of packages, for which it decides where libraries go.
-# The benchmarks are built for the packages.
+# The stages release, long and packages share one build. Its prefix is that of packages, because it determines the library
+# folder. The packages contain the benchmarks.
 release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr -DWEIR_BUILD_BENCH=OFF "${pass[@]}" "${together[@]}")
 stage_release() {
   build release "${release_options[@]}" "${python[@]}" || return 0
@@ -153,12 +153,12 @@ stage_debug() {
   build debug -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF -DWEIR_WORKGROUP=OFF \
     -DCMAKE_UNITY_BUILD=OFF || return 0
   heading "testing debug"
-  # Pages and packages are the release build's matter.
+  # The release build tests pages and packages.
   run_ctest build/ci-debug --label-exclude '^(long|docs)$' --exclude-regex '^packaging\.'
 }
 
-# What runs on this machine's CPU, and little optimization, for the sake of time. Tests whose work is a compiler's or a script's
-# see nothing of a sanitizer.
+# To save time: only code for this machine's CPU, and little optimization. Tests that run compilers or scripts are left out,
+# because the sanitizers do not cover those.
 sanitized=("${together[@]}" -DCMAKE_BUILD_TYPE=Debug -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF
   -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
 not_sanitized=(--label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|demo\.|ci\.)')
@@ -174,14 +174,14 @@ stage_tsan() {
     weir_late_load weir_collectives_story weir_mpi_ranks weir_c_tests)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
-  # oneTBB is not built with the thread sanitizer; the file leaves out what is its own. conformance-program counts seconds until a
-  # case hangs, which is too few for some under this sanitizer. Fewer features mean less code.
+  # oneTBB is not built with the thread sanitizer, so the file suppresses reports from it. conformance-program's time limit
+  # is too short for some cases under this sanitizer. Fewer features mean less code.
   TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}" \
     run_ctest build/ci-tsan --label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|conformance-program|conformance\.host\.(few_features|no_capture)$)' \
     --tests-regex '^(c\.|collectives|conformance|stress|unit)'
 }
 
-# Not what Clang makes of them.
+# Builds only; the tests do not run here.
 stage_clang() {
   command -v clang++ >/dev/null || { skipped=$((skipped + 1)); return 0; }
   if build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_BUILD_EXAMPLES=OFF \

@@ -59,7 +59,7 @@ def pages():
     names = columns[:-2] + ["brief", "brief_result"]
     history = "<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -->\n# What ran on what: all runs\n\n" \
               "One row for each machine and commit, the newest first in each file. [The newest of each](../tested.md).\n\n"
-    # Links of a row are those of a page in docs/.
+    # A row's links are relative to docs/.
     everything = table(rows(), columns).replace("](", "](../")
     return {root / "docs/tested.md": head + table([row for row in rows() if "brief" in row], names),
             root / "docs/tested/history.md": history + everything.replace("](../http", "](http")}

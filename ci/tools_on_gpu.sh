@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the tools find on a GPU: tools_on_gpu.sh [BUILD-TREE [BACKEND [SEEDS]]]
-# What they cost there, in less than a minute: tools_on_gpu.sh --cost [BUILD-TREE [BACKEND [ROUNDS]]]
+# Checks the tools' findings on a GPU: tools_on_gpu.sh [BUILD-TREE [BACKEND [SEEDS]]]
+# Measures their cost there in less than a minute: tools_on_gpu.sh --cost [BUILD-TREE [BACKEND [ROUNDS]]]
 #
-# The race detector's corpus, a lost wait under `shake`, the timeline of the entropy example, and the sweep that fails each of the
-# driver's calls once. Needs weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir and the tools, built. Prints a line for
-# each; the exit status is 0 if all is as it should be.
+# It runs the race detector's corpus, a lost wait under `shake`, the timeline of the entropy example, and the sweep that makes each
+# driver call fail once. Build weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir and the tools first. Prints a
+# line for each; the exit status is 0 if all pass.
 set -uo pipefail
 cost=
 if [ "${1:-}" = --cost ]; then cost=1 && shift; fi
@@ -16,8 +16,8 @@ trap 'rm -rf "$folder"' EXIT
 failed=0
 say() { printf '%-34s %s\n' "$1" "$2"; }
 
-# The example entropy without a tool, with race and with timeline, by turns; medians, and of each round the ratio to that without.
-# What it prints as its time is counted, without the start of the process.
+# Runs the example entropy without a tool, with race and with timeline in turns; prints medians, and each round's ratio to
+# the run without a tool. It counts the time that entropy prints, which excludes the start of the process.
 if [ -n "$cost" ]; then
   unset WEIR_TOOLS WEIR_RACE WEIR_TIMELINE WEIR_FAULTS
   size=512M
@@ -57,7 +57,7 @@ if [ -n "$cost" ]; then
   exit 0
 fi
 
-# Race: as many reports as the corpus says.
+# Race: expects the number of reports in the corpus.
 all=0 wrong=0 missed=""
 while read -r program reports; do
   all=$((all + 1))
@@ -71,7 +71,7 @@ done < <("$tree/bin/weir_tool_programs" --list)
 say "race: programs, wrong ones" "$all, $wrong; not as they should be:${missed:- none}"
 if [ -n "$missed" ]; then failed=1; fi
 
-# Shake: how often a lost wait shows, with the tool and without.
+# Shake: counts how often a lost wait is visible, with the tool and without.
 shake() {
   timeout 600 "$tree/bin/weir" shake "--backend=$backend" "--seeds=$seeds" -- "$tree/bin/weir_tool_programs" "$1" 2>&1 |
     sed -n 's/^weir shake: \([0-9]* of [0-9]*\) schedules.*/\1/p'

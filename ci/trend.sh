@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# trend.sh RESULTS [REMOTE]: adds a night's results (Google Benchmark's JSON) to the branch `trend` of REMOTE (origin), which has the
-# history and the page that ci/trend.py draws, and nothing else. Begins the branch where there is none.
+# trend.sh RESULTS [REMOTE]: adds a night's results (Google Benchmark's JSON) to the branch `trend` of REMOTE (origin), which contains
+# only the history and the page that ci/trend.py draws. Creates the branch if it does not exist.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '3,4s/^# //p' "$0"; exit 2; }
 results=$(realpath "$1") remote=${2-origin}
@@ -12,7 +12,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 git -C "$folder" init -q -b trend
-# What checkout left for pushing to the same server, in a workflow.
+# In a workflow: the credentials that the checkout step stored, for pushing to the same server.
 if header=$(git config --get-regexp '^http\..*\.extraheader$'); then git -C "$folder" config "${header%% *}" "${header#* }"; fi
 if git -C "$folder" fetch -q --depth=1 "$remote" trend 2>/dev/null; then git -C "$folder" reset -q --hard FETCH_HEAD; fi
 ci/trend.py "$folder" "$results" "$commit" "$(date -u +%Y-%m-%d)"

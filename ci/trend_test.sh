@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two nights of trend.sh, with a remote of its own: the branch begins, grows by a line a night, and its page compares the two.
+# Tests two nights of trend.sh with a separate remote: the branch is created, gains a line a night, and its page compares the two.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }

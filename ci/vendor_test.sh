@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# vendor_test.sh BACKEND [MACHINE]: the tests on a machine with that vendor's GPU (cuda or hip), which must be usable. What
-# weir info says of the machine goes to build/info-BACKEND.txt and the output, the suite's results to
-# build/conformance-BACKEND.json, and a row for docs/tested to build/tested-BACKEND.json. MACHINE names the machine in that row.
+# vendor_test.sh BACKEND [MACHINE]: the tests on a machine with that vendor's GPU (cuda or hip), which must be usable. The output
+# of `weir info` goes to build/info-BACKEND.txt and to the terminal, the suite's results to build/conformance-BACKEND.json, and a
+# row for docs/tested to build/tested-BACKEND.json. MACHINE names the machine in that row.
 set -euo pipefail
 if [ $# = 0 ] || [ $# -gt 2 ]; then
   sed -n '3,5s/^# //p' "$0" >&2

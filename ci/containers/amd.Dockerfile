@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One release of ROCm, from AMD's image. The driver is the host's (docker run --device=/dev/kfd --device=/dev/dri):
 #   docker build -f ci/containers/amd.Dockerfile --build-arg IMAGE=rocm/dev-ubuntu-22.04:6.2 .
-# Never run by the project for want of a host with Docker and an AMD GPU.
+# Not tested: the project has no host with Docker and an AMD GPU.
 ARG IMAGE=rocm/dev-ubuntu-22.04:6.2
 FROM ${IMAGE}
 # Ubuntu 22.04's g++ is 11, which is too old for Weir.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A distribution with what ci/install-deps.sh installs, and with the compilers that are asked for:
+# A distribution with the packages of ci/install-deps.sh and the requested compilers:
 #   docker build -f ci/containers/host.Dockerfile --build-arg BASE=debian:12 --build-arg PACKAGES="g++-12 clang-14" .
 ARG BASE=debian:12
 FROM ${BASE}

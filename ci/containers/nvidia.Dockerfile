@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One release of the CUDA toolkit, from NVIDIA's image. The driver is the host's (docker run --gpus all):
 #   docker build -f ci/containers/nvidia.Dockerfile --build-arg IMAGE=nvidia/cuda:12.4.1-devel-ubuntu22.04 .
-# Never run by the project for want of a host with Docker and an NVIDIA GPU.
+# Not tested: the project has no host with Docker and an NVIDIA GPU.
 ARG IMAGE=nvidia/cuda:12.4.1-devel-ubuntu22.04
 FROM ${IMAGE}
 # Ubuntu 22.04's g++ is 11, which is too old for Weir.
