@@ -179,13 +179,13 @@ def calls_section(name, vendor, part, pictures):
         rows.append([operation, *(time(times.get(side)) for side in sides), ratio])
     shared = [(operation, operations[operation]) for operation in order
               if len(operations[operation]) > (2 if len(sides) > 2 else 1)]
-    text = f"""### Each call: latency and overhead beside {driver}{" and other libraries" if len(sides) > 2 else ""}
+    text = f"""### Each call: latency and overhead, compared with {driver}{" and other libraries" if len(sides) > 2 else ""}
 
-What one call costs the thread that makes it: some hundred calls are timed together, and the device is waited for afterwards. Medians
-of {part["rounds"]} rounds, in which the programs took turns. "driver" is {driver} called directly, in the same process as Weir{f"; {versions}" if versions else ""}.
+The cost of one call for the calling thread: some hundred calls are timed together, and the wait for the device comes afterwards. Medians
+of {part["rounds"]} rounds; the programs took turns. "driver" is {driver} called directly, in the same process as Weir{f"; {versions}" if versions else ""}.
 """
     if "PyTorch" in sides:
-        text += """PyTorch, CuPy and cuda.core are called from Python, whose loop is a part of the time. PyTorch's launch, copy, fill and allocation are its
+        text += """PyTorch, CuPy and cuda.core are called from Python, whose loop is part of the time. PyTorch's launch, copy, fill and allocation are its
 operators on tensors (`add_(1)`, `copy_`, `fill_`, `empty`); "PyTorch, C++" is `c10::Stream`.
 """
     for remark in part.get("remarks", []):
@@ -208,8 +208,8 @@ def scaling_section(name, part, pictures):
     text = """### Many streams, many operations
 
 Fills of 4 bytes. In the first picture they go to so many streams in turn, in the second they all go to one stream. Each number is the
-time from the first call to the end of the last operation, divided by the number of operations. On the CPU the one stream is held until
-all are enqueued, so all are pending at once; a GPU's driver accepts some thousand and then lets the caller wait.
+time from the first call to the end of the last operation, divided by the number of operations. On the CPU the one stream is blocked until
+all are enqueued, so all are pending at once; a GPU's driver accepts some thousand and then blocks the caller.
 """
     for what, prefix, below in (("streams", "fills_over_streams", "streams"), ("pending", "pending_fills", "operations on one stream")):
         lines = {backend: [(count, row["ns"]) for count, row in points(one["rows"], prefix)] for backend, one in usable.items()}
@@ -227,7 +227,7 @@ all are enqueued, so all are pending at once; a GPU's driver accepts some thousa
                        "a fill, of so many on one stream"], lines)
         for key, error in one.get("errors", {}).items():
             text += f"\n`{key}`: {error}\n"
-    text += "\n### What an object weighs\n\nMemory that is added for each of some hundred to ten thousand objects.\n\n"
+    text += "\n### Memory of an object\n\nThe memory that each of some hundred to ten thousand objects adds.\n\n"
     lines = []
     for backend, one in usable.items():
         for key, row in one["rows"].items():
@@ -257,13 +257,13 @@ def peers_section(name, part, pictures):
             cells.append(time(times.get(side)) + ratio)
         rows.append([operation, *cells])
     opencl = f" OpenCL is {part['OpenCL']}." if part.get("OpenCL") else ""
-    return f"""### The host backend's queues beside oneTBB, OpenMP and OpenCL
+    return f"""### The host backend's queues compared with oneTBB, OpenMP and OpenCL
 
-The same operations in turns drawn by lot, in one process with {part["threads"]} threads for each runtime; medians of {part["rounds"]} runs of it.
+The same operations in random turns, in one process with {part["threads"]} threads for each runtime; medians of {part["rounds"]} runs.
 Each number is for one operation, from the first call to the end of the last; in parentheses, Weir's time over the other's. oneTBB's
 queues are serial nodes of a flow graph, OpenMP's are tasks with dependences.{opencl}
 
-![The host backend beside other runtimes](performance/{name}-peers.svg)
+![The host backend and other runtimes](performance/{name}-peers.svg)
 
 """ + table(["operation", *sides], rows)
 
@@ -280,12 +280,12 @@ def kernels_section(part):
         cells = [number(row.get(side)) + (f" ({row['Weir'] / row[side]:.2f})" if side != "Weir" and row.get(side) else "")
                  for side in sides]
         rows.append([kernel, *cells, row["unit"]])
-    medians = f" Medians of {part['rounds']} runs. Threads of OpenMP that spin between loops take processors from the others, so " \
-        "as many further runs have OpenMP's threads spin, and the table has the faster of its two ways." if "rounds" in part else ""
+    medians = f" Medians of {part['rounds']} runs. OpenMP's threads can spin between loops, which takes processors from " \
+        "the others. So OpenMP also ran with spinning threads in as many separate runs, and the table has the faster of the two." if "rounds" in part else ""
     if "--processor-time" in part.get("options", []):
         medians += " Time is the processors', since others used the machine, too."
     head = ["commit " + part["before"] if side == "before" else side for side in sides]
-    text = f"""### Kernels on the CPU beside OpenMP and OpenCL
+    text = f"""### Kernels on the CPU compared with OpenMP and OpenCL
 
 The same results in one process; more is better.{medians} In parentheses, Weir's speed over the other's. {part["setting"]}.
 
@@ -314,12 +314,12 @@ def made(files):
     text = """<!-- Made by docs/tools/performance.py from docs/performance/*.json; run ci/bench.sh for new ones. -->
 # Performance
 
-What Weir costs, beside the drivers that it calls and beside other libraries. Each comparison was made in one run on one machine, by
+What Weir costs, compared with the drivers that it calls and with other libraries. Each comparison was made in one run on one machine, by
 [ci/bench.sh](../ci/bench.sh); do not compare numbers of two machines, or of two runs. To measure on your machine, use `weir bench` and
 `weir bench --scaling` ([the command](weir-command.md#weir-bench)), or `ci/bench.sh` in a clone.
 
-The tests count the instructions that each call takes beyond the driver's own (`tests/instructions`), and fail if there are three percent
-more.
+The tests count the instructions that each call adds to the driver's own (`tests/instructions`), and fail if it adds three percent more
+than before.
 """
     if not files:
         text += "\nNothing has been measured yet.\n"
