@@ -38,7 +38,11 @@ std::vector<std::int64_t> shape_of(nb::handle argument) {
   if (PyIndex_Check(argument.ptr()) != 0) {  // an int, or numpy's
     shape.push_back(nb::cast<std::int64_t>(argument));
   } else {
-    for (const nb::handle extent : argument) shape.push_back(nb::cast<std::int64_t>(extent));
+    if (PyUnicode_Check(argument.ptr())) refuse_type("shape", "an integer, or a sequence of them,", argument);
+    for (const nb::handle extent : argument) {
+      if (PyIndex_Check(extent.ptr()) == 0) refuse_type("shape", "a sequence of integers", extent);
+      shape.push_back(nb::cast<std::int64_t>(extent));
+    }
   }
   for (const std::int64_t extent : shape)
     if (extent < 0) throw nb::value_error("shape: an extent is negative");

@@ -32,7 +32,8 @@ namespace {
 
 std::variant<Priority, int> priority_of(nb::handle argument) {
   if (argument.is_none()) return Priority::normal;
-  if (!nb::isinstance<nb::str>(argument)) return nb::cast<int>(argument);
+  if (PyIndex_Check(argument.ptr()) != 0) return nb::cast<int>(argument);
+  if (!nb::isinstance<nb::str>(argument)) refuse_type("priority", "'low', 'normal', 'high', or a number,", argument);
   const auto name = nb::cast<std::string>(argument);
   if (name == "low") return Priority::low;
   if (name == "normal") return Priority::normal;

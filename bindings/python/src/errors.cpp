@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+
 #include <array>
 #include <exception>
 #include <string>
@@ -80,6 +82,12 @@ PyObject* class_of(nb::exception_type type) noexcept {
 PyObject* new_exception(const Error& error) noexcept try { return exception_of(error).release().ptr(); } catch (...) {
   set_python_error();
   return nullptr;
+}
+
+void refuse_type(const char* name, const char* expected, nb::handle given) {
+  throw nb::type_error((std::string(name) + ": " + expected + " is expected, and this is of the type " +
+                        nb::cast<std::string>(given.type().attr("__name__")))
+                           .c_str());
 }
 
 void set_python_error() noexcept {

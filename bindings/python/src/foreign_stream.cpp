@@ -105,7 +105,7 @@ void bind_foreign_streams(nb::module_& module) {
   const nb::object stream = module.attr("Stream");
   nb::cpp_function_def(
       &wrap, nb::scope(stream), nb::name("wrap"), nb::arg("stream"), nb::arg("device") = nb::none(),
-      nb::sig("def wrap(stream: _Stream, device: _Device = None) -> Stream"),
+      nb::sig("def wrap(stream: _AnyStream, device: _Device = None) -> Stream"),
       "A ``Stream`` over another library's stream: an object with ``__cuda_stream__`` (cuda.core, CuPy, numba-cuda,\n"
       "RMM), ``cuda_stream`` (PyTorch, Warp), ``ptr`` or ``handle``, or the handle as an integer; 0 is the default\n"
       "stream. Weir keeps a reference to the object and never destroys its stream. The stream of an integer handle must\n"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/string.h>
+
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "weir/memory.hpp"
@@ -29,7 +31,8 @@ void bind_memory_pool(nb::module_& module) {
       .def(
           "set_release_threshold",
           [](PoolObject& p, std::size_t bytes) { without_gil([&] { p.pool->set_release_threshold(bytes); }); },
-          nb::arg("bytes"), "How many unused bytes the pool keeps at a ``sync``.");
+          nb::arg("bytes"), "How many unused bytes the pool keeps at a ``sync``.")
+      .def("__repr__", [](const PoolObject& p) { return "<MemoryPool of " + p.pool->device().describe() + ">"; });
   const nb::object device = module.attr("Device");
   nb::cpp_function_def(
       [](Device& d, std::size_t max_size, std::size_t release_threshold) {

@@ -18,8 +18,9 @@ nb::object record(StreamObject& self, nb::object event, bool timing_enabled) {
   if (event.is_none()) {
     return nb::cast(without_gil([&] { return EventObject{self.stream->record(EventOptions{.timing = timing_enabled})}; }));
   }
-  const EventObject& given = nb::cast<const EventObject&>(event);
-  without_gil([&] { self.stream->record(given.event); });
+  const EventObject* given = nullptr;
+  if (!nb::try_cast(event, given, false) || given == nullptr) refuse_type("Stream.record", "a weir.Event", event);
+  without_gil([&] { self.stream->record(given->event); });
   return event;
 }
 
@@ -138,7 +139,7 @@ void bind_stream(nb::module_& module) {
            nb::sig("def record(self, event: Event | None = None, *, timing_enabled: bool = False) -> Event"),
            nb::arg("event") = nb::none(), nb::kw_only(), nb::arg("timing_enabled") = false,
            "Records ``event``, or a new one, behind all work enqueued so far, and returns it.")
-      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Event | _Stream) -> None"), nb::arg("event_or_stream"),
+      .def("wait", &wait, nb::sig("def wait(self, event_or_stream: Event | _AnyStream) -> None"), nb::arg("event_or_stream"),
            "Later work of this stream waits for the event, or for all work enqueued so far on the other stream. Does not "
            "block.")
       .def(

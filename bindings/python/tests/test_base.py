@@ -188,3 +188,17 @@ def test_signatures_are_read_by_inspect():
     with pytest.raises(TypeError):
         bound.bind(1, 2)
     assert "block" in inspect.signature(weir.LaunchConfig).parameters
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda d: d.create_stream().record(5), r"Stream\.record: a weir\.Event is expected, .* int"),
+        (lambda d: d.create_stream(priority=1.5), "priority: .* float"),
+        (lambda d: d.allocate("abc"), "shape: .* str"),
+        (lambda d: d.allocate((2, 2.5)), "shape: .* float"),
+    ],
+)
+def test_a_wrong_type_is_named_with_its_argument(call, text):
+    with pytest.raises(TypeError, match=text):
+        call(weir.Device())

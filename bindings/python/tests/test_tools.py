@@ -104,3 +104,25 @@ def test_a_race_with_a_view_of_the_host_names_the_python_line(tmp_path):
     assert done.returncode == 66
     assert "look" in done.stderr and "views.py:8" in done.stderr, done.stderr
     assert "_PyEval" not in done.stderr
+
+
+STALE = """
+import weir
+device = weir.Device()
+stream = device.create_stream()
+x = device.allocate(1 << 20)
+x.fill(0)
+device.sync()
+x.fill(1, stream=stream)
+x.get()
+"""
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_get_that_does_not_name_the_writers_stream_races(tmp_path, waits):
+    program = tmp_path / "stale.py"
+    program.write_text(STALE.replace("x.get()", "x.get(stream=stream)") if waits else STALE)
+    environment = {**os.environ, "WEIR_TOOLS": "race"}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == (0 if waits else 66), done.stderr
+    assert waits or "stale.py:8" in done.stderr and "stale.py:9" in done.stderr, done.stderr

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weir: one Stream for NVIDIA GPUs, AMD GPUs and the CPU."""
 
+try:
+    from . import _core
+except ImportError as error:  # the extension's own text is the cause
+    raise error.__cause__ or error from None
 from . import _signatures, errors
 from ._core import (
     Buffer,

@@ -49,4 +49,5 @@ _Extent: TypeAlias = SupportsIndex | Iterable[SupportsIndex]
 _Path: TypeAlias = str | PathLike[str]
 _Priority: TypeAlias = Literal["low", "normal", "high"] | SupportsIndex | None
 _Shape: TypeAlias = SupportsIndex | Iterable[SupportsIndex]
-_Stream: TypeAlias = Stream | _CudaStream | _TorchStream | _CupyStream | SupportsIndex | None
+_AnyStream: TypeAlias = Stream | _CudaStream | _TorchStream | _CupyStream | SupportsIndex
+_Stream: TypeAlias = _AnyStream | None
