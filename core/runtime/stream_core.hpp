@@ -50,7 +50,7 @@ struct StreamCore {
     return stream.kind_ == StreamKind::owned || stream.kind_ == StreamKind::adopted;
   }
 
-  /// The native stream, whether Weir destroys it or not.
+  /// The handle by which the driver has the stream.
   static void* handle(const Stream& stream) noexcept { return stream.handle_; }
   /// Identifies the native stream: several objects may share one.
   static StreamKey key(const Stream& stream) noexcept { return {stream.device_, stream.handle_, impl(stream).thread_}; }

@@ -108,29 +108,31 @@ template <class T>
 Span<T> span_of(const DLTensor& tensor) {
   using E = std::remove_const_t<T>;
   static_assert(data_type<E>.bits != 0, "DLPack has no name for this element type; specialize weir::dlpack::data_type");
-  const auto refuse = [](const std::string& cause) { throw Error(Errc::invalid_argument, "dlpack::span_of", "", cause); };
+  const auto throw_invalid = [](const std::string& cause) {
+    throw Error(Errc::invalid_argument, "dlpack::span_of", "", cause);
+  };
   if (tensor.dtype.code != data_type<E>.code || tensor.dtype.bits != data_type<E>.bits || tensor.dtype.lanes != 1) {
-    refuse("the tensor's elements have code " + std::to_string(tensor.dtype.code) + ", " +
-           std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
-           " lanes, which is another type");
+    throw_invalid("the tensor's elements have code " + std::to_string(tensor.dtype.code) + ", " +
+                  std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
+                  " lanes, which is another type");
   }
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr))
-    refuse("the tensor has " + std::to_string(tensor.ndim) + " dimensions" + (tensor.shape ? "" : ", and no shape"));
+    throw_invalid("the tensor has " + std::to_string(tensor.ndim) + " dimensions" + (tensor.shape ? "" : ", and no shape"));
   const auto elements = detail::element_count({tensor.shape, static_cast<std::size_t>(tensor.ndim)});
   if (!elements || *elements > weir::detail::most_bytes / sizeof(T))
-    refuse("the tensor's shape has a negative extent, or more elements than any memory");
+    throw_invalid("the tensor's shape has a negative extent, or more elements than any memory");
   if (*elements == 0) return {};
   std::int64_t row_major = 1;
   for (int i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.strides != nullptr && tensor.shape[i] != 1 && tensor.strides[i] != row_major) {
-      refuse("the tensor is not contiguous: stride " + std::to_string(i) + " is " + std::to_string(tensor.strides[i]) +
-             " instead of " + std::to_string(row_major));
+      throw_invalid("the tensor is not contiguous: stride " + std::to_string(i) + " is " +
+                    std::to_string(tensor.strides[i]) + " instead of " + std::to_string(row_major));
     }
     row_major *= tensor.shape[i];
   }
   std::byte* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0)
-    refuse("the elements begin at an address that is no multiple of " + std::to_string(alignof(T)));
+    throw_invalid("the elements begin at an address that is no multiple of " + std::to_string(alignof(T)));
   return {reinterpret_cast<T*>(data), *elements};
 }
 
