@@ -67,7 +67,7 @@ inside() {
 }
 
 # Accepted reasons for refusing a source: sentences of docs/kernels-dialect.md, and Clang's messages about missing features.
-# for warps of 32 threads alone is not for others.
+# A kernel written only for warps of 32 threads may be refused for other sizes.
 refusals="the mask must have 64 bits"
 clang_refusals="$refusals|what Clang does not have for [^:]*: (__weir_grid_barrier|printf)|in ROCm's device libraries"
 clang_refusals+="|'device' and 'global' attributes are not compatible"
