@@ -11,7 +11,7 @@
 
 namespace weir::gpu {
 
-/// An opened driver. This folder has the code that CUDA and HIP share: templates over a policy `Api`, which has
+/// An opened driver. This folder contains the code that CUDA and HIP share: templates over a policy `Api`, which has
 ///
 ///   types       Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
 ///               FunctionHandle, PoolHandle, PartitionHandle, ComputeUnits, UserObject, HostNodeParameters, BatchOperation,

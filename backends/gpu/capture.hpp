@@ -12,13 +12,13 @@
 /// Calls during a capture, and objects that a graph owns.
 namespace weir::gpu {
 
-/// The modules of the kernels of a graph, which the graph and its executables keep; null if there are none. They are not the
-/// driver's user objects, which would make each launch of the graph slower. User objects would also keep the modules while a
-/// launch is under way: not needed if `Api::unloading_waits()`, and else done by GpuGraphExec.
+/// The modules of a graph's kernels, kept by the graph and its executables; null if the graph has no kernels. They are not
+/// user objects of the driver, because those would slow down each launch. User objects would also keep the modules during a
+/// launch; that is not needed if `Api::unloading_waits()`, and otherwise GpuGraphExec does it.
 using KeptModules = std::shared_ptr<const std::vector<ModulePtr>>;
 
-/// Scope in which the calling thread may make calls that the driver would otherwise refuse beside a capture, or that would
-/// break it. For calls that do not affect the stream that captures.
+/// Scope that lets the calling thread make calls that the driver would otherwise refuse during a capture, or whose use would
+/// invalidate the capture. Only for calls that do not affect the capturing stream.
 template <class Api>
 class CaptureModeScope {
  public:
@@ -28,15 +28,15 @@ class CaptureModeScope {
   CaptureModeScope& operator=(const CaptureModeScope&) = delete;
 
  private:
-  // If this fails, calls may be refused, nothing worse.
+  // If this fails, the driver may refuse calls; nothing worse happens.
   void exchange() noexcept { (void)api_.ThreadExchangeStreamCaptureMode(&mode_); }
 
   const Api& api_;
   typename Api::CaptureModeValue mode_ = Api::capture_relaxed;
 };
 
-/// Makes `graph`, and so its clones and executables, owners of `owned`: when the last of them is gone and their launches are
-/// over, the driver calls `destroy(owned)`. If this fails, destroys it and throws.
+/// Makes `graph`, and so its clones and executables, owners of `owned`: once all of them are destroyed and their launches
+/// are over, the driver calls `destroy(owned)`. On failure it destroys `owned` and throws.
 template <class Api, class Object>
 void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned, void (*destroy)(void*),
                    const char* operation, const Object& object) {
@@ -54,7 +54,7 @@ void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned,
 
 /// For `give_to_graph`: releases one reference to the `RefCounted` that `object` points to.
 inline void release_reference(void* object) noexcept {
-  // The driver may call this on its own thread, where the object's destruction must not call the driver.
+  // The driver may call this on its own thread, where destructors must not call the driver.
   const support::HostFunctionScope scope;
   static_cast<const RefCounted*>(object)->release();
 }

@@ -12,10 +12,10 @@
 /// A lock around driver calls that begin, end or describe captures, for drivers that need it.
 namespace weir::gpu {
 
-/// For drivers that crash if one thread asks for the description of a capture (cuStreamGetCaptureInfo) while another begins
-/// or ends it. Begins and ends are rare and hold the lock exclusively; questions share it. Each thread counts its questions
-/// on one of several cache lines, so that threads do not contend. Not recursive: only the driver is called under it. Whether
-/// a stream captures (cuStreamIsCapturing) may be asked without the lock: see docs/cuda-backend.md.
+/// For drivers that crash if one thread queries a capture (cuStreamGetCaptureInfo) while another begins or ends it.
+/// Beginning and ending are rare and take the lock exclusively; queries share it. Each thread counts its queries on one of
+/// several cache lines, to avoid contention. Not recursive: only the driver is called under it. cuStreamIsCapturing may be
+/// called without the lock: see docs/cuda-backend.md.
 class CaptureLock {
  public:
   void lock() noexcept {
@@ -26,11 +26,11 @@ class CaptureLock {
   }
   void unlock() noexcept { is_held_alone_.store(false, std::memory_order_release); }
 
-  /// Shares the lock while it lives.
+  /// Holds a share of the lock.
   class Question {
    public:
     [[gnu::always_inline]] explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
-      // Either this sees that the lock is held, or the holder sees this count.
+      // Either this thread sees that the lock is held, or the holder sees this count.
       while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst))
         [[unlikely]] {
           count_.fetch_sub(1, std::memory_order_release);
@@ -51,7 +51,7 @@ class CaptureLock {
   };
 
   std::atomic<std::uint32_t>& own_count() noexcept {
-    // The descriptors of threads are some pages apart.
+    // Thread descriptors are some pages apart.
     const auto thread = static_cast<std::uintptr_t>(::pthread_self());
     return sharers_[(thread >> 12U ^ thread >> 20U) % sharers_.size()].count;
   }
@@ -60,7 +60,7 @@ class CaptureLock {
   alignas(64) std::atomic<bool> is_held_alone_{false};
 };
 
-/// For drivers that need no lock. The end of a capture may run the program's destructors there, so Weir must not hold one.
+/// For drivers that need no lock. There, ending a capture may run the program's destructors, so Weir must not hold a lock.
 struct NoCaptureLock {
   void lock() noexcept {}
   void unlock() noexcept {}

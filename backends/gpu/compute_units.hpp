@@ -15,10 +15,10 @@ namespace weir::gpu {
 template <class Api>
 class GpuDevice;
 
-/// The compute units of a device, and the native partitions of them that are in no use. Drivers split a device once, and no
-/// part of it again, so it is split into the smallest groups there are, of which each partition takes some.
-/// CUDA's driver keeps 1.7 MiB of host memory and 4 MiB of device memory for each partition that is destroyed. So a dropped
-/// partition is kept for the next one of its size, and destroyed only if another size needs its units.
+/// The compute units of a device, and its unused native partitions. Drivers split a device only once, so it is split into
+/// the smallest possible groups, and each partition takes some of these. For each destroyed partition, CUDA's driver keeps
+/// 1.7 MiB of host memory and 4 MiB of device memory. So a dropped partition is kept for the next one of its size, and
+/// destroyed only if another size needs its units.
 template <class Api>
 class ComputeUnits {
  public:
@@ -36,8 +36,8 @@ class ComputeUnits {
     return count;
   }
 
-  /// A partition of `wanted` units, or a few more. Without a handle, and `left` is how many units there are, if there are
-  /// fewer.
+  /// Returns a partition of `wanted` units or slightly more. If fewer units are left, it returns one without a handle.
+  /// `left` is set to the number of free units.
   Native take(std::uint32_t wanted, std::uint32_t& left) {
     const std::lock_guard lock(mutex_);
     const Api& api = device_.api();
@@ -60,7 +60,7 @@ class ComputeUnits {
     }
     while (count(free_) < wanted) {
       log_failure(api, api.GreenCtxDestroy(idle_.back().handle), "while a partition was destroyed", device_.describe());
-      free_.insert(free_.end(), idle_.back().units.begin(), idle_.back().units.end());  // there was room for them
+      free_.insert(free_.end(), idle_.back().units.begin(), idle_.back().units.end());  // capacity was reserved
       idle_.pop_back();
     }
     Native native;
@@ -80,18 +80,18 @@ class ComputeUnits {
   }
   void give_back(Native&& native) noexcept {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(native));  // there is room: a partition has a group at least
+    idle_.push_back(std::move(native));  // capacity was reserved: a partition has at least one group
   }
 
  private:
-  /// The smallest groups that the device can be split into. What is left over is one more group, of another size. It is the
-  /// last that partitions take.
+  /// Splits the device into the smallest possible groups. The remainder is one more group with another size. Partitions take
+  /// it last.
   Groups split() const {
     const Api& api = device_.api();
     const auto checked = [&](typename Api::Result result) { check(api, result, "Device::partition", device_); };
     DeviceResource all{}, rest{};
     checked(api.DeviceGetDevResource(Api::device_of(device_.context()), &all, resource_compute_units));
-    unsigned count = 0;  // without room for the groups, the driver returns how many there are
+    unsigned count = 0;  // called without an array, the driver returns their number
     checked(api.DevSmResourceSplitByCount(nullptr, &count, &all, nullptr, 0, 1));
     Groups groups(count);
     checked(api.DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1));
@@ -101,7 +101,7 @@ class ComputeUnits {
   }
 
   const GpuDevice<Api>& device_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   bool is_split_ = false;
   Groups free_;
   std::vector<Native> idle_;

@@ -7,12 +7,12 @@
 
 namespace weir::gpu {
 
-/// The kernel that reads a value in memory and tells the driver whether to run the body of a conditional node. Drivers
-/// accept a condition from device code only.
+/// The kernel that reads a value from memory and reports to the driver whether to run the body of a conditional node.
+/// Drivers accept a condition only from device code.
 template <class Api>
 class ConditionalKernel {
  public:
-  /// The device is current.
+  /// The device must be current.
   template <class Object>
   ConditionalKernel(const Api& api, const Object& object) : api_(api) {
     check(api, api.load_conditional_kernel(module_, function_), "Stream::capture_if", object);

@@ -35,8 +35,8 @@ class NativeStream;
 template <class Api>
 class ConditionalKernel;
 
-/// Returns `make()`, the owner of something that the driver has just made. If there is no memory for it, `end()` gives that
-/// back to the driver.
+/// Returns `make()`, which creates the owner of a new driver object. If that throws, calls `end()`, which destroys the
+/// driver object, and rethrows.
 template <class Make, class End>
 auto make_owner(Make&& make, End&& end) {
   try {
@@ -70,19 +70,20 @@ class GpuDevice final : public DeviceImpl {
   GpuDevice(Backend& backend, const Api& api, int ordinal);
 
   const Api& api() const noexcept { return api_; }
-  /// The driver's context. Opened when it is first needed, since it costs device memory.
+  /// The driver's context. Opened on first use, because it takes device memory.
   const Context& context() const {
     if (!opened_.load(std::memory_order_acquire)) [[unlikely]]
       open();
     return context_;
   }
-  /// Makes the device the calling thread's current one while the result lives.
+  /// Makes the device current on the calling thread as long as the result exists.
   [[nodiscard]] Current make_current() const { return Current(api_, context()); }
-  /// The same for calls with an object that knows its device. Does nothing if the driver does not need it.
+  /// The same for calls with an object from which the driver can derive the device. Does nothing if the driver does not need
+  /// it.
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
-  /// For the destruction of objects, which may happen after the driver has shut down: calls `call()` with the device
-  /// current, if `needed`. Returns the result of the call, or of making the device current. Never throws. No capture is
-  /// broken, whoever began it. On a poisoned device nothing is called: its objects are gone with the driver's context.
+  /// For destroying objects, possibly after the driver has shut down: runs `call()`, with the device current if `needed`.
+  /// Returns the result of the call, or of making the device current. Never throws, and invalidates no capture. On a
+  /// poisoned device it calls nothing, because the objects are already lost with the driver's context.
   template <class F>
   typename Api::Result with_current(F&& call, bool needed = true) const noexcept {
     if (is_poisoned()) return Api::success;
@@ -96,10 +97,10 @@ class GpuDevice final : public DeviceImpl {
     log_failure(api_, with_current(call, needed), what, describe());
   }
   EventPool<Api>& events() noexcept { return *events_; }
-  /// For partitions.
+  /// The units that partitions are made of.
   ComputeUnits<Api>& compute_units() noexcept { return compute_units_; }
 
-  /// Held while the driver begins or ends a capture, and shared while it is asked for one, on all devices.
+  /// Taken exclusively while the driver begins or ends a capture, and shared while it is queried for one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
     static constinit typename Api::CaptureLock lock;
     return lock;
@@ -113,8 +114,8 @@ class GpuDevice final : public DeviceImpl {
     }
     return *conditional_kernel_;
   }
-  /// A stream for capturing the body of a conditional node. The native stream is destroyed when `owner` and the stream have
-  /// let go of it, so that the body's function cannot destroy it by closing it.
+  /// Creates a stream for capturing the body of a conditional node. The native stream lives until both `owner` and the
+  /// stream release it, so that the body's function cannot destroy it by closing the stream.
   StreamPtr create_body_stream(std::shared_ptr<const void>& owner) {
     const auto current = make_current();
     StreamHandle handle = nullptr;
@@ -129,9 +130,10 @@ class GpuDevice final : public DeviceImpl {
     return stream;
   }
 
-  /// Keeps an unused wrapper until its handle is wrapped again. False if another one is kept for that handle.
+  /// Keeps an unused wrapper until its handle is wrapped again. Returns false if another one is already kept for that
+  /// handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
-  /// Deletes the unused wrapper of a stream that ends, if one is kept.
+  /// Deletes the unused wrapper of a stream that is being destroyed, if one is kept.
   void drop_wrapper(StreamHandle stream) noexcept {
     GpuStream<Api>* unused = nullptr;
     {
@@ -144,21 +146,21 @@ class GpuDevice final : public DeviceImpl {
     delete unused;
   }
 
-  /// The id of a stream to which the driver gives none: the same for all wrappers of one native stream. Drivers reuse
-  /// handles, so once the wrappers are gone, or Weir destroys the stream, the handle gets a new id.
+  /// Returns an id for a stream without one from the driver: the same for all wrappers of one native stream. Drivers reuse
+  /// handles, so a handle gets a new id after its wrappers are gone or Weir destroys the stream.
   std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
   void forget_number_of(StreamHandle stream) noexcept {
     const std::lock_guard lock(mutex_);
     stream_numbers_.erase(stream);
   }
 
-  /// What events keep of a stream. Null for the legacy default stream, and if the driver does not need it.
+  /// The part of a stream that events keep alive. Null for the legacy default stream, and if the driver does not need it.
   std::shared_ptr<NativeStream<Api>> native_stream(StreamHandle stream, StreamKind kind);
 
-  /// Whether streams can capture. If not, none is asked for a capture.
+  /// Whether streams can capture. If not, no stream is queried for a capture.
   bool streams_capture() const noexcept { return streams_capture_; }
 
-  /// Called when work is submitted that may wait for the host: a wait for a value, or a host function.
+  /// Called when submitting work that may wait for the host: a wait for a value, or a host function.
   void set_has_work_that_waits() noexcept {
     if (!has_work_that_waits_.load(std::memory_order_relaxed)) [[unlikely]]
       has_work_that_waits_.store(true, std::memory_order_relaxed);
@@ -166,7 +168,8 @@ class GpuDevice final : public DeviceImpl {
   /// Whether a host function was ever captured.
   bool captures_host_functions() const noexcept { return captures_host_functions_.load(std::memory_order_relaxed); }
   void set_captures_host_functions() noexcept { captures_host_functions_.store(true, std::memory_order_relaxed); }
-  /// Unloads a module, for which drivers wait until the device is idle: on another thread if that may need this one.
+  /// Unloads a module. Drivers wait for an idle device then, so if that may depend on this thread, another thread unloads
+  /// it.
   void unload(typename Api::ModuleHandle module) const noexcept {
     const auto unload = [this, module] {
       end([this, module] { return api_.ModuleUnload(module); }, "while a module was unloaded");
@@ -187,18 +190,18 @@ class GpuDevice final : public DeviceImpl {
     const std::lock_guard lock(mutex_);
     std::erase(pools_, &pool);
   }
-  /// Keeps a native pool that nobody uses any more, for `do_create_memory_pool`. Whether that is all: if not, call
-  /// `trim_kept_pool` until it returns true.
+  /// Keeps an unused native pool for `do_create_memory_pool`. Returns whether it is already trimmed; if not, call
+  /// `trim_kept_pool` until that returns true.
   bool keep_pool(NativePool<Api>& pool) noexcept {
     try {
       const std::lock_guard lock(mutex_);
       kept_pools_.push_back({&pool, false});
     } catch (const std::bad_alloc&) {
-      // It is leaked, without memory.
+      // Without memory the pool is leaked.
     }
     return trim_kept_pool(pool);
   }
-  /// False if frees of the pool's memory are pending.
+  /// Returns false if frees of the pool's memory are still pending.
   bool trim_kept_pool(NativePool<Api>& pool) noexcept {
     if (!pool.is_idle()) return false;
     end([&] { return api_.MemPoolTrimTo(pool.handle(), 0); }, "while a memory pool was trimmed");
@@ -206,9 +209,9 @@ class GpuDevice final : public DeviceImpl {
     for (KeptPool& kept : kept_pools_) kept.is_idle |= kept.pool == &pool;
     return true;
   }
-  /// Memory from a pool that Weir has made owns that pool until it is freed.
+  /// Makes memory from one of Weir's pools own that pool until the memory is freed.
   void record_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
-    std::shared_ptr<NativePool<Api>> former = pool;  // ends outside the lock
+    std::shared_ptr<NativePool<Api>> former = pool;  // destroyed outside the lock
     const std::lock_guard lock(mutex_);
     pool_memory_[memory].swap(former);
     pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
@@ -261,7 +264,7 @@ class GpuDevice final : public DeviceImpl {
   }
   void* do_allocate(std::size_t bytes, MemoryKind kind) override {
     const auto current = make_current();
-    const CaptureModeScope<Api> relaxed(api_);  // beside captures of external code; the core has checked Weir's
+    const CaptureModeScope<Api> relaxed(api_);  // allowed during captures of external code; the core has checked Weir's
     void* memory = nullptr;
     const auto result = api_.allocate(memory, bytes, kind);
     if (result != Api::success) {
@@ -362,7 +365,7 @@ class GpuDevice final : public DeviceImpl {
   std::optional<Error> do_fault() const override;
 
  private:
-  /// Null if there is none. One with pending frees is taken only if there are more than `most_pending` of those.
+  /// Null if there is none. Takes one with pending frees only if there are more than `most_pending` of those.
   NativePool<Api>* take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept;
   std::shared_ptr<NativePool<Api>> make_native_pool(std::size_t max_size);
   void open() const;
@@ -385,7 +388,7 @@ class GpuDevice final : public DeviceImpl {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
     return api_.device_of(stream, own);
   }
-  /// Frameworks pass the same few streams again and again, so their wrappers are kept.
+  /// Frameworks wrap the same few streams again and again, so wrappers are kept.
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
     GpuStream<Api>* stream = nullptr;
     {
@@ -409,10 +412,10 @@ class GpuDevice final : public DeviceImpl {
   ComputeUnits<Api> compute_units_{*this};
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
-  mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make missing objects
+  mutable std::mutex mutex_;  // guards the members below; the driver is called under it only to create missing objects
   struct KeptPool {
     NativePool<Api>* pool;
-    bool is_idle;  // no free is pending, and it is trimmed
+    bool is_idle;  // trimmed, and no free is pending
   };
   std::vector<KeptPool> kept_pools_;
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;

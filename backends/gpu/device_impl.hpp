@@ -67,7 +67,7 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
 
 template <class Api>
 bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
-  // For programs that make ever new handles: when this many are kept, all are dropped.
+  // The limit for programs that use ever new handles: at this number all kept wrappers are deleted.
   constexpr std::size_t most = 256;
   std::vector<GpuStream<Api>*> dropped;
   bool is_kept = false;
@@ -83,7 +83,7 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
     is_kept = place == nullptr;
     if (is_kept) place = &stream;
   } catch (const std::exception&) {
-    // No memory: it is not kept.
+    // Out of memory: the wrapper is not kept.
   }
   for (GpuStream<Api>* const wrapper : dropped) delete wrapper;
   return is_kept;
@@ -95,7 +95,8 @@ template <class Api>
 std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stream, StreamKind kind) {
   constexpr std::uint64_t first = std::uint64_t{1} << 63U, first_of_threads = first | first >> 1U;  // far from drivers' ids
   if (kind == StreamKind::per_thread_default) {
-    // The handle stands for another stream in each thread. Without a destructor, for those of other thread-local objects.
+    // The handle refers to another stream in each thread. `thread` has no destructor, so that destructors of other
+    // thread-local objects can use it.
     static constinit std::atomic<std::uint64_t> threads{0};
     static constinit thread_local std::uint64_t thread = 0;
     if (thread == 0) thread = ++threads;
@@ -116,7 +117,7 @@ template <class Api>
 std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle stream, StreamKind kind) {
   if constexpr (Api::remembers_records()) {
     if (api_.events_outlive_streams() || kind == StreamKind::legacy_default) return nullptr;
-    // Each thread's default stream is known by the same handle.
+    // All threads' default streams share one handle, so it must not be looked up.
     if (kind == StreamKind::per_thread_default) return std::make_shared<NativeStream<Api>>(*this, stream);
     const std::lock_guard lock(mutex_);
     const auto known = native_streams_.find(stream);
@@ -134,8 +135,8 @@ std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle st
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-/// A driver has room for only so many pools, and a program may drop more than that before their frees are over. So if many
-/// have pending frees, or the driver makes no more, one of those is used again.
+/// A driver can create only so many pools, and a program may drop more than that before their frees are over. So a pool with
+/// pending frees is reused if there are many, or if the driver creates no more.
 template <class Api>
 std::shared_ptr<NativePool<Api>> GpuDevice<Api>::make_native_pool(std::size_t max_size) {
   const auto owned = [](NativePool<Api>* pool) {
@@ -156,7 +157,7 @@ std::shared_ptr<NativePool<Api>> GpuDevice<Api>::make_native_pool(std::size_t ma
   fail(api_, result, "Device::create_memory_pool", describe(), api_.refusal_of_memory(result));
 }
 
-// Nothing goes wrong if the pool is in use again meanwhile.
+// A reused pool may be trimmed in the meantime, which is harmless.
 template <class Api>
 NativePool<Api>* GpuDevice<Api>::take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept {
   const std::lock_guard lock(mutex_);
@@ -178,12 +179,12 @@ NativePool<Api>* GpuDevice<Api>::take_kept_pool(std::size_t max_size, std::size_
 
 template <class Api>
 void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
-  // Only the peer's list of readers changes.
+  // const_cast, because only the peer's list of readers changes.
   auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
   {
     const auto current = make_current();
     const std::lock_guard lock(mutex_);
-    // Other code may have enabled it. Then Weir must not disable it.
+    // If other code has enabled it, Weir must not disable it.
     enabled_peers_.reserve(enabled_peers_.size() + 1);
     const auto result = api_.enable_peer(owner.context());
     if (result != Api::peer_already_enabled) {
@@ -228,7 +229,7 @@ ModulePtr GpuDevice<Api>::load(const CompiledProgram& program, ModuleContents&& 
   std::string log;
   typename Api::Result result;
   {
-    const CaptureModeScope<Api> relaxed(api_);  // a driver may synchronize the device, which no capture is about
+    const CaptureModeScope<Api> relaxed(api_);  // a driver may synchronize the device, which affects no capture
     result = api_.load_module(module, copy.c_str(), log);
   }
   if (result != Api::success) {
@@ -270,7 +271,7 @@ void GpuDevice<Api>::do_synchronize() {
         operation, *this);
 }
 
-/// An event behind all work of the device. Other threads' captures wait for the record only, not for the work.
+/// Records an event after all work of the device. Captures of other threads wait for the record, but not for the work.
 template <class Api>
 EventPtr GpuDevice<Api>::record_all(const char* operation, bool blocking_sync) {
   EventPtr done = events_->take({.blocking_sync = blocking_sync});
@@ -296,7 +297,8 @@ bool GpuDevice<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   }
 }
 
-/// Asks three things that fail by themselves in other ways: a driver that has lost a context answers nothing else.
+/// Makes three calls that fail only with other errors while the context is intact: a driver that has lost a context fails
+/// all of them.
 template <class Api>
 std::optional<Error> GpuDevice<Api>::do_fault() const {
   if (!opened_.load(std::memory_order_acquire)) return {};

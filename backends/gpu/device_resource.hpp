@@ -3,7 +3,7 @@
 
 namespace weir::gpu {
 
-/// CUdevResource (CUDA 12.4) and hipDevResource (HIP 7.14), which have one layout.
+/// CUdevResource (CUDA 12.4) and hipDevResource (HIP 7.14), which have the same layout.
 struct DeviceResource {
   int type;  // CU_DEV_RESOURCE_TYPE_SM 1
   unsigned char padding[92];

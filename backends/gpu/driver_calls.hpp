@@ -6,11 +6,11 @@
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// Shows a driver's calls to tools. If a tool watches the driver, each entry of the table points to a function of this file,
-/// which calls the driver. If none does, the table points to the driver, and nothing is slower.
+/// Reports a driver's calls to tools. If a tool watches the driver, each entry of the table points to a function in this
+/// file, which calls the driver. Otherwise the table points to the driver, at no cost.
 namespace weir::gpu {
 
-/// One function. `Field`: the table's member, which tells the functions apart.
+/// One function. `Field` is the table's member and makes each function's type unique.
 template <auto Field, class Function>
 class ShownFunction;
 
@@ -19,8 +19,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
  public:
   using Pointer = Result (*)(Arguments...);
 
-  /// What stands in the table in place of `function`. `backend`, `name`: literals. Null stays null: the driver does not have
-  /// it.
+  /// Returns the table's replacement for `function`. `backend`, `name`: literals. Null stays null, because the driver lacks
+  /// the function.
   static Pointer show(const char* backend, const char* name, Pointer function) noexcept {
     if (function == nullptr) return nullptr;
     driver_ = function;
@@ -42,8 +42,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
 
   static inline Pointer driver_ = nullptr;
   static inline DriverCall call_;
-  // What waits, or ends a capture or a registration, is made even if a tool has it fail. When a driver's own fails the work
-  // is over, so that its memory may be freed, and the capture has ended.
+  // Calls that wait, or that end a capture or a registration, are made even if a tool injects a failure: their callers rely
+  // on the work, the capture or the registration being over afterwards, even after an error.
   static inline bool is_made_ = false;
 };
 

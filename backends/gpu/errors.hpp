@@ -7,10 +7,10 @@
 #include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
-/// From what a driver returns to `weir::Error`.
+/// Converts a driver's result to `weir::Error`.
 namespace weir::gpu {
 
-/// The meaning of a driver's code: a portable code, and cause and remedy in words.
+/// The meaning of a driver's code: a portable code, with cause and remedy in words.
 struct Meaning {
   Errc errc = Errc::backend_failure;
   std::string_view detail = "the driver reports an error";
@@ -21,13 +21,13 @@ NativeError native_error(const Api& api, typename Api::Result result) {
   return {static_cast<std::int64_t>(result), std::string(api.error_name(result)), std::string(api.error_text(result))};
 }
 
-/// Throws `error`. A fault may have cost its device the state: see `Device::is_poisoned`.
+/// Throws `error`. If it is a device fault, it may have poisoned its device: see `Device::is_poisoned`.
 [[noreturn]] inline void raise(const Error& error) {
   if (error.errc() == Errc::device_fault) support::note_fault(error);
   throw error;
 }
 
-/// `detail` replaces the text of the code's meaning, if given.
+/// A non-empty `detail` replaces the text of the code's meaning.
 template <class Api>
 [[noreturn]] void fail(const Api& api, typename Api::Result result, std::string_view operation, std::string_view object,
                        std::string_view detail = {}) {
@@ -36,13 +36,13 @@ template <class Api>
   raise({meaning.errc, operation, object, detail.empty() ? meaning.detail : detail, native_error(api, result)});
 }
 
-/// Throws if the call failed. `object` is described only then.
+/// Throws if the call failed. Only then does it describe `object`.
 template <class Api, class Object>
 void check(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
   if (result != Api::success) [[unlikely]] fail(api, result, operation, object.describe());
 }
 
-/// For destructors: logs a failure, unless the driver has shut down already, as it does at the end of the process.
+/// For destructors: logs a failure, unless the driver has already shut down, as it does at process exit.
 template <class Api>
 void log_failure(const Api& api, typename Api::Result result, const char* what, std::string_view object) noexcept {
   if (result == Api::success || Api::is_shut_down(result)) return;
@@ -50,7 +50,7 @@ void log_failure(const Api& api, typename Api::Result result, const char* what, 
     support::log(support::LogLevel::error, std::string(object) + ": " + what + ": " + std::string(api.error_name(result)) +
                                                " (" + std::string(api.error_text(result)) + ")");
   } catch (const std::exception&) {
-    // No memory for the message.
+    // Out of memory for the message.
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace weir::gpu {
 
-/// An event. Events for this process return to the device's pool with their native event: drivers allow a new record while
-/// others still wait for the former one.
+/// An event. An event used only in this process returns to the device's pool with its native event: drivers allow a new
+/// record while others still wait for the previous one.
 template <class Api>
 class GpuEvent final : public EventImpl {
  public:
@@ -25,33 +25,33 @@ class GpuEvent final : public EventImpl {
       : EventImpl(device, options, handle), source_(source), first_(handle) {}
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
-  /// Whether the native event's state is that of this event. A pooled event that was not recorded since it was taken has an
-  /// old state. External code or another process may have recorded an event that they know.
+  /// Whether the native event's state belongs to this event. A pooled event has an old state until it is recorded. External
+  /// code or another process may have recorded an event that is shared with them.
   bool counts() const noexcept { return is_recorded() || is_shared() || source_ == Source::opened; }
-  /// Whether the last record is one that the memory has: not if external code may have made another.
+  /// Whether `memory` describes the last record. It does not if external code may have recorded the event again.
   bool is_remembered() const noexcept { return !is_shared() && source_ != Source::opened; }
   void renew(Handle handle) noexcept {
     first_ = handle;
     set_native_handle(handle);
   }
-  /// The native event for a record. `recorded` then makes it the one that waits see. Records in captures have their own,
-  /// since CUDA's driver (580) crashes if a thread records an event whose last record is in another thread's open capture.
-  /// Both live as long as the event, so other threads may use them.
+  /// Returns the native event for a record; `recorded` then makes waits use it. Records in captures use a second native
+  /// event, because CUDA's driver (580) crashes if a thread records an event whose last record is in another thread's open
+  /// capture. Both live as long as the event, so other threads may use them.
   Handle native_for_record(bool in_capture) {
-    if (is_shared() || options().interprocess) return native();  // other code knows this one
+    if (is_shared() || options().interprocess) return native();  // other code uses this handle
     if (!in_capture) [[likely]] return first_;
     Handle there = for_captures_.load(std::memory_order_acquire);
     if (there != nullptr) return there;
     GpuDevice<Api>& owner = own_device();
     const Handle made = owner.events().make_native(options());
     if (for_captures_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return made;
-    destroy(made);  // another thread has made one meanwhile
+    destroy(made);  // another thread was faster
     return there;
   }
   void recorded(Handle handle) noexcept {
     if (handle != native()) [[unlikely]] set_native_handle(handle);
   }
-  /// If `Api::remembers_records()`: what the event was last recorded on.
+  /// If `Api::remembers_records()`: where the event was last recorded.
   using Memory = std::conditional_t<Api::remembers_records(), RecordMemory<Api>, NoRecordMemory>;
   Memory& memory() noexcept { return memory_; }
   const Memory& memory() const noexcept { return memory_; }
@@ -71,7 +71,7 @@ class GpuEvent final : public EventImpl {
   void dispose() noexcept override {
     if (const Handle captured = for_captures_.exchange(nullptr, std::memory_order_relaxed)) destroy(captured);
     if constexpr (Api::remembers_records()) memory_.set({});
-    // Only an event that no other code knows is reused.
+    // Only an event that no other code can use is reused.
     if (source_ != Source::pooled || is_shared()) {
       destroy(first_);
       first_ = nullptr;
@@ -90,7 +90,7 @@ class GpuEvent final : public EventImpl {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on();
-    const CaptureModeScope<Api> relaxed(api);  // beside captures of other code; the core has checked Weir's
+    const CaptureModeScope<Api> relaxed(api);  // allowed during captures of other code; the core has checked Weir's
     const auto result = api.query_event(native());
     if (result == Api::not_ready) return false;
     check(api, result, "Event::is_complete", *this);
@@ -112,7 +112,7 @@ class GpuEvent final : public EventImpl {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on(), stream_of_start = static_cast<const GpuEvent&>(start).recorded_on();
-    const CaptureModeScope<Api> relaxed(api);  // reads two times without waiting
+    const CaptureModeScope<Api> relaxed(api);  // reads two timestamps without waiting
     float milliseconds = 0;
     const auto result = api.EventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).native(), native());
     if (result == Api::not_ready) {
@@ -132,7 +132,7 @@ class GpuEvent final : public EventImpl {
   }
 
  private:
-  /// Keeps the stream alive during a call to the driver, if the driver needs it.
+  /// Keeps the stream alive during a driver call, if the driver needs it.
   std::shared_ptr<const NativeStream<Api>> recorded_on() const noexcept {
     if constexpr (Api::remembers_records()) {
       return memory_.stream();
@@ -178,7 +178,7 @@ class EventPool {
   }
 
  private:
-  /// Gives an event of the list a native one; null: makes an event.
+  /// Gives a native event to an event of the list; if `event` is null, creates an event.
   [[gnu::noinline]] GpuEvent<Api>* make_usable(FreeList<GpuEvent<Api>>& list, GpuEvent<Api>* event,
                                                const EventOptions& options) {
     if (event == nullptr) return new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Source::pooled);

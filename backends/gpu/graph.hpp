@@ -20,10 +20,10 @@ enum class GraphOwnership : std::uint8_t {
   of_capture,  ///< owned by the capture that is building it
 };
 
-/// Held while an executable is made or destroyed, while a graph is copied or destroyed, while a capture ends, since one that
-/// fails destroys its graph, and while a template is used. CUDA's
-/// driver (580) counts what executables, their graph, its copies and graphs that have it as a child share without a lock of
-/// its own, and crashes. Recursive, because the end of a graph may end what its host functions own.
+/// Held while an executable is made or destroyed, a graph is copied or destroyed, a capture ends (a failing one destroys its
+/// graph), or a template is used. CUDA's driver (580) counts references among executables, their graph, its copies and its
+/// parents without a lock, and crashes. Recursive, because destroying a graph may destroy objects that its host functions
+/// own.
 template <class Api>
 std::recursive_mutex& copy_mutex() {
   static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects may end after main
@@ -36,7 +36,7 @@ typename Api::Result destroy_graph(const Api& api, typename Api::GraphHandle gra
   return api.GraphDestroy(graph);
 }
 
-/// For calls that copy a graph, as clones and child graphs do. Drivers refuse some kinds of nodes there, and don't name
+/// For calls that copy a graph, such as clones and child graphs. Drivers refuse to copy some kinds of nodes without naming
 /// them.
 template <class Api, class Object>
 void check_copy(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
@@ -48,7 +48,7 @@ void check_copy(const Api& api, typename Api::Result result, const char* operati
   check(api, result, operation, object);
 }
 
-/// The nodes in the order in which they were added.
+/// The nodes, in the order of their creation.
 template <class Api, class Object>
 std::vector<typename Api::NodeHandle> nodes_of(const Api& api, typename Api::GraphHandle graph, const char* operation,
                                                const Object& object) {
@@ -71,7 +71,7 @@ auto edges_of(const Api& api, typename Api::GraphHandle graph, const char* opera
   return edges;
 }
 
-/// The nodes that no other comes behind.
+/// The nodes without successors.
 template <class Api, class Object>
 std::vector<typename Api::NodeHandle> leaves_of(const Api& api, typename Api::GraphHandle graph, const char* operation,
                                                 const Object& object) {
@@ -82,7 +82,8 @@ std::vector<typename Api::NodeHandle> leaves_of(const Api& api, typename Api::Gr
   return leaves;
 }
 
-/// The graph that executables were made of, as it was then. It becomes a child node if they are launched in a capture.
+/// The graph as it was when executables were instantiated from it. It becomes a child node if they are launched in a
+/// capture.
 template <class Api>
 class GraphTemplate {
  public:
@@ -104,7 +105,7 @@ class GraphTemplate {
   }
   const KeptModules& modules() const noexcept { return modules_; }
 
-  /// Becomes a copy, since the graph is about to change.
+  /// Replaces the shared graph by a copy, because the graph is about to change.
   typename Api::Result become_copy() {
     const std::lock_guard lock(copy_mutex<Api>());
     Handle copy = nullptr;
@@ -112,7 +113,7 @@ class GraphTemplate {
     if (result != Api::success) return result;
     handle_ = copy;
     copied_ = true;
-    graph_.reset();  // it lives: its own call brought it here
+    graph_.reset();  // cannot be the last owner: the graph is calling this
     return result;
   }
 
@@ -124,7 +125,7 @@ class GraphTemplate {
   bool copied_ = false;
 };
 
-/// A captured graph. A lock guards it, since drivers do not guard graphs against use by several threads.
+/// A captured graph. It has a lock, because drivers do not support concurrent use of a graph.
 template <class Api>
 class GpuGraph final : public GraphImpl {
  public:
@@ -134,7 +135,7 @@ class GpuGraph final : public GraphImpl {
   GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership, KeptModules modules = nullptr)
       : GraphImpl(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
-  /// The owner of a graph that the driver has just made, with the modules that `modules()` returns.
+  /// Creates the owner of a graph that the driver has just made, with the modules that `modules()` returns.
   template <class Modules>
   static GraphPtr own(GpuDevice<Api>& device, Handle handle, Modules&& modules) {
     return make_owner([&]() -> GraphPtr { return make_ptr<GpuGraph>(device, handle, GraphOwnership::own, modules()); },
@@ -153,7 +154,7 @@ class GpuGraph final : public GraphImpl {
     const std::lock_guard lock(mutex_);
     return modules_;
   }
-  /// Adds modules, of kernels that a continued capture added. If there is no memory for that, they are never unloaded.
+  /// Adds the modules of kernels that a continued capture added. If there is no memory for that, they are never unloaded.
   void keep(std::vector<ModulePtr>&& modules) {
     const std::lock_guard lock(mutex_);
     modules_ = make_owner(
@@ -174,9 +175,10 @@ class GpuGraph final : public GraphImpl {
 
   /// The template that executables share.
   std::shared_ptr<GraphTemplate<Api>> as_template() const;
-  /// The leaves, behind which a capture continues. Existing executables keep a copy of the graph as it is now.
+  /// Returns the leaves, after which a capture continues. Existing executables keep a copy of the graph's present state.
   std::vector<NodeHandle> prepare_resume();
-  /// Its first `count` nodes: as a capture that continues it found them, since nobody may read a graph meanwhile.
+  /// The graph's first `count` nodes, as a capture that continues it found them. They are cached, because a graph must not
+  /// be read during such a capture.
   struct Nodes {
     std::vector<NodeHandle> handles;
     std::vector<NodeKind> kinds;
@@ -191,14 +193,15 @@ class GpuGraph final : public GraphImpl {
   }
 
   struct Contents {
-    std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
+    std::vector<Ptr<HostErrors>> host_functions;  // captured by Weir, including child graphs
     bool allocates = false;                       // whether a node allocates memory
-    bool has_priorities = false;                  // whether a kernel has another priority than the usual one
+    bool has_priorities = false;                  // whether a kernel has a priority other than the default
     bool has_conditions = false;
-    std::size_t node_count = 0;                   // of the graph itself
-    std::vector<void*> left, freed;  // what nodes allocate, and what they free; empty if `Api::executables_free_memory()`
+    std::size_t node_count = 0;                   // without child graphs
+    std::vector<void*> left, freed;  // memory allocated and freed by nodes; empty if `Api::executables_free_memory()`
   };
-  /// Calls `use(handle, errors, contents)`. `errors`: of the host functions that Weir captured; null if there are none.
+  /// Calls `use(handle, errors, contents)`. `errors`: those of the host functions that Weir captured; null without such
+  /// functions.
   template <class F>
   void with_contents(const char* operation, F&& use) const;
 
@@ -238,7 +241,7 @@ class GpuGraph final : public GraphImpl {
     for (const NodeHandle node : nodes.handles) check(device_.api().node_kind(node, nodes.kinds.emplace_back()), operation);
     return nodes;
   }
-  /// Returns how many nodes `graph` itself has.
+  /// Returns the number of nodes in `graph`, without child graphs.
   std::size_t look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]]
@@ -247,16 +250,16 @@ class GpuGraph final : public GraphImpl {
 
   GpuDevice<Api>& device_;
   GraphOwnership ownership_;
-  mutable std::mutex mutex_;  // guards what follows, and the native graph
+  mutable std::mutex mutex_;  // guards the members below and the native graph
   bool lost_ = false;
-  Nodes before_resume_;  // by the latest `prepare_resume`
+  Nodes before_resume_;  // from the latest `prepare_resume`
   KeptModules modules_;
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 
-/// The driver's executable with what its launches use: modules, and host functions, which the graph owns. If
-/// `Api::unloading_waits()`, the driver keeps what running launches use, and this is destroyed at once; else it is destroyed
-/// behind the last launch.
+/// The driver's executable with the objects that its launches use: modules, and host functions, which the graph owns. If
+/// `Api::unloading_waits()`, the driver keeps objects of running launches alive, and this is destroyed at once; otherwise it
+/// is destroyed after the last launch.
 template <class Api>
 struct Executable {
   using Handle = typename Api::GraphExecHandle;
@@ -272,14 +275,14 @@ struct Executable {
         },
         "while an executable graph was destroyed", device.api().objects_need_current());
   }
-  /// `priorities`: whether nodes run with their own. Without it, all run with that of the launch's stream.
+  /// `priorities`: whether nodes run with their own priority. Otherwise all run with that of the launching stream.
   typename Api::Result instantiate(typename Api::GraphHandle graph, bool priorities) {
     const CaptureModeScope<Api> relaxed(device.api());
     const std::lock_guard lock(copy_mutex<Api>());
     return device.api().GraphInstantiateWithFlags(
         &handle, graph, (auto_free ? Api::instantiate_auto_free : 0) | (priorities ? Api::instantiate_priorities : 0));
   }
-  /// Enqueues the free of the memory that the last launch left, behind that launch.
+  /// Enqueues a free, after the last launch, of the memory that the launch left allocated.
   void free_left(typename Api::EventHandle launch) const noexcept {
     const Api& api = device.api();
     device.end(
@@ -293,7 +296,7 @@ struct Executable {
             const auto freed = result == Api::success || is_behind ? api.free_async(memory, stream) : result;
             if (freed != Api::success) result = freed;
           }
-          const auto destroyed = api.StreamDestroy(stream);  // once its work is done
+          const auto destroyed = api.StreamDestroy(stream);  // the driver destroys it once its work is done
           return result != Api::success ? result : destroyed;
         },
         "while the memory of a graph was freed");
@@ -303,26 +306,26 @@ struct Executable {
 
   const GpuDevice<Api>& device;
   Handle handle = nullptr;                      // null before `instantiate`
-  std::shared_ptr<GraphTemplate<Api>> made_of;  // or of which it was last updated
-  Ptr<GraphErrors> errors;                      // null if there are no host functions
+  std::shared_ptr<GraphTemplate<Api>> made_of;  // or last updated from
+  Ptr<GraphErrors> errors;                      // null without host functions
   const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, if the graph allocates
-  std::vector<void*> left;                      // memory that a launch leaves for the next launch, or the end, to free
+  std::vector<void*> left;                      // allocated by a launch, and freed by the next launch or at the end
 
-  std::size_t node_count = 0;                   // of the graph that this was instantiated from, as it was then
-  // The driver knows the executable's nodes by those of that graph. Asked for by the first `apply`.
+  std::size_t node_count = 0;                   // of the graph when this was instantiated from it
+  // The driver identifies the executable's nodes by the handles in that graph. Queried by the first `apply`.
   std::vector<typename Api::NodeHandle> nodes;
   std::vector<NodeKind> kinds;
-  std::vector<KernelPtr> kernels;  // that `apply` gave to nodes
+  std::vector<KernelPtr> kernels;  // set by `apply`
   std::set<std::uint32_t> disabled;
 };
 
-/// The last launch of an executable. Noted if the driver does not order launches or wait for them, or if a launch leaves
+/// The last launch of an executable. Recorded if the driver does not order launches or wait for them, or if a launch leaves
 /// memory.
 template <class Api>
 struct LastLaunch {
-  Ptr<GpuEvent<Api>> over;  // recorded behind it; null before the first
+  Ptr<GpuEvent<Api>> over;  // recorded after it; null before the first
   typename Api::StreamHandle on = nullptr;
-  bool of_this_thread = false;  // on a per-thread default stream, whose handle stands for another stream in each thread
+  bool of_this_thread = false;  // on a per-thread default stream, whose handle refers to another stream in each thread
 };
 
 /// An executable graph.
@@ -353,7 +356,7 @@ class GpuGraphExec final : public GraphExecImpl {
  private:
   void end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
     if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->native());
-    if (device_.api().unloading_waits() || last.over == nullptr) return;  // it goes here
+    if (device_.api().unloading_waits() || last.over == nullptr) return;  // destroyed here
     const auto event = last.over->native();
     device_.api().end_behind(
         device_.context(), event,
@@ -378,10 +381,10 @@ class GpuGraphExec final : public GraphExecImpl {
   }
 
   GpuDevice<Api>& device_;
-  std::mutex mutex_;  // drivers do not guard executables against use by several threads
+  std::mutex mutex_;  // drivers do not support concurrent use of an executable
   std::unique_ptr<Executable<Api>> executable_;
   LastLaunch<Api> last_launch_;
-  const GraphPtr graph_;  // that this was instantiated from; null unless `apply` needs its nodes
+  const GraphPtr graph_;  // the source of this executable; null unless `apply` needs its nodes
 };
 
 }  // namespace weir::gpu

@@ -14,13 +14,13 @@
 
 namespace weir::gpu {
 
-/// The exceptions of the host functions of an executable graph. Each captured function keeps its own, since it does not know
-/// in which launch it runs. If there are several launches, or several executables of one graph, it is not known which one
+/// The exceptions of the host functions of an executable graph. Each captured function stores its own, because it cannot
+/// determine the launch that runs it. With several launches, or several executables of one graph, it is unknown which one
 /// threw.
 class GraphErrors final : public RefCounted {
  public:
   explicit GraphErrors(std::vector<Ptr<HostErrors>> functions) : functions_(std::move(functions)) {}
-  /// Takes one exception and drops the others; null if there is none.
+  /// Takes one exception and drops the others; null without one.
   std::exception_ptr take() const noexcept {
     std::exception_ptr taken;
     for (const Ptr<HostErrors>& errors : functions_) {
@@ -28,7 +28,7 @@ class GraphErrors final : public RefCounted {
     }
     return taken;
   }
-  /// Whether there is no exception, and the functions are gone, with the graphs and the running launches that had them.
+  /// Whether there is no exception, and no graph or running launch can call the functions any longer.
   bool is_over() const noexcept {
     return std::all_of(functions_.begin(), functions_.end(), [](const Ptr<HostErrors>& errors) {
       return errors->use_count() == 1 && errors->is_empty();
@@ -43,11 +43,11 @@ class GraphErrors final : public RefCounted {
 /// exceptions.
 class LaunchedGraphs {
  public:
-  /// Called before a launch. Allocates at the stream's first launch of an executable.
+  /// Called before a launch. Allocates on the stream's first launch of an executable.
   void add(const Ptr<GraphErrors>& errors) {
     const std::lock_guard lock(mutex_);
     if (const auto at = find(errors); at != launched_.end() && at->errors == errors) return;
-    // Some programs never synchronize the stream.
+    // Removes finished entries, for programs that never synchronize the stream.
     if (launched_.size() >= looked_at_) {
       std::erase_if(launched_, [](const Entry& entry) { return entry.errors->use_count() == 1 && entry.errors->is_over(); });
       looked_at_ = 2 * launched_.size() + 16;
@@ -56,7 +56,7 @@ class LaunchedGraphs {
     any_.store(true, std::memory_order_relaxed);
   }
 
-  /// Called after a synchronize of the stream. Takes one exception and drops the others; null if there is none.
+  /// Called after a synchronize of the stream. Takes one exception and drops the others; null without one.
   std::exception_ptr take() noexcept {
     if (!any_.load(std::memory_order_relaxed)) [[likely]] return nullptr;
     const std::lock_guard lock(mutex_);
@@ -64,7 +64,8 @@ class LaunchedGraphs {
     for (const Entry& entry : launched_) {
       if (auto error = entry.errors->take()) taken = std::move(error);
     }
-    // An executable that was gone at the last call was launched before it, and the stream was waited for since.
+    // An executable that was already destroyed at the last call was launched before it, and the stream has been synchronized
+    // since.
     std::erase_if(launched_, [](const Entry& entry) { return entry.gone; });
     for (Entry& entry : launched_) entry.gone = entry.errors->use_count() == 1;
     return taken;
@@ -73,7 +74,7 @@ class LaunchedGraphs {
  private:
   struct Entry {
     Ptr<GraphErrors> errors;
-    bool gone;  // seen without an executable
+    bool gone;  // the executable was destroyed when last checked
   };
   std::vector<Entry>::iterator find(const Ptr<GraphErrors>& errors) noexcept {
     return std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
@@ -83,7 +84,7 @@ class LaunchedGraphs {
   std::atomic<bool> any_{false};
   std::mutex mutex_;
   std::vector<Entry> launched_;  // by address
-  std::size_t looked_at_ = 16;   // how many there may be before the next look for those that are over
+  std::size_t looked_at_ = 16;   // size that triggers the next removal of finished entries
 };
 
 }  // namespace weir::gpu

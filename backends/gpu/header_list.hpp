@@ -8,8 +8,8 @@
 
 namespace weir::gpu {
 
-/// The headers that a run-time compiler is handed: the options' own, and those that kernels for all backends may include.
-/// The options must outlive it.
+/// The headers passed to a run-time compiler: the options' own, and those that kernels for all backends may include. The
+/// options must outlive it.
 struct HeaderList {
   explicit HeaderList(const CompileOptions& options) {
     for (const auto& [name, text] : options.headers) {

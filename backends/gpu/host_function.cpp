@@ -16,13 +16,13 @@ FreeList<HostCalls>& pool() {
   return *list;
 }
 
-/// The driver's thread used the next slot last: fetched for writing now, it is here when it is needed.
+/// Prefetches the next slot for writing, because the driver's thread used it last.
 template <class T>
 void fetch_to_write(const T& object) noexcept {
   for (std::size_t line = 0; line < sizeof(T); line += 64) {
     const char* const place = reinterpret_cast<const char*>(&object) + line;
 #if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*place));  // where a processor lacks it, it does nothing
+    asm volatile("prefetchw %0" : : "m"(*place));  // does nothing on processors without it
 #else
     __builtin_prefetch(place, 1);
 #endif
@@ -39,7 +39,7 @@ void log_current(const Device& device) noexcept {
       support::log(support::LogLevel::error, device.describe() + ": a host function threw what is no std::exception");
     }
   } catch (const std::exception&) {
-    // No memory for the message. The exception is kept.
+    // Out of memory for the message. The exception is kept.
   }
 }
 
@@ -92,8 +92,8 @@ void* HostCalls::put(HostFunction&& function) {
   for (;;) {
     Ring* const ring = ring_.load(std::memory_order_acquire);
     if (ring != nullptr) {
-      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since
-      // threads that take places at once pass each other.
+      // The starting place is only a hint; each slot's own flag decides. The ring grows only if all slots were busy, because
+      // threads that take slots at the same time skip each other's.
       const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
       for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
         Slot& slot = ring->slots[place & ring->mask];
@@ -114,7 +114,7 @@ void* HostCalls::put(HostFunction&& function) {
 void HostCalls::grow(const Ring* full) {
   const std::lock_guard lock(growth_);
   Ring* const newest = ring_.load(std::memory_order_relaxed);
-  if (newest != full) return;  // another thread has grown it
+  if (newest != full) return;  // another thread has already grown it
   ring_.store(new Ring(this, newest != nullptr ? (newest->mask + 1) * 2 : 16, newest), std::memory_order_release);
 }
 
@@ -137,7 +137,7 @@ void HostCalls::call_enqueued(void* slot) noexcept {
 }
 
 void HostCalls::finish(Slot& slot) noexcept {
-  // Sequentially consistent with the store of `closed_`: either `close` sees this slot idle, or this sees `closed_`.
+  // Sequentially consistent with the store to `closed_`: either `close` sees this slot idle, or this thread sees `closed_`.
   slot.busy.store(0, std::memory_order_seq_cst);
   if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] give_back_if_idle();
 }
@@ -155,7 +155,7 @@ void HostCalls::give_back_if_idle() noexcept {
       if (ring->slots[i].busy.load(std::memory_order_seq_cst) != 0) return;
     }
   }
-  // Several threads may find it idle, but only one gives it back. The number tells lives apart.
+  // Several threads may find it idle, but only one returns it to the pool. The number distinguishes successive lives.
   if (!closed_.compare_exchange_strong(life, 0, std::memory_order_acq_rel)) return;
   errors_.reset();
   pool().give_back(this);
@@ -174,7 +174,7 @@ void CapturedHostFunction::call_captured(void* captured) noexcept {
 }
 
 void CapturedHostFunction::destroy(void* captured) noexcept {
-  // The driver may call this on its own thread, where the destruction of captured objects must not call the driver.
+  // The driver may call this on its own thread, where the destructors of captured objects must not call the driver.
   const support::HostFunctionScope scope;
   delete static_cast<CapturedHostFunction*>(captured);
 }

@@ -18,11 +18,11 @@ constexpr std::string_view nameless = "(anonymous namespace)::";
 constexpr std::string_view integers[] = {"bool", "char", "short", "int", "long", "unsigned", "signed"};
 constexpr std::string_view floating[] = {"float", "double"};
 
-/// What a parameter is, by its type in a demangled name: "float const*".
+/// The kind of a parameter, from its type in a demangled name: "float const*".
 enum class ParameterKind : std::uint8_t { unknown, whole, real, pointer, pointer_to_const };
 
 ParameterKind kind_of(std::string_view type) {
-  // Brackets are about another type, or make this one.
+  // Text in brackets belongs to another type, or to the arguments of this one.
   const std::string_view plain = type.substr(0, type.find_first_of("<([{"));
   const std::size_t star = std::min(plain.find('*'), plain.size());
   bool is_const = false, is_integer = false, is_floating = false, is_other = plain.size() != type.size();
@@ -56,7 +56,7 @@ std::string demangled(const std::string& symbol) {
   return status == 0 && text ? std::string(text.get()) : std::string();
 }
 
-// Where the parameters of a demangled name begin, which are the last thing in it.
+// The offset of the parameters in a demangled name; they are its last part.
 std::size_t parameters_of(std::string_view declaration) {
   int depth = 0;
   for (std::size_t i = declaration.size(); i-- > 0;) {
@@ -77,7 +77,7 @@ std::string name_of(const std::string& symbol) {
   const std::string declaration = demangled(symbol);
   if (declaration.empty()) return kernels::normalized_name(symbol);
   std::string_view name = std::string_view(declaration).substr(0, parameters_of(declaration));
-  if (name.starts_with("void ")) name.remove_prefix(5);  // only templates have their result there
+  if (name.starts_with("void ")) name.remove_prefix(5);  // only templates include their result type
   if (name.starts_with(nameless)) name.remove_prefix(nameless.size());
   return kernels::normalized_name(name);
 }

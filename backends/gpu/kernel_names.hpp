@@ -5,16 +5,16 @@
 
 #include "weir/module.hpp"
 
-/// Kernels' names and the types of their parameters, as source and linker write them.
+/// Kernel names and their parameters' types, as in source code and in symbols.
 namespace weir::gpu {
 
-/// What a symbol is called in the source: "void blur<float, 3>(float const*, float*)" for "_Z4blurIfLi3EEvPKT_PS0_"; the
-/// symbol itself, "scale", where it has C linkage.
+/// Converts a symbol to its name in the source: "void blur<float, 3>(float const*, float*)" for "_Z4blurIfLi3EEvPKT_PS0_"; a
+/// symbol with C linkage, "scale", stays unchanged.
 std::string declaration_of(const std::string& symbol);
-/// The name in it alone, as kernels::normalized_name has it: "blur<float,3>".
+/// Only the kernel's name, in the form of kernels::normalized_name: "blur<float,3>".
 std::string name_of(const std::string& symbol);
-/// Which parameters are floating-point numbers, and which are pointers to `const`, as far as the symbol tells: nothing of
-/// one with C linkage.
+/// Which parameters are floating-point numbers, and which are pointers to `const`, as far as the symbol shows that. A symbol
+/// with C linkage shows nothing.
 detail::NumberKinds kinds_of(const std::string& symbol);
 
 }  // namespace weir::gpu

@@ -15,9 +15,9 @@
 
 namespace weir::gpu {
 
-/// A pool that Weir has made, in use as long as the `MemoryPool` or memory from it is there. One whose memory was ever freed
-/// is never destroyed: CUDA's driver (580) crashes when it is, beside other threads' pools, also when the frees are over. It
-/// serves again for the next pool of its size, and is trimmed once its frees are over.
+/// A pool that Weir has made, in use as long as its `MemoryPool` or memory from it exists. A pool is never destroyed once
+/// any of its memory was freed, because CUDA's driver (580) may crash when other threads' pools exist, even if the frees are
+/// over. It is reused for the next pool of its size, and trimmed once its frees are over.
 template <class Api>
 class NativePool {
  public:
@@ -45,7 +45,7 @@ class NativePool {
     delete pool;
   }
 
-  /// Memory was freed on the stream just now. `id`: the stream's, or 0 for a stream that other threads can name.
+  /// Records that memory was just freed on the stream. `id`: the stream's, or 0 for a stream that other threads can name.
   void freed_on(typename Api::StreamHandle stream, std::uint64_t id,
                 const std::shared_ptr<const NativeStream<Api>>& native_stream) noexcept {
     const std::lock_guard lock(mutex_);
@@ -65,7 +65,7 @@ class NativePool {
       support::log(support::LogLevel::error, "a memory pool is leaked, since the end of a free was not noted: ", e.what());
     }
   }
-  /// The pool is neither destroyed nor used again.
+  /// Makes sure that the pool is neither destroyed nor used again.
   void leak() noexcept { leaks_ = true; }
   /// Whether all frees of its memory are over.
   bool is_idle() noexcept {
@@ -76,8 +76,8 @@ class NativePool {
  private:
   struct Free {
     std::uint64_t id;
-    std::unique_ptr<const OwnedEvent<Api>> over;      // recorded behind the last free on the stream
-    std::shared_ptr<const NativeStream<Api>> stream;  // which the event may need
+    std::unique_ptr<const OwnedEvent<Api>> over;      // recorded after the last free on the stream
+    std::shared_ptr<const NativeStream<Api>> stream;  // keeps the stream that the event may need
   };
 
   bool are_over() noexcept {
@@ -94,11 +94,11 @@ class NativePool {
   const std::size_t max_size_;
   std::mutex mutex_;
   std::vector<Free> frees_;        // by stream
-  std::atomic<bool> used_{false};  // memory of it was freed
+  std::atomic<bool> used_{false};  // some of its memory was freed
   std::atomic<bool> leaks_{false};
 };
 
-/// A pool of stream-ordered memory: the device's default one, or an owned one.
+/// A pool of stream-ordered memory: the device's default pool, or an owned one.
 template <class Api>
 class GpuMemoryPool final : public MemoryPoolImpl {
  public:
@@ -120,7 +120,8 @@ class GpuMemoryPool final : public MemoryPoolImpl {
   std::size_t do_reserved_bytes() const override { return get(Api::pool_reserved, "MemoryPool::reserved_bytes"); }
 
   void do_trim_to(std::size_t keep) override {
-    const CaptureModeScope<Api> relaxed(device_.api());  // beside captures of other code; the core has checked Weir's
+    // allowed during captures of other code; the core has checked Weir's
+    const CaptureModeScope<Api> relaxed(device_.api());
     check(device_.api(), device_.api().MemPoolTrimTo(native(), keep), "MemoryPool::trim_to", device_);
   }
 

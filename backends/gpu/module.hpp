@@ -21,8 +21,8 @@
 
 namespace weir::gpu {
 
-/// How much dynamic shared memory a function allows. The driver keeps one limit for each function, so all objects that stand
-/// for it share this.
+/// The dynamic shared memory that a function may use. The driver keeps one limit for each function, so all objects for that
+/// function share this.
 struct SharedMemoryLimit {
   std::mutex mutex;  // held while the driver's limit is set
   std::atomic<std::uint32_t> bytes{0};
@@ -34,8 +34,8 @@ class GpuKernel final : public KernelImpl {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device is current. Launches need some of the properties, so they are read here, once. If the driver does not tell
-  /// them, only a call that asks for them fails.
+  /// The device must be current. Launches need some of the properties, so they are read here once. If the driver does not
+  /// provide them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds,
             SharedMemoryLimit& limit)
@@ -60,7 +60,8 @@ class GpuKernel final : public KernelImpl {
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
-  /// Allows more shared memory, static and dynamic together, than every block may use. Drivers need this for each function.
+  /// Allows more shared memory, static and dynamic together, than the default for a block. Drivers require this for each
+  /// function.
   bool allows_shared_memory(std::uint32_t bytes) const noexcept {
     return bytes <= limit_.bytes.load(std::memory_order_acquire);
   }
@@ -106,7 +107,7 @@ class GpuKernel final : public KernelImpl {
     int blocks = 0, threads = 0;
     check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation,
           device_);
-    // HIP does not look at what the kernel was compiled for (7.15).
+    // HIP ignores the size that the kernel was compiled for (7.15).
     if (const auto most = properties_.max_threads_per_block; most > 0) threads = std::min(threads, static_cast<int>(most));
     return static_cast<std::uint32_t>(threads);
   }
@@ -122,7 +123,7 @@ class GpuKernel final : public KernelImpl {
   GpuDevice<Api>& device_;
   SharedMemoryLimit& limit_;  // the module's
   KernelProperties properties_;
-  typename Api::Result asked_ = Api::success;  // the error if they are unknown
+  typename Api::Result asked_ = Api::success;  // the error if they are unavailable
 };
 
 /// A loaded image.
@@ -151,7 +152,7 @@ class GpuModule final : public ModuleImpl {
       result = find(function, symbol);
     }
     if (result != Api::success) fail_for(result, operation, "kernel", name);
-    // Loaded now: the first launch may be in a capture, or beside a kernel that waits for this one.
+    // Loaded now, because the first launch may be in a capture, or while a kernel waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
     const auto limit = [&]() -> SharedMemoryLimit& {
@@ -200,8 +201,8 @@ class GpuModule final : public ModuleImpl {
     return device_.api().ModuleGetFunction(&function, native(), symbol.c_str());
   }
 
-  // The symbol of a kernel that is no symbol itself: an expression that was given to the compiler, or what one of the
-  // module's symbols means. Empty if there is none. Throws where several are meant.
+  // Returns the symbol of a kernel given by another name: an expression passed to the compiler, or the source name of one of
+  // the module's symbols. Empty if there is none. Throws if several match.
   std::string symbol_of(std::string_view name) const {
     const std::string wanted = kernels::normalized_name(name);
     if (const auto found = contents_.symbols.find(wanted); found != contents_.symbols.end()) return found->second;
@@ -235,7 +236,7 @@ class GpuModule final : public ModuleImpl {
   GpuDevice<Api>& device_;
   ModuleContents contents_;
   std::mutex mutex_;
-  std::map<typename Api::FunctionHandle, SharedMemoryLimit> limits_;  // of its kernels, guarded by mutex_
+  std::map<typename Api::FunctionHandle, SharedMemoryLimit> limits_;  // of the module's kernels, guarded by mutex_
 };
 
 }  // namespace weir::gpu

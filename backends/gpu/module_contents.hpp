@@ -10,14 +10,14 @@ namespace weir::gpu {
 
 /// A kernel as an image describes it.
 struct ImageKernel {
-  std::string name;  ///< as the linker knows it
+  std::string name;  ///< its symbol
   std::vector<std::size_t> parameter_sizes;
 };
 
-/// What is known of a module's kernels, beside what the driver tells.
+/// Facts about a module's kernels that the driver does not provide.
 struct ModuleContents {
-  std::vector<ImageKernel> kernels;            ///< as the image describes them; empty where it does not
-  std::map<std::string, std::string> symbols;  ///< of those that were asked for by an expression, normalized
+  std::vector<ImageKernel> kernels;            ///< from the image's metadata; empty without it
+  std::map<std::string, std::string> symbols;  ///< by normalized expression, for kernels requested by an expression
 };
 
 }  // namespace weir::gpu

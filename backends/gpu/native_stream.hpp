@@ -37,8 +37,9 @@ class NativeStream {
   void end_with_events() noexcept { ends_with_events_.store(true, std::memory_order_release); }
   bool ends_with_events() const noexcept { return ends_with_events_.load(std::memory_order_acquire); }
 
-  /// For a stream that is about to capture, with its device current. HIP refuses each wait for an event that was recorded on
-  /// it before, on any stream. So a stream of Weir's own waits for these events, and later waits are for that stream.
+  /// For a stream that is about to capture; the device must be current. During the capture HIP refuses every wait for an
+  /// event recorded on that stream before. So a helper stream waits for these events now, and later waits use an event of
+  /// the helper stream.
   void move_records() noexcept;
 
  private:
@@ -49,18 +50,18 @@ class NativeStream {
   const GpuDevice<Api>& device_;
   const typename Api::StreamHandle handle_;
   std::atomic<bool> ends_with_events_{false};
-  std::mutex mutex_;                     // guards what follows
-  RecordMemory<Api>* first_ = nullptr;   // of the events recorded here, outside captures, which may not be complete
-  std::shared_ptr<NativeStream> aside_;  // the stream of Weir's own
+  std::mutex mutex_;                     // guards the members below
+  RecordMemory<Api>* first_ = nullptr;   // list of events recorded here, outside captures, that may not be complete
+  std::shared_ptr<NativeStream> aside_;  // the helper stream
 };
 
-/// What an event was last recorded on, for drivers that do not keep this well.
+/// Where an event was last recorded, for drivers that do not keep this reliably.
 template <class Api>
 class RecordMemory {
  public:
   using Handle = typename Api::EventHandle;
 
-  /// An event of Weir's own that stands for a record, on a stream that never captures.
+  /// An event on a stream that never captures, which replaces a record.
   struct Moved {
     std::shared_ptr<const NativeStream<Api>> on;
     OwnedEvent<Api> event;
@@ -68,10 +69,10 @@ class RecordMemory {
   struct EventRecord {
     std::shared_ptr<NativeStream<Api>> stream;    // null for the legacy default stream
     std::uint64_t capture = 0;                    // or 0
-    std::vector<typename Api::NodeHandle> nodes;  // of that capture, for which the event stands
+    std::vector<typename Api::NodeHandle> nodes;  // of that capture, after which the event was recorded
     Handle event = nullptr;                       // the native event
-    std::shared_ptr<const Moved> moved;           // what is waited for instead
-    bool is_over = false;                         // nothing need be waited for
+    std::shared_ptr<const Moved> moved;           // to be waited for instead
+    bool is_over = false;                         // no wait is needed
   };
 
   RecordMemory() = default;
@@ -83,8 +84,8 @@ class RecordMemory {
     const std::lock_guard setting(setting_);
     exchange(record);
   }
-  /// Records the event outside captures by `call`, so that no thread's record comes in between. Little more than the call
-  /// where the record before was on the same stream.
+  /// Records the event outside captures by `call`, under a lock against other threads' records. Costs little more than the
+  /// call if the previous record was on the same stream.
   template <class F>
   typename Api::Result record(const std::shared_ptr<NativeStream<Api>>& stream, Handle event, F&& call) {
     const std::lock_guard setting(setting_);
@@ -100,7 +101,7 @@ class RecordMemory {
     exchange(made);
     return result;
   }
-  /// In which it was recorded, or 0.
+  /// The capture in which it was recorded, or 0.
   std::uint64_t capture() const noexcept {
     const std::lock_guard lock(mutex_);
     return record_.capture;
@@ -113,7 +114,7 @@ class RecordMemory {
     const std::lock_guard lock(mutex_);
     return record_.stream;
   }
-  /// What a wait is to wait for: `moved`, unless it is null, or nothing, if `is_over`; else the event itself.
+  /// The object of a wait: `moved` if it is not null; nothing if `is_over`; otherwise the event itself.
   struct Awaited {
     std::shared_ptr<const Moved> moved;
     bool is_over = false;
@@ -127,7 +128,7 @@ class RecordMemory {
 
  private:
   friend class NativeStream<Api>;
-  /// Makes `record` the last one; it is the former one then.
+  /// Makes `record` the last record, and sets it to the previous one.
   void exchange(EventRecord& record) noexcept {
     {
       const std::lock_guard lock(mutex_);
@@ -145,7 +146,7 @@ class RecordMemory {
     before_ = &listed_by_->first_;
     if (next_ != nullptr) next_->before_ = &next_;
   }
-  /// With the lock of the stream whose list it is.
+  /// The lock of the stream that owns the list must be held.
   void unlist() noexcept {
     if (before_ == nullptr) return;
     *before_ = next_;
@@ -158,8 +159,8 @@ class RecordMemory {
   EventRecord record_;
   std::uint64_t number_ = 0;
   std::shared_ptr<NativeStream<Api>> listed_by_;  // guarded by `setting_`
-  RecordMemory* next_ = nullptr;                  // in that stream's list, and so guarded by its lock
-  RecordMemory** before_ = nullptr;               // what points to this; null if this is in no list
+  RecordMemory* next_ = nullptr;                  // in that stream's list, guarded by its lock
+  RecordMemory** before_ = nullptr;               // the pointer to this; null if this is in no list
 };
 
 template <class Api>
@@ -211,7 +212,7 @@ void NativeStream<Api>::move(EventRecord& record) {
   record.moved = moved;
 }
 
-/// For drivers that keep this well.
+/// For drivers that keep this reliably.
 struct NoRecordMemory {};
 
 }  // namespace weir::gpu

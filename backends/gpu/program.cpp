@@ -21,10 +21,10 @@
 namespace weir::gpu {
 namespace {
 
-/// Counts changes of what `packed` writes, and of what a program consists of.
+/// Change it if `packed` or the parts of a program change.
 constexpr const char* revision = "1";
 
-/// Ends an image that has names behind it.
+/// Marks the end of an image that names follow.
 constexpr std::string_view names_magic = "\x89WEIRKN\n";
 
 void append(std::vector<std::byte>& bytes, std::string_view text) {
@@ -35,7 +35,7 @@ void append(std::vector<std::byte>& bytes, std::string_view text) {
   bytes.insert(bytes.end(), begin, begin + text.size());
 }
 
-// Takes the first text off the bytes.
+// Removes the first text from the bytes and returns it.
 std::optional<std::string> take(std::span<const std::byte>& bytes) {
   std::uint64_t size = 0;
   if (bytes.size() < sizeof(size)) return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<std::string> take(std::span<const std::byte>& bytes) {
   return text;
 }
 
-// A library that was replaced by another of the same version is another compiler.
+// A library that was replaced by another file of the same version counts as another compiler.
 std::string state_of(const std::string& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return file + " unknown";
@@ -56,7 +56,7 @@ std::string state_of(const std::string& file) {
 }
 
 cache::KernelCache& kernel_cache(const char* backend) {
-  // Of this plugin; never destroyed: modules may be compiled in the destructors of static objects.
+  // One for this plugin; never destroyed, because destructors of static objects may compile modules.
   static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), backend);
   return kept;
 }
@@ -76,7 +76,7 @@ OpenCalls& open_calls() {
 
 void wait_for_calls() {
   OpenCalls& calls = open_calls();
-  if (calls.process != ::getpid()) return;  // a forked child does not have their threads
+  if (calls.process != ::getpid()) return;  // a forked child does not have these threads
   std::unique_lock lock(calls.mutex);
   calls.process_ends = true;
   calls.changed.wait_for(lock, std::chrono::seconds(5), [&] { return calls.under_way == 0; });
@@ -95,8 +95,8 @@ CompilerCalls::CompilerCalls(const char* operation, std::string_view object) {
   if (calls.under_way++ == 0 && calls.ended == 0) std::atexit(&wait_for_calls);
 }
 
-// Handlers run in the reverse order of their registration, and this one must come before the destructors of all that the
-// compiler has made.
+// Handlers run in reverse order of registration, and this one must run before the destructors of the compiler's static
+// objects.
 void CompilerCalls::opened() const {
   OpenCalls& calls = open_calls();
   const std::lock_guard lock(calls.mutex);
@@ -170,7 +170,7 @@ CompiledProgram compile_cached(const Invocation& invocation, const std::function
   builder.add(WEIR_VERSION_STRING).add(revision).add(invocation.compiler).add(invocation.options.name).add("kernels");
   for (const std::string& file : invocation.files) builder.add(state_of(file));
   for (const std::string& expression : invocation.options.kernels) builder.add(expression);
-  // A quoted include is looked for beside the source's file first, if it has one.
+  // A quoted include is first searched in the folder of the source's file, if it has one.
   const std::string& name = invocation.options.name;
   const std::string folder = name.find('/') == std::string::npos ? "." : name.substr(0, name.rfind('/') + 1);
   const std::string unknown = cache::add_source_files(builder, {.source = invocation.source,

@@ -14,46 +14,47 @@
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
-/// What a run-time compiler makes of a source, and its cache. NVRTC and HIPRTC share it.
+/// The result of a run-time compilation, and its cache. Shared by NVRTC and HIPRTC.
 namespace weir::gpu {
 
 struct CompiledProgram {
   std::vector<std::byte> image;
-  /// For each of `CompileOptions::kernels`: what the linker calls it.
+  /// For each of `CompileOptions::kernels`: its symbol.
   std::vector<std::pair<std::string, std::string>> names;
 
-  /// As one block of bytes, for the cache.
+  /// Packs it as one block of bytes, for the cache.
   std::vector<std::byte> packed() const;
-  /// Nothing if the bytes do not hold together.
+  /// Returns nothing if the bytes are damaged.
   static std::optional<CompiledProgram> unpack(std::span<const std::byte> bytes);
 
-  /// The image with the names behind it, if there are any, as docs/bundle-format.md describes it: for bundles. Drivers
-  /// take it as it is, since none reads beyond its image's own end.
+  /// The image followed by the names, if any, as docs/bundle-format.md describes: for bundles. Drivers accept it unchanged,
+  /// because none reads beyond the image's own end.
   std::vector<std::byte> image_with_names() const;
-  /// The same back, or just the image where no names stand behind it.
+  /// The reverse; the result has no names if none follow the image.
   static CompiledProgram from_image(std::span<const std::byte> bytes);
 };
 
-/// Scope of calls to a run-time compiler. The end of the process waits for those that are under way, some seconds at most,
-/// since the static objects of the compiler's library go then. Throws if the end has begun.
+/// Scope of calls to a run-time compiler. Process exit waits some seconds for calls that are running, because it destroys
+/// the static objects of the compiler's library. The constructor throws if the exit has begun.
 class CompilerCalls {
  public:
   CompilerCalls(const char* operation, std::string_view object);
   ~CompilerCalls();
-  /// The compiler has made a program, and so opened the libraries that it needs: their static objects must also go later.
+  /// Called after the compiler has compiled a program, and so loaded its libraries: their static objects must also be
+  /// destroyed later.
   void opened() const;
   CompilerCalls(const CompilerCalls&) = delete;
   CompilerCalls& operator=(const CompilerCalls&) = delete;
 };
 
-/// What an error of a compilation is about.
+/// The subject of a compilation's error.
 struct Subject {
   const char* operation;
   std::string object;
 };
 
-/// Compiles one program by the functions of NVRTC or HIPRTC, which have the same form and are named here without `prefix`.
-/// `target`: for errors. `take_image(program, check)` returns the image.
+/// Compiles one program with the functions of NVRTC or HIPRTC, which have the same form; `Functions` names them without
+/// their `prefix`. `target`: for errors. `take_image(program, check)` returns the image.
 template <class Handle, class Functions, class TakeImage>
 CompiledProgram compile_program(const Functions& rtc, const std::string& prefix, const std::string& description,
                                 const Subject& subject, std::string_view source, const CompileOptions& options,
@@ -73,7 +74,7 @@ CompiledProgram compile_program(const Functions& rtc, const std::string& prefix,
   const auto check = [&](auto result, const char* call) {
     if (result != decltype(result){}) fail(prefix + call + " of " + description + ": " + rtc.GetErrorString(result));
   };
-  HeaderList headers(options);  // pointers to what hiprtcCreateProgram might write before 7.0
+  HeaderList headers(options);  // writable, because hiprtcCreateProgram may write to it before 7.0
   check(rtc.CreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
                           headers.texts.data(), headers.names.data()),
         "CreateProgram");
@@ -106,19 +107,19 @@ CompiledProgram compile_program(const Functions& rtc, const std::string& prefix,
   return made;
 }
 
-/// A compilation at run time, as the cache knows it.
+/// The inputs of a run-time compilation that determine its cache key.
 struct Invocation {
   const char* backend;                     ///< "cuda": the cache's folder
   std::string_view source;
   const CompileOptions& options;
   const HeaderList& headers;
   std::span<const std::string> arguments;  ///< all of the compiler's options
-  std::string compiler;                    ///< which one, and its version
-  std::vector<std::string> files;          ///< that it consists of
+  std::string compiler;                    ///< its name and version
+  std::vector<std::string> files;          ///< the files of the compiler
   bool has_own_folders;                    ///< see cache::SourceFiles
 };
 
-/// The program that was kept, or else what `compile` makes, which is kept.
+/// Returns the cached program, or calls `compile` and caches the result.
 CompiledProgram compile_cached(const Invocation& invocation, const std::function<CompiledProgram()>& compile);
 
 }  // namespace weir::gpu

@@ -20,7 +20,7 @@ namespace weir::gpu {
 template <class Api>
 class GpuKernel;
 
-/// A stream. What is longer than a call or two is defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and
+/// A stream. Longer functions are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and
 /// stream_memory_impl.hpp.
 template <class Api>
 class GpuStream final : public StreamImpl {
@@ -36,20 +36,20 @@ class GpuStream final : public StreamImpl {
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   Device_& own_device() const noexcept { return device_; }
   const Ptr<HostErrors>& errors() const noexcept { return errors_; }
-  /// For a borrowed handle of the backend's own, which external code does not know.
+  /// For a borrowed handle of the backend's own, which external code cannot use.
   void keep_private() noexcept {
     mark_private();
     is_reusable_ = false;
   }
 
-  /// Reuses an unused wrapper for its handle. False, and nothing done, if the handle is another stream's now, or captures,
-  /// so that it cannot be asked. Asks the driver twice.
+  /// Reuses an unused wrapper for its handle. Returns false and does nothing if the handle now belongs to another stream, or
+  /// captures and so cannot be queried. Makes two driver calls.
   bool wrap_again(std::shared_ptr<const void>& keep_alive);
   LaunchedGraphs& launched_graphs() noexcept { return launched_graphs_; }
-  /// Events that are recorded on this stream keep this.
+  /// Kept alive by events that are recorded on this stream.
   const std::shared_ptr<NativeStream<Api>>& native_stream() const noexcept { return native_stream_; }
 
-  /// Scope of a submission: makes the device current, and keeps the order of calls, for streams that need it.
+  /// Scope of a submission: makes the device current and, for streams that need it, keeps the order of calls.
   class Submission {
    public:
     enum class CallOrder : std::uint8_t {
@@ -72,11 +72,11 @@ class GpuStream final : public StreamImpl {
     std::optional<Guards> guards_;
   };
 
-  /// Records an event outside captures, or makes this stream wait for it; for events of the backend's own.
+  /// Records an event outside captures, or makes this stream wait for it; for the backend's own events.
   void record_plainly(GpuEvent<Api>& event, const char* operation) {
     const auto handle = event.native_for_record(false);
     if constexpr (Api::remembers_records()) {
-      const Submission submission(*this);  // no capture begins before the record is remembered
+      const Submission submission(*this);  // no capture begins before the record is stored
       check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
     } else {
       submit(operation, [&] { return api_.EventRecord(handle, native()); });
@@ -90,10 +90,10 @@ class GpuStream final : public StreamImpl {
     CaptureStatus status = CaptureStatus::none;
     std::uint64_t id = 0;
     typename Api::GraphHandle graph = nullptr;
-    std::vector<typename Api::NodeHandle> dependencies;  ///< of the next node; only if asked for
+    std::vector<typename Api::NodeHandle> dependencies;  ///< of the next node; only on request
   };
   Capture capture(bool with_dependencies = false) const;
-  /// Adds a graph as one node of the capture. The caller has kept the modules of its kernels.
+  /// Adds a graph as one node of the capture. The caller has already kept the modules of its kernels.
   void add_child(typename Api::GraphHandle graph, const char* operation);
   void keep_modules(const KeptModules& modules, const CaptureState& capture) {
     if (modules == nullptr) return;
@@ -122,7 +122,7 @@ class GpuStream final : public StreamImpl {
   }
 
   void do_synchronize() override {
-    const CaptureModeScope<Api> relaxed(api_);  // beside captures of other code; the core has checked Weir's
+    const CaptureModeScope<Api> relaxed(api_);  // allowed during captures of other code; the core has checked Weir's
     check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::CallOrder::none),
           "Stream::synchronize");
   }
@@ -147,7 +147,7 @@ class GpuStream final : public StreamImpl {
   }
   void do_record_external(Event& event, const CaptureState& capture) override {
     throw_if_in_conditional_body(capture, "Stream::record_external", "event nodes");
-    // The graph owns the event: its launches record it.
+    // The graph owns the event, because its launches record it.
     keep_in_capture(event);
     auto& recorded = static_cast<GpuEvent<Api>&>(event);
     const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
@@ -215,7 +215,7 @@ class GpuStream final : public StreamImpl {
                     std::size_t bytes) override {
     const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
     const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
-    // Drivers do not capture copies between contexts. By its addresses alone one is a node like others.
+    // Drivers do not capture copies between contexts. Given only addresses, such a copy becomes an ordinary node.
     const bool captures = do_capture_state().status != CaptureStatus::none;
     submit("Stream::copy_peer", [&] {
       return captures ? api_.copy_async(destination, source, bytes, native())
@@ -300,7 +300,7 @@ class GpuStream final : public StreamImpl {
   [[noreturn, gnu::cold, gnu::noinline]] void failed(Result result, const char* operation) const {
     fail(api_, result, operation, describe());
   }
-  /// Makes one call to the driver as a submission. The rare case is out of line, so that plain streams pay nothing for it.
+  /// Makes one driver call as a submission. The rare case is out of line, so that plain streams pay nothing for it.
   template <class F>
   [[gnu::always_inline]] Result submitted(F&& call,
                                           typename Submission::CallOrder order = Submission::CallOrder::kept) const {
@@ -328,10 +328,10 @@ class GpuStream final : public StreamImpl {
     auto* const made = static_cast<GpuEvent<Api>*>(device_.events().take({}).detach());
     GpuEvent<Api>* there = nullptr;
     if (waited_for_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
-    made->release();  // another thread has made one meanwhile
+    made->release();  // another thread was faster
     return *there;
   }
-  /// This stream is about to capture.
+  /// Called before a capture on this stream begins, or before it joins one.
   void leave_records_behind() const noexcept {
     if constexpr (Api::remembers_records()) {
       if (native_stream_ != nullptr) native_stream_->move_records();
@@ -343,7 +343,7 @@ class GpuStream final : public StreamImpl {
     HostCalls* const made = HostCalls::take(errors_);
     HostCalls* there = nullptr;
     if (host_calls_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
-    made->close();  // another thread has made them meanwhile
+    made->close();  // another thread was faster
     return *there;
   }
   void keep_in_capture(const RefCounted& object) {
@@ -364,7 +364,7 @@ class GpuStream final : public StreamImpl {
                " bytes of shared memory: " + std::string(meaning.detail),
            native_error(api_, result)});
   }
-  /// The caller holds the capture lock.
+  /// The caller must hold the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   CaptureStatus own_status() const noexcept;
   template <class F>
@@ -420,19 +420,19 @@ class GpuStream final : public StreamImpl {
                  (void)api_.free_async(memory, native());
                });
   }
-  /// Whether the driver has freed the memory. False if it refuses because of another stream's capture: of a blocking stream,
-  /// if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
+  /// Whether the driver has freed the memory. False if it refuses because of another stream's capture: a capture of a
+  /// blocking stream, if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
   bool is_freed(Result result) const {
     if (result == Api::success) return true;
     const Errc cause = Api::meaning(result).errc;
     if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
     if (!Api::is_shut_down(result))
-      check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
+      check(result, "Stream::allocate_async (free)");  // at shutdown the memory is already lost with the driver
     return true;
   }
   /// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
-  /// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered
-  /// behind it.
+  /// thread's default stream is also freed there, because this thread cannot name that stream, and the legacy stream is
+  /// ordered after it.
   bool free_on_legacy_stream(void* memory) const {
     const Submission submission(*this);
     Result usable{};
@@ -454,20 +454,20 @@ class GpuStream final : public StreamImpl {
   std::shared_ptr<NativeStream<Api>> native_stream_;
   const Ptr<HostErrors> errors_;
   LaunchedGraphs launched_graphs_;
-  // Held during submissions if a batch is several calls to the driver. Recursive, since submissions may nest.
+  // Held during submissions if a batch takes several driver calls. Recursive, because submissions may nest.
   mutable std::recursive_mutex order_;
 
-  // The event with which other streams wait for this one, and which it owns. Made at the first such wait.
+  // The event with which other streams wait for this one; this stream owns it. Created at the first such wait.
   std::atomic<GpuEvent<Api>*> waited_for_{nullptr};
 
-  // The driver does not tell these while the stream captures. They are asked for when the stream is made, unless it captures
-  // then.
-  mutable std::atomic<std::uint64_t> id_{0};             // 0: not known
+  // The driver does not return these while the stream captures. They are queried when the stream is created, unless it
+  // captures then.
+  mutable std::atomic<std::uint64_t> id_{0};             // 0: unknown
   mutable std::shared_ptr<const std::uint64_t> number_;  // keeps the id if the driver has none; set in the constructor
-  mutable std::atomic<signed char> non_blocking_{-1};    // -1: not known
+  mutable std::atomic<signed char> non_blocking_{-1};    // -1: unknown
 
-  bool leaves_nodes_behind_ = false;  // of a body: set_capture_dependencies was called
-  bool capture_is_anothers_ = false;  // the last end of a capture failed, since another thread had begun it
+  bool leaves_nodes_behind_ = false;  // for a body: set_capture_dependencies was called
+  bool capture_is_anothers_ = false;  // the last attempt to end a capture failed, because another thread had begun it
   std::atomic<HostCalls*> host_calls_{nullptr};
 };
 

@@ -61,7 +61,7 @@ bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
 
 template <class Api>
 void GpuStream<Api>::Submission::prepare(const GpuStream& stream, CallOrder order) {
-  // The handles of default streams stand for those of the current device.
+  // The default streams' handles refer to the current device, so make this device current.
   guards_.emplace(stream);
   if (order == CallOrder::kept && stream.api_.orders_submissions()) guards_->order = std::unique_lock(stream.order_);
 }
@@ -80,7 +80,7 @@ void GpuStream<Api>::do_close(bool destroy) {
   }
   if (native_stream_ != nullptr && native_stream_.use_count() > 1) {
     native_stream_->end_with_events();
-    device_.drop_wrapper(native());  // which would keep it
+    device_.drop_wrapper(native());  // a kept wrapper would hold it
     native_stream_.reset();
     return;
   }
@@ -90,8 +90,8 @@ void GpuStream<Api>::do_close(bool destroy) {
 
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
-/// Asks for the unknown ones of id and flags. Drivers do not tell them of a stream that captures, and end its capture if
-/// asked: false then.
+/// Queries those of id and flags that are unknown. Returns false for a capturing stream: drivers do not return them then,
+/// and the query would invalidate the capture.
 template <class Api>
 bool GpuStream<Api>::learn_identity() const {
   if (id_.load(std::memory_order_relaxed) == 0 && (!device_.supports(Feature::stream_id) || !api_.has_id(native()))) {
@@ -109,11 +109,11 @@ bool GpuStream<Api>::learn_identity() const {
   bool is_told = false;
   {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-    // An owned stream is asked when it is new. The legacy default stream cannot capture.
+    // An owned stream is queried when it is new. The legacy default stream cannot capture.
     const bool may_capture =
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
-    // The legacy default stream, asked for its id beside the capture of a blocking stream, would break that.
+    // Querying the legacy default stream's id would invalidate the capture of a blocking stream.
     bool tells = capture.status == CaptureStatus::none;
     if (tells && kind() == StreamKind::legacy_default) {
       const Result legacy = api_.ask_legacy_stream();
@@ -142,11 +142,11 @@ bool GpuStream<Api>::learn_identity() const {
 
 // --- Ordering ---------------------------------------------------------------------------------------------------------
 
-/// Waits for a record behind the present work, since other threads may go on to submit.
+/// Waits for a record after the present work, because other threads may continue to submit.
 template <class Api>
 bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
   if (do_is_complete()) return true;
-  if (std::chrono::steady_clock::now() >= deadline) return false;  // asked once
+  if (std::chrono::steady_clock::now() >= deadline) return false;  // after at least one query
   const EventPtr done = device_.create_event();
   do_record(*done, {});
   const CaptureModeScope<Api> relaxed(api_);  // as in do_synchronize
@@ -178,7 +178,7 @@ void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation)
   }
 }
 
-/// In a capture: adds `nodes` to what this stream depends on.
+/// In a capture: adds `nodes` to this stream's dependencies.
 template <class Api>
 void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
   const std::vector<typename Api::NodeHandle> own = capture(true).dependencies;
@@ -240,7 +240,8 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
     device_.set_captures_host_functions();
     const auto graph = capture().graph;  // may throw
     auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
-    // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
+    // The graph owns the function before the node exists. If adding the node fails, the function is destroyed with the
+    // graph.
     give_to_graph(api_, graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::call_captured, captured), operation);
     return;
@@ -256,14 +257,14 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   enqueued.slot = nullptr;
 }
 
-/// An enqueued callback. It keeps its stream.
+/// An enqueued callback. It keeps its stream alive.
 template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
   CallbackCall* next_spent = nullptr;
 
-  // Spent calls, so that a callback allocates nothing.
+  // Used calls are kept for reuse, so that a callback allocates nothing.
   static FreeList<CallbackCall>& spent_calls() {
     static detail::NoDestructor<FreeList<CallbackCall>> calls;
     return *calls;
@@ -322,11 +323,11 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
     launch_failed(result, kernel, config);
 }
 
-/// Of what a launch may need, anything.
+/// The general launch: attributes, clusters, cooperative kernels, large shared memory.
 template <class Api>
 void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig config, void* const* arguments,
                                       const CaptureState& capture) {
-  // Only a permission: where it is emulated, the driver may not know the attribute.
+  // Only a permission: if the feature is emulated, the driver may not have the attribute.
   if (device_.feature(Feature::programmatic_launch).support != Support::native)
     config.programmatic_stream_serialization = false;
   kernel.allow_shared_memory(config.shared_memory_bytes);
@@ -344,13 +345,13 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig
   if (result != Api::success) launch_failed(result, kernel, config);
 }
 
-/// Calls one of the driver's functions for launches. `rest`: what it takes beyond the others.
+/// Calls one of the driver's launch functions. `rest`: its arguments after the common ones.
 template <class Api>
 template <class Function, class... Rest>
 typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, const GpuKernel<Api>& kernel,
                                                             const LaunchConfig& config, void* const* arguments,
                                                             Rest... rest) const {
-  // The driver reads the array of addresses and does not change it.
+  // The driver only reads the array of addresses.
   return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
                   config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
 }

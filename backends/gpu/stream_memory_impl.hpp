@@ -13,8 +13,8 @@ namespace weir::gpu {
 
 // --- Copies ------------------------------------------------------------------------------------------------------------
 
-/// In a graph, CUDA's driver (580) reads a pageable source when the graph is launched, so not what a host function of the
-/// graph writes there.
+/// In a graph, CUDA's driver (580) reads a pageable source when the graph is launched, and so before a host function of the
+/// graph can write there.
 template <class Api>
 void GpuStream<Api>::throw_if_read_early(const void* source) const {
   const char* const operation = "Stream::copy";
@@ -40,7 +40,8 @@ void GpuStream<Api>::do_copy_batch(std::span<const BatchCopy> copies, SourceAcce
   const char* const operation = "Stream::copy_batch";
   // Drivers neither capture a batch nor take one on the legacy default stream.
   if (api_.copies_batches() && !capture && kind() != StreamKind::legacy_default) {
-    const auto current = device_.make_current();  // cuMemcpyBatchAsync needs a context; other copies find it by the stream
+    // cuMemcpyBatchAsync needs a current context; other copies find it by the stream
+    const auto current = device_.make_current();
     return submit(operation, [&] { return api_.copy_batch_async(copies, access, native()); });
   }
   for (const BatchCopy& copy : copies) {
@@ -61,27 +62,27 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
   const auto allocate = [&] { return submitted([&] { return api_.allocate_async(memory, bytes, from, native()); }); };
   const auto allocate_beside_captures = [&] {
-    const CaptureModeScope<Api> relaxed(api_);  // of other code; the core has checked Weir's
+    const CaptureModeScope<Api> relaxed(api_);  // allowed during captures of other code; the core has checked Weir's
     return allocate();
   };
   const auto result = capture ? allocate() : allocate_beside_captures();
   if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   if (pool == nullptr || capture) [[likely]]
-    return memory;  // what a graph allocates is the graph's
+    return memory;  // the graph owns the memory that it allocates
   if (const auto& own = static_cast<GpuMemoryPool<Api>*>(pool)->own()) record_memory(memory, own);
   return memory;
 }
 
-/// The memory may be that of a pool that Weir has made.
+/// Frees memory that may belong to one of Weir's pools.
 template <class Api>
 bool GpuStream<Api>::free_to_pool(void* memory, const CaptureState& capture) {
-  // Forgotten before the driver may give its address to other memory.
+  // Forgotten before the driver may reuse the address for other memory.
   const std::shared_ptr<NativePool<Api>> pool = device_.forget_memory(memory);
   if (pool == nullptr) return free(memory, capture);
   struct Kept {
     NativePool<Api>* pool;
     ~Kept() {
-      if (pool != nullptr) pool->leak();  // the driver still has the memory
+      if (pool != nullptr) pool->leak();  // the driver still uses the memory
     }
   } kept{pool.get()};
   if (!free(memory, capture)) {
@@ -135,7 +136,7 @@ void GpuStream<Api>::do_batch_memory_operations(std::span<const MemoryOperation>
   }
   const Submission submission(*this);
   std::array<typename Api::BatchOperation, Api::max_batch> batch;
-  while (!operations.empty()) {  // more than once only if the order lock keeps the parts together
+  while (!operations.empty()) {  // repeats only if the order lock keeps the parts together
     const std::size_t count = std::min(operations.size(), batch.size());
     for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
     check_memory_operation(api_.batch(native(), batch.data(), count), name);
@@ -143,12 +144,12 @@ void GpuStream<Api>::do_batch_memory_operations(std::span<const MemoryOperation>
   }
 }
 
-/// A batch that is too long for one call. With several calls, work of other threads could come in between; a graph of
-/// several nodes is one submission.
+/// Submits a batch that is too long for one call as a graph. With several calls, work of other threads could come in
+/// between; a graph of several nodes is one submission.
 template <class Api>
 void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch_memory_operations";
-  const CaptureModeScope<Api> relaxed(api_);  // outlives the executable, whose end would break captures
+  const CaptureModeScope<Api> relaxed(api_);  // outlives the executable, whose destruction would invalidate captures
   struct Native {
     const Api& api;
     typename Api::GraphHandle graph = nullptr;
