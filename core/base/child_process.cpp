@@ -37,8 +37,8 @@ struct Attributes {
   Attributes& operator=(const Attributes&) = delete;
 };
 
-/// What the child writes. A file in memory rather than a pipe: a program that the child leaves behind, such as a compiler
-/// cache's server, may hold it open for ever.
+/// The child's output. A file in memory instead of a pipe, because a program that the child leaves running, such as a
+/// compiler cache's server, may hold a pipe open for ever.
 struct OutputFile {
   int descriptor = ::memfd_create("output", MFD_CLOEXEC | no_exec_seal);
   OutputFile() {
@@ -61,7 +61,7 @@ struct OutputFile {
   }
 
  private:
-  static constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, from Linux 6.3 on, where administrators may demand it
+  static constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, from Linux 6.3 on; administrators may require it
 };
 
 // A compiler waits for its own children, which fails if SIGCHLD is ignored. It must not inherit the calling thread's signal
@@ -78,7 +78,7 @@ void use_default_signals(Attributes& attributes) {
         "posix_spawnattr_setflags");
 }
 
-// Whether a child ends within that time, or the system cannot tell. It stays to be waited for.
+// Whether a child ends within that time; also true if the system cannot determine that. The child can still be waited for.
 bool ends_within(pid_t child, std::chrono::nanoseconds time) {
   const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   if (descriptor < 0) return true;
@@ -105,7 +105,7 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
   check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 1), "posix_spawn_file_actions_adddup2");
   check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 2), "posix_spawn_file_actions_adddup2");
-  // Behind these: the file is descriptor 0 if this process has closed its own.
+  // After those above, because the output file is descriptor 0 if this process has closed its own.
   check(::posix_spawn_file_actions_addopen(&actions.value, 0, "/dev/null", O_RDONLY, 0), "posix_spawn_file_actions_addopen");
 #if __GLIBC_PREREQ(2, 34)
   check(::posix_spawn_file_actions_addclosefrom_np(&actions.value, 3), "posix_spawn_file_actions_addclosefrom_np");
@@ -117,7 +117,7 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   pid_t child = 0;
   check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()),
         "starting " + arguments[0]);
-  rlimit limit{};  // What it has started before this is not limited, which costs time alone.
+  rlimit limit{};  // Does not limit programs that the child has started already, which only costs time.
   if (cpu_seconds != 0 && ::prlimit(child, RLIMIT_CPU, nullptr, &limit) == 0 && limit.rlim_cur > cpu_seconds) {
     limit.rlim_cur = cpu_seconds;
     ::prlimit(child, RLIMIT_CPU, &limit, nullptr);

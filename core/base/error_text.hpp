@@ -10,7 +10,8 @@
 
 namespace weir::detail {
 
-/// Control characters would act on a terminal, and a 0 would end what(): they become "\x1b". `keep`: those that stay.
+/// Escapes control characters, which would act on a terminal, and 0, which would end what(), as "\x1b". `keep`: characters
+/// that are not escaped.
 inline std::string escaped(std::string_view text, std::string_view keep = "") {
   std::string result;
   for (const char c : text) {
@@ -24,7 +25,7 @@ inline std::string escaped(std::string_view text, std::string_view keep = "") {
   return result;
 }
 
-/// " [CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected]", or nothing where no driver was asked.
+/// " [CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected]", or "" if the error does not come from a driver.
 std::string native_suffix(const NativeError& native);
 
 }  // namespace weir::detail

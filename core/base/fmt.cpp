@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The code of fmt that is not in its templates, compiled once, as fmt's own src/format.cc has it: where a distribution has
-// fmt as a shared library, its headers are used without that, so that nothing that is installed depends on it, and no file
-// compiles all of fmt again.
+// The part of fmt that is not in templates, compiled once like fmt's own src/format.cc. If the distribution has fmt as a
+// shared library, only its headers are used, so that no installed file depends on it and no other file compiles all of fmt.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -8,11 +8,11 @@
 
 namespace weir {
 
-/// A stack of spent objects, which all threads share. `T` has a member `T* next_spent`.
+/// A stack of unused objects, shared by all threads. `T` has a member `T* next_spent`.
 template <class T>
 class FreeList {
  public:
-  /// Null if there is none.
+  /// Returns an object, or null if the list is empty.
   T* take() noexcept {
     const std::lock_guard lock(lock_);
     T* const object = top_;

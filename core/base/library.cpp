@@ -50,7 +50,7 @@ std::string list_attempts(std::span<const LoadAttempt> attempts) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
     text += text.empty() ? "" : ", ";
-    // The loader's message begins with the name.
+    // The loader's message may begin with the name.
     text += attempt.outcome.starts_with(attempt.path) ? attempt.outcome : attempt.path + " (" + attempt.outcome + ")";
   }
   return text;

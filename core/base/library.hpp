@@ -14,8 +14,8 @@ namespace weir::detail {
 
 class Library {
  public:
-  /// Opens the first of `names` that the loader accepts; sonames or absolute paths. Libraries are never closed. Adds each
-  /// try to `attempts`.
+  /// Opens the first of `names`, sonames or absolute paths, that the loader accepts. Libraries are never closed. Appends
+  /// each attempt to `attempts`.
   static std::optional<Library> open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts);
 
   /// The address of a symbol, or null.

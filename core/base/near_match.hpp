@@ -10,13 +10,14 @@
 /// Suggestions for mistyped names in errors.
 namespace weir::detail {
 
-/// The number of insertions, deletions, substitutions and swaps of two neighbours between two words, without regard to case.
+/// The number of insertions, deletions, substitutions and swaps of neighbours that turn one word into the other, ignoring
+/// case.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [&](std::size_t i, std::size_t j) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return lower(a[i - 1]) == lower(b[j - 1]);
   };
-  std::vector<std::size_t> before(b.size() + 1), last = before, row = before;  // of i - 2, i - 1 and i letters of a
+  std::vector<std::size_t> before(b.size() + 1), last = before, row = before;  // rows for i - 2, i - 1 and i letters of a
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     before.swap(last);
@@ -30,7 +31,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The nearest of `names`; empty if none is near. At most a third of the letters may differ, but always one.
+/// The closest of `names`; empty if none is close. At most a third of the letters may differ, but always one may.
 template <class Names>
 std::string_view nearest_name(std::string_view word, const Names& names) {
   std::string_view nearest;

@@ -6,8 +6,9 @@
 
 namespace weir::detail {
 
-/// A static object that is never destroyed: threads, and the destructors of other static objects, may use it after main. It
-/// lies in static storage, so that making it needs no memory. Used as `static NoDestructor<T> object;` in a function.
+/// A static object that is never destroyed, because threads and destructors of other static objects may use it after main.
+/// It is in static storage, so that its construction needs no memory. Use it as `static NoDestructor<T> object;` in a
+/// function.
 template <class T>
 class NoDestructor {
  public:

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The source that a target of precompiled headers must have.
+// A target of precompiled headers needs one source file.

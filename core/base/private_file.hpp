@@ -18,12 +18,12 @@
 
 namespace weir::detail {
 
-/// The bytes of a file that code is loaded from: a regular one that nobody but this user, or root, can write. `fail(code,
-/// cause)` must throw. `what`: "a graph"
+/// Reads a file that code is loaded from: a regular file that only this user, or root, can write. `fail(code, cause)` must
+/// throw. `what`: "a graph"
 template <class Fail>
 std::vector<std::byte> read_private_file(const std::string& file, std::uint64_t limit, const char* what,
                                          const Fail& fail) {
-  // O_NONBLOCK: to open a FIFO would wait for who writes into it.
+  // O_NONBLOCK, because opening a FIFO would wait for a writer.
   const FileDescriptor in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!in || ::fstat(in.number(), &status) != 0)

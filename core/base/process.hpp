@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-/// Whether this process was forked from one that had drivers open, or has a poisoned device.
+/// Process-wide states: forked after drivers were opened, or with a poisoned device.
 namespace weir::detail {
 
 /// Set by a handler of pthread_atfork in the child of a process that had opened the registry. Drivers and Weir's threads do
@@ -12,7 +12,7 @@ extern std::atomic<bool> process_forked;
 
 inline bool forked() noexcept { return process_forked.load(std::memory_order_relaxed); }
 
-/// Set for good where calls must be looked at closely: in a forked process, and once a device is poisoned.
+/// Set for good once calls need closer checks: in a forked process, and after a device was poisoned.
 extern std::atomic<bool> process_exceptional;
 
 /// One relaxed load. All calls that could reach a driver check this first.

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-/// Where programs are that Weir runs, and what environment they get.
+/// Finds the programs that Weir runs, and builds their environment.
 namespace weir::detail {
 
-/// The absolute folders of PATH. The variable of a process with raised privileges does not count.
+/// The absolute folders in PATH. Empty in a process with raised privileges.
 std::vector<std::string> search_path();
-/// The path of a program in those folders or in the system's; empty if it is in none.
+/// The path of a program in those folders or in the system's; empty if it is not found.
 std::string find_program(std::string_view name);
 /// The environment of a compiler and its tools: the C locale; a PATH of its own folder, this process's absolute folders and
 /// the system's; TMPDIR; and the variables for headers and libraries. A process with raised privileges passes on none of its

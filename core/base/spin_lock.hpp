@@ -6,7 +6,7 @@
 
 namespace weir {
 
-/// Tells the processor that the thread is spinning.
+/// Hints to the processor that the thread is spinning.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -15,15 +15,15 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// A lock of one byte for sections of a few instructions: taken and let go with one atomic exchange, and small enough for
-/// objects that exist in great numbers.
+/// A one-byte lock for sections of a few instructions. It takes one atomic exchange each to lock and unlock, and is small
+/// enough for objects that exist in great numbers.
 class SpinLock {
  public:
   void lock() noexcept {
     int tries = 0;
     while (held_.exchange(true, std::memory_order_acquire)) {
       while (held_.load(std::memory_order_relaxed)) {
-        // The holder may have lost its core: let it run rather than wait for it to.
+        // The holder may have lost its core: yield, so that it can run.
         if (++tries < 64) {
           spin_pause();
         } else {

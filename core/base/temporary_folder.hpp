@@ -19,11 +19,11 @@
 
 namespace weir::detail {
 
-/// A new private folder in TMPDIR or /tmp. It is removed with its content when the object is destroyed; if the process is
-/// killed before, by a later object there. The folder is locked as long as the object lives, so that it is left alone.
+/// A new private folder in TMPDIR or /tmp. The destructor removes it with its content; if the process is killed before, a
+/// later object removes it. A lock on the folder keeps others from removing it while the object lives.
 class TemporaryFolder {
  public:
-  /// Throws std::system_error, which names the place.
+  /// Throws std::system_error with the location.
   TemporaryFolder() {
     std::string parent = support::environment("TMPDIR").value_or("/tmp");
     if (!parent.starts_with('/')) parent = "/tmp";
@@ -47,9 +47,9 @@ class TemporaryFolder {
 
  private:
   static constexpr const char* prefix = "weir-tmp-";
-  static constexpr std::time_t least_age = 600;  // seconds: what is younger may be about to be locked
+  static constexpr std::time_t least_age = 600;  // seconds: a younger folder may not be locked yet
 
-  /// A descriptor that holds the folder's lock, or -1.
+  /// Opens the folder and locks it. Returns the descriptor that holds the lock, or -1.
   static int lock(const std::string& folder) noexcept {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;

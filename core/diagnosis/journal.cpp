@@ -22,12 +22,12 @@
 namespace weir::detail {
 namespace {
 
-// Of a program that makes ever new streams, the rings of so many are kept.
+// Limit on rings, for programs that keep creating streams.
 constexpr std::size_t most_streams = 1024;
 
 std::atomic<Journal*> journal{nullptr};
 
-/// What is there, if the processor can read it: a device's own memory it cannot.
+/// The value there, if the processor can read it, which it cannot in a device's own memory.
 std::optional<std::uint64_t> value_at(const MemoryOperation& wait) noexcept {
   std::uint64_t value = 0;
   const iovec here{&value, wait.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t)}, there{wait.address, here.iov_len};
@@ -40,7 +40,7 @@ std::optional<std::uint64_t> value_at(const MemoryOperation& wait) noexcept {
 Journal* Journal::instance() noexcept { return journal.load(std::memory_order_acquire); }
 
 std::unique_ptr<Tool> Journal::make_if_wanted() {
-  // What is stuck cannot be told of a GPU without it.
+  // A stuck GPU cannot be diagnosed without a journal.
   const long usual = support::environment("WEIR_STUCK") ? 16 : 0;
   const long length = support::environment_number("WEIR_JOURNAL", usual, 1, 4096);
   if (length == 0) return nullptr;
@@ -100,8 +100,8 @@ Journal::Entry Journal::entry_of(const Operation& operation) {
 
 void Journal::after(const Operation& operation) noexcept try {
   if (operation.has_failed || operation.stream == nullptr || operation.capture != 0) return;
-  // A wait may have drawn the stream into a capture; it is no member of it before the call is over. Captures of other code
-  // are asked for.
+  // A wait may have pulled the stream into a capture, which the stream joins only when the call is over. So query the driver
+  // for captures by other code.
   const bool waits = operation.kind == OperationKind::wait_stream || operation.kind == OperationKind::wait_event;
   if (waits && (open_captures.load(std::memory_order_acquire) != 0 || operation.stream->is_capturing())) return;
   if (operation.kind == OperationKind::record) return add_record(operation);
@@ -111,12 +111,12 @@ void Journal::after(const Operation& operation) noexcept try {
     add(operation.stream_key, std::move(entry));
   }
   drop_done(operation.stream_key);
-} catch (const std::exception& error) {  // a capture of other code's, or no memory
+} catch (const std::exception& error) {  // a capture by other code, or out of memory
   support::log(support::LogLevel::debug, "journal: ", error.what());
 }
 
 void Journal::add(const StreamKey& stream, Entry&& entry) {
-  std::vector<Entry> dropped;  // their events go outside the lock
+  std::vector<Entry> dropped;  // their events are destroyed outside the lock
   const std::lock_guard lock(mutex_);
   if (rings_.size() >= most_streams && !rings_.contains(stream)) rings_.clear();
   Ring& ring = rings_[stream];
@@ -127,7 +127,7 @@ void Journal::add(const StreamKey& stream, Entry&& entry) {
   }
 }
 
-/// Drops the operations at a stream's front that are done.
+/// Drops the completed operations at the front of a stream's ring.
 void Journal::drop_done(const StreamKey& stream) {
   for (;;) {
     Entry first;

@@ -17,27 +17,27 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/plugin/waits.hpp"
 
-/// The journal: what WEIR_JOURNAL asks for. GPUs do not tell which operation a stream is at, so the last ones of each stream
-/// are remembered, each with an event behind it.
+/// The journal, enabled by WEIR_JOURNAL. GPUs do not report which operation a stream is executing, so the journal stores
+/// each stream's last operations, with an event after each.
 namespace weir::detail {
 
-/// A tool like others, so that a process without it pays nothing.
+/// An ordinary tool, so that a process without it pays nothing.
 class Journal final : public Tool {
  public:
-  /// The process's journal; null if there is none.
+  /// The process's journal, or null.
   static Journal* instance() noexcept;
-  /// Makes it, if the variable asks for one; null if not. Throws `invalid_environment`. Called once.
+  /// Creates it if the variable is set; otherwise returns null. Throws `invalid_environment`. Called once.
   static std::unique_ptr<Tool> make_if_wanted();
 
   void after(const Operation& operation) noexcept override;
 
-  /// The first operation of the stream that is not done; nothing if none is remembered. Asks the driver.
+  /// The stream's first recorded operation that is not complete, if any. Queries the driver.
   std::optional<PendingWork> first_pending(const Stream& stream);
-  /// The streams that have operations which are not done, and what the first of these waits for.
+  /// The streams with incomplete operations, and what the first of these waits for.
   std::vector<BusyStream> busy_streams();
-  /// The operations that are not known to be done and write the value for which `wait` waits.
+  /// Operations not known to be complete that write the value that `wait` waits for.
   std::vector<ValueWriter> writers_of(const MemoryOperation& wait);
-  /// The operations of the device's streams that were not known to be done. Asks nobody.
+  /// Operations of the device's streams that were not known to be complete. Does not query the driver.
   std::vector<Suspect> not_known_done(const Device& device);
 
  private:
@@ -45,8 +45,8 @@ class Journal final : public Tool {
     std::uint64_t id;
     PendingWork work;
     EventPtr done;
-    std::optional<StreamKey> awaited;     // of a wait for a stream, or an event of it
-    std::vector<MemoryOperation> values;  // that it waits for, and writes
+    std::optional<StreamKey> awaited;     // for a wait for a stream, or for an event of the stream
+    std::vector<MemoryOperation> values;  // that it waits for or writes
   };
   using Ring = std::deque<Entry>;
 
@@ -60,7 +60,7 @@ class Journal final : public Tool {
   const std::size_t length_;
   std::mutex mutex_;  // never held while the driver is called
   std::map<StreamKey, Ring> rings_;
-  /// Of each event, where it was recorded last, and the name that it had. Events are pooled, so there are not many.
+  /// For each event: where it was recorded last, and its name then. Events are pooled, so there are few.
   std::unordered_map<const Event*, std::pair<StreamKey, std::string>> recorded_on_;
 };
 

@@ -6,10 +6,10 @@
 #include "weir/health.hpp"
 #include "weir/plugin/operation.hpp"
 
-/// What a stream is at, in words.
+/// Describes a stream's current operation.
 namespace weir::detail {
 
-/// Names a host function that the stream runs, if the program has named it.
+/// Adds the name of the running host function, if the program has given one.
 void name_function(PendingWork& work, const StreamKey& stream);
 /// `PendingWork::describe` without the chain.
 std::string line_of(const PendingWork& work);

@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* stuck_variable = "WEIR_STUCK";
 
-/// "30s", "500ms" or "2min"; nothing for what is none.
+/// "30s", "500ms" or "2min"; nothing for any other text.
 std::optional<milliseconds> time_of(std::string_view text) {
   long count = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -52,7 +52,7 @@ std::string object_of(const Operation& operation) {
   return operation.stream != nullptr ? support::label_of(operation.stream_key) : operation.device->describe();
 }
 
-/// In one call, so that lines of other threads do not come in between.
+/// Writes the text in one call, so that other threads' lines do not mix with it.
 void write_text(int file, const std::string& text) noexcept {
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t written = ::write(file, rest.data(), rest.size());
@@ -61,7 +61,7 @@ void write_text(int file, const std::string& text) noexcept {
   }
 }
 
-/// Listens at that address of no file; -1 if that cannot be.
+/// Listens at that abstract address; returns -1 on failure.
 int listen_at(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -74,7 +74,7 @@ int listen_at(const std::string& name) {
   return -1;
 }
 
-/// Whether the process at the other end may read this one's state: it is of the same user, or the system's.
+/// Whether the process at the other end may read this one's state: it belongs to the same user or to root.
 bool may_ask(int file) noexcept {
   ucred other{};
   socklen_t size = sizeof(other);
@@ -99,7 +99,7 @@ std::unique_ptr<Tool> Stuck::make_if_wanted() {
 Stuck::Stuck(milliseconds limit) : limit_(limit) {
   listener_ = listen_at(stuck_address(::getpid()));
   if (listener_ < 0) support::log(support::LogLevel::warn, "weir stuck cannot ask this process: its socket cannot be made");
-  // A forked child has no thread that would answer, and the address stands for the parent.
+  // A forked child has no thread that would answer, and the address belongs to the parent.
   static int inherited = -1;
   inherited = listener_;
   ::pthread_atfork(nullptr, nullptr, [] {
@@ -123,7 +123,7 @@ void Stuck::after(const Operation& operation) noexcept {
 void Stuck::watch() noexcept {
   const auto pause = static_cast<int>(std::clamp(limit_ / 4, milliseconds(5), milliseconds(500)).count());
   for (;;) try {
-      pollfd asked{listener_, POLLIN, 0};  // a negative one is passed over
+      pollfd asked{listener_, POLLIN, 0};  // poll ignores a negative descriptor
       if (::poll(&asked, 1, pause) > 0 && (asked.revents & POLLIN) != 0) answer();
       if (mark_late_calls())
         tell(STDERR_FILENO, fmt::format("weir stuck: process {} has waited for {} ms", ::getpid(), limit_.count()));
@@ -139,7 +139,8 @@ void Stuck::answer() const {
   ::close(other);
 }
 
-/// Whether a call has taken too long that was not told yet. Those that wait now are told together.
+/// Whether an unreported call has exceeded the limit. If so, marks all waiting calls as reported, because one report covers
+/// them.
 bool Stuck::mark_late_calls() {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(mutex_);

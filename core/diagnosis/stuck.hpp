@@ -10,14 +10,14 @@
 
 #include "weir/plugin/tool.hpp"
 
-/// Why a program does not go on: what WEIR_STUCK asks for. See docs/health.md.
+/// Finds out why a program hangs: WEIR_STUCK. See docs/health.md.
 namespace weir::detail {
 
-/// Tells of each call of Weir that takes longer than the variable says, with what all streams wait for, and tells the same
-/// to `weir stuck`, which asks by a socket.
+/// Reports each Weir call that takes longer than the variable allows, with what all streams wait for. Sends the same report
+/// to `weir stuck` over a Unix socket.
 class Stuck final : public Tool {
  public:
-  /// Makes it, if the variable asks for it; null if not. Throws `invalid_environment`. Called once.
+  /// Creates it if the variable is set; otherwise returns null. Throws `invalid_environment`. Called once.
   static std::unique_ptr<Tool> make_if_wanted();
 
   void before(const Operation& operation) override;
@@ -26,8 +26,8 @@ class Stuck final : public Tool {
  private:
   using Clock = std::chrono::steady_clock;
   struct Call {
-    const Operation* operation;  // there until the call is over
-    int thread;                  // the system's number of it
+    const Operation* operation;  // valid until the call is over
+    int thread;                  // the thread's number in the system
     Clock::time_point since;
     bool is_told;
   };
@@ -44,7 +44,7 @@ class Stuck final : public Tool {
   std::map<std::uint64_t, Call> calls_;
 };
 
-/// The abstract address of the socket that tells what the process waits for: "weir-stuck-4711".
+/// The abstract address of the socket that sends the report: "weir-stuck-4711".
 std::string stuck_address(int process);
 
 }  // namespace weir::detail

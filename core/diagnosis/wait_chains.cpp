@@ -19,11 +19,11 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t most_told = 64;  // streams of a report
+constexpr std::size_t most_told = 64;  // most streams in a report
 
 constexpr const char* only_the_program = "what that function waits for only the program knows";
 
-/// The functions that libraries have added.
+/// The description functions that libraries have registered.
 struct Descriptions {
   std::mutex mutex;
   std::vector<support::DescribeWait> functions;
@@ -83,7 +83,7 @@ bool WaitChains::all_wait() const noexcept {
   });
 }
 
-/// The stream that must go on next; its line says why. No device: nobody is known.
+/// Returns the stream that must continue next, with the reason. Without a device no such stream is known.
 WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
   if (awaited.stream) return {*awaited.stream, ""};
   if (!awaited.value) return {};
@@ -99,7 +99,7 @@ WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
       return {{}, std::move(text)};
   }
   if (writers.empty()) return {{}, "nothing that was enqueued would write that value, so the host must, or another process"};
-  // If one of them can go on, the wait is no part of a deadlock.
+  // If one of them can continue, the wait is not part of a deadlock.
   const auto alive =
       std::find_if(writers.begin(), writers.end(), [this](const ValueWriter& w) { return goes_on(w.stream); });
   const ValueWriter& writer = alive != writers.end() ? *alive : writers.front();
@@ -111,7 +111,7 @@ std::vector<std::string> WaitChains::chain_of(const StreamKey& stream, std::vect
   std::vector<std::string> lines;
   std::vector<StreamKey> path = {stream};
   for (const BusyStream* at = find(stream); at != nullptr && !at->awaited.empty();) {
-    // Of several things each must come, so one that cannot is what is asked for.
+    // The stream needs all of them. Follow the one that cannot complete.
     Next next;
     for (const Awaited& awaited : at->awaited) {
       Next candidate = next_of(awaited);

@@ -6,20 +6,20 @@
 
 #include "weir/plugin/waits.hpp"
 
-/// What streams wait for in turn.
+/// Follows chains of waits from stream to stream.
 namespace weir::detail {
 
-/// The streams that have work at one moment, of all devices, as far as backends and the journal know them.
+/// A snapshot of the streams that have work, on all devices, as far as backends and the journal report them.
 class WaitChains {
  public:
   WaitChains();
 
   const std::vector<BusyStream>& streams() const noexcept { return streams_; }
-  /// What the stream waits for in turn: `PendingWork::chain`. `passed`: gets the streams that it leads through.
+  /// The chain of waits that begins at the stream: `PendingWork::chain`. `passed` receives the streams in the chain.
   std::vector<std::string> chain_of(const StreamKey& stream, std::vector<StreamKey>* passed = nullptr) const;
-  /// Whether there is work, and none of it can go on but by a function of the program's.
+  /// Whether there is work, and all of it waits for something that only the program can do.
   bool all_wait() const noexcept;
-  /// All streams with what they wait for, lines that are indented by two.
+  /// Lists all streams and what they wait for, in lines indented by two.
   std::string describe() const;
 
  private:

@@ -13,7 +13,8 @@ namespace weir::detail {
 /// error suggests a similar name, or lists all names.
 std::bitset<feature_count> parse_disabled_features(std::string_view value);
 
-/// Makes the `disabled` features absent in `table`, and those that need one of them. The reasons name the disabled feature.
+/// Makes the `disabled` features absent in `table`, with all features that need one of them. The reasons name the disabled
+/// feature.
 void disable_features(FeatureTable& table, const std::bitset<feature_count>& disabled);
 
 /// The features that WEIR_DISABLE_FEATURES lists; none if it is not set. The variable is read once. Throws like

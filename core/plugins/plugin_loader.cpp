@@ -26,8 +26,8 @@ namespace {
 
 constexpr const char* path_variable = "WEIR_PLUGIN_PATH";
 
-// The file that this library was loaded from, or null. It is looked up at load time, since a relative path (from
-// LD_LIBRARY_PATH) is relative to the current folder of that moment.
+// The file from which this library was loaded, or "". It is determined at load time, because a relative path (from
+// LD_LIBRARY_PATH) is relative to the current folder at that moment.
 char library_path[PATH_MAX];
 const char* const found_library_path = [] {
   Dl_info info;
@@ -98,7 +98,7 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
     attempts.push_back({path, fault});
     throw_unusable_plugin(name, path, fault);
   }
-  // NOW: a missing symbol is found here, not in the middle of work. LOCAL: the drivers of two vendors must not see each
+  // NOW: a missing symbol is reported here, not in the middle of work. LOCAL: the drivers of two vendors must not see each
   // other's symbols. NODELETE: objects with virtual functions of the plugin may live until the process ends.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {

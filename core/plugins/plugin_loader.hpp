@@ -19,17 +19,17 @@ struct ImageCompilation;
 /// Plugins: finding, checking and opening them.
 namespace weir::detail {
 
-/// The absolute folders that are searched for plugins, in order and without repetitions:
+/// The absolute folders in which plugins are searched, in order and without repetitions:
 ///
-///   1. those of `plugin_path` (WEIR_PLUGIN_PATH), colon-separated;
-///   2. the library's folder, which has them in a build tree;
-///   3. `weir-0.1` (for version 0.1) in the library's folder, which has them in an installed tree.
+///   1. those in `plugin_path` (WEIR_PLUGIN_PATH), separated by colons;
+///   2. the library's folder, which contains them in a build tree;
+///   3. `weir-0.1` (for version 0.1) in the library's folder, which contains them in an installed tree.
 ///
-/// No path is compiled in, so a tree that was moved or is not installed never loads plugins of another installation.
-/// Throws `invalid_environment` for an empty or relative element: the current folder is never searched.
+/// No path is compiled in, so a tree that was moved or is not installed never loads another installation's plugins. Throws
+/// `invalid_environment` for an empty or relative element: the current folder is never searched.
 std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin_path);
 
-/// The plugin's file in the first of `folders` that has one, or empty. Opens nothing. Adds the folders without one to
+/// The plugin's file in the first of `folders` that contains it, or "". Opens nothing. Appends the folders without it to
 /// `attempts`.
 std::string find_plugin(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts);
 
@@ -37,7 +37,7 @@ std::string find_plugin(std::string_view name, std::span<const std::string> fold
 struct Plugin {
   std::string version;
   Backend* (*create)(PluginContext&);
-  void (*compile_image)(ImageCompilation&);  ///< null where it cannot
+  void (*compile_image)(ImageCompilation&);  ///< null if the backend does not support it
 };
 
 /// Reads the note of the plugin at the absolute `path` into `note` and loads the plugin if it fits. It is never unloaded. If
@@ -48,11 +48,11 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
 /// The same for a plugin that contains a backend.
 Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts);
 
-/// Finds, checks and opens the tool of that name, `libweir_tool_NAME.so`, as plugins are, and makes it. Throws
-/// `plugin_not_found`, `plugin_incompatible`, and what its factory throws.
+/// Finds, checks and opens the tool of that name, `libweir_tool_NAME.so`, in the same way as a plugin, and creates the tool.
+/// Throws `plugin_not_found`, `plugin_incompatible`, and the exceptions of its factory.
 Tool* open_tool(std::string_view name, std::span<const std::string> folders);
 
-/// Why a plugin with this note, in a file named after backend `name`, cannot be used; empty if it can.
+/// Why a plugin with this note, in a file named after backend `name`, cannot be used; "" if it can.
 std::string handshake_fault(const PluginNote& note, std::string_view name);
 
 }  // namespace weir::detail

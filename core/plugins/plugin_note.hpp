@@ -8,8 +8,8 @@
 /// A plugin's ELF note, which is read from the file without loading the plugin: loading would run its code.
 namespace weir::detail {
 
-/// The content of the note. Strings that the note lacks are empty. A note of another interface revision may hold something
-/// else.
+/// The content of the note. Strings that the note lacks are empty. A note of another interface revision may have other
+/// content.
 struct PluginNote {
   std::uint32_t revision = 0;
   std::string name, version, build;
@@ -21,8 +21,8 @@ class NoPluginNote : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads the note of the file at `path`. Throws NoPluginNote, also for a file that is cut short: to load one would end the
-/// process by SIGBUS. Reads a few kilobytes and trusts no number in the file.
+/// Reads the note of the file at `path`. Throws NoPluginNote, also for a truncated file, because loading that would end the
+/// process by SIGBUS. Reads a few kilobytes and validates every number in the file.
 PluginNote read_plugin_note(const std::string& path);
 
 }  // namespace weir::detail

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-/// Names of backends and devices as the user writes them.
+/// Parses names of backends and devices as the user writes them.
 namespace weir::detail {
 
-/// What WEIR_BACKEND asks for.
+/// The parsed WEIR_BACKEND.
 struct Selection {
-  bool automatic = false;          ///< `auto`: `names` are the known ones in their order
-  std::vector<std::string> names;  ///< in order of preference; never empty, none twice
+  bool automatic = false;          ///< `auto`: `names` are all known names in their order
+  std::vector<std::string> names;  ///< in order of preference; not empty, no duplicates
 };
 
 /// Whether `name` is valid for a backend: `[a-z][a-z0-9_]*`, and not `auto`.
@@ -28,8 +28,8 @@ bool is_backend_name(std::string_view name) noexcept;
 /// names, for an empty value or element, a repeated name, `auto` in a list, and invalid characters.
 Selection parse_selection(const std::optional<std::string>& value, std::span<const std::string_view> known);
 
-/// The backend that `name` probably means, in quotes, or "": a known name with a similar spelling, or the backend for
-/// another framework's name ("cpu": 'host', "gpu": 'cuda' or 'hip').
+/// Guesses the backend that `name` means, in quotes, or returns "": a known name with a similar spelling, or the equivalent
+/// of another framework's name ("cpu": 'host', "gpu": 'cuda' or 'hip').
 std::string meant_backend(std::string_view name, std::span<const std::string_view> known);
 
 /// The parts of a device's name, "cuda:1".

@@ -23,8 +23,8 @@ std::string_view to_string(MemoryKind kind) noexcept {
   return "unknown";
 }
 
-/// Spent `Allocation` objects, so that stream-ordered allocation does not allocate on the host. Never destroyed. Each thread
-/// keeps one of its own: a thread that allocates and frees by turns takes no lock.
+/// Unused `Allocation` objects, so that stream-ordered allocation does not allocate on the host. Never destroyed. Each
+/// thread also keeps one object, so that a thread that alternately allocates and frees takes no lock.
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
@@ -32,7 +32,7 @@ class AllocationPool {
     return *pool;
   }
 
-  /// An allocation of no bytes.
+  /// Returns an allocation of size 0.
   AllocationPtr take(Device& device, MemoryKind kind) {
     AllocationPtr allocation = take_any();
     allocation->device_ = &device;
@@ -68,7 +68,7 @@ class AllocationPool {
     return AllocationPtr(new Allocation);
   }
 
-  // Of a type without a destructor, so that it is there for the destructors of other thread-local objects.
+  // Has no destructor, so that destructors of other thread-local objects can still use it.
   struct Own {
     Allocation* object = nullptr;
     bool returned_at_end = false;
@@ -131,11 +131,11 @@ void Allocation::dispose() noexcept {
     }
   }
   AllocationPool::instance().give_back(this);
-  // Last, and under no lock: the stream's end may run code of the program's.
+  // Last, and without a lock, because closing the stream may run the program's code.
   if (stream != nullptr) StreamCore::release_as_dependent(*stream);
 }
 
-/// False, and nothing freed, where the driver refuses because of another stream's capture.
+/// Returns false and frees nothing if the driver refuses because of another stream's capture.
 bool StreamCore::free_now(Stream& stream, const Allocation& allocation, const CaptureState& capture) {
   const auto release = [&] { return impl(stream).do_deallocate_async(allocation.data_, capture); };
   if (!is_watched(stream)) [[likely]]
@@ -145,14 +145,14 @@ bool StreamCore::free_now(Stream& stream, const Allocation& allocation, const Ca
   });
 }
 
-/// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
+/// Frees stream-ordered memory. Returns false and does nothing if a capture forbids it.
 bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) noexcept {
   if (stream.device_->is_poisoned()) return true;  // the memory is lost with the device's state
   CaptureState capture;
   try {
     capture = known_capture(stream);
     if (allocation.capture_id_ != 0) {
-      // After its capture the memory is the graph's, and goes with it.
+      // After its capture the memory belongs to the graph, which frees it.
       if (capture.id != allocation.capture_id_) return true;
       const auto began = Captures::instance().find(key(stream));
       const bool is_fork =
@@ -166,12 +166,11 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
     support::log(support::LogLevel::error, "stream-ordered memory is leaked: ", e.what());
     return true;
   }
-  // A free of other memory would become a node of the capture, and free it at each launch.
+  // Freeing other memory would become a node of the capture, and free it at each launch.
   return capture.status == CaptureStatus::none && try_to_free(stream, allocation);
 }
 
-/// False where the driver refuses because of another stream's capture, and where there is no memory to enqueue the free
-/// with.
+/// Returns false if the driver refuses because of another stream's capture, or if there is no memory to enqueue the free.
 bool StreamCore::try_to_free(Stream& stream, const Allocation& allocation) noexcept {
   try {
     return free_now(stream, allocation, CaptureState{});
@@ -190,8 +189,8 @@ std::mutex deferred_mutex;
 
 }  // namespace
 
-/// Keeps memory whose free a capture forbids until the stream's next call, or its end. Leaks it where the stream is closed:
-/// its handle may be gone by the time that the capture is over. False then.
+/// Defers a free that a capture forbids to the stream's next call or its destruction. If the stream is closed, it leaks the
+/// memory and returns false, because the handle may be destroyed before the capture is over.
 bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
   {
     const std::lock_guard lock(deferred_mutex);
@@ -208,7 +207,7 @@ bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
   return false;
 }
 
-/// Makes the deferred frees that no capture forbids any more. `last_chance`: the others leak.
+/// Makes the deferred frees that no capture forbids now. `last_chance`: leaks the others.
 void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   if ((flags(stream) & flag_deferred) == 0) return;
   const bool is_lost = stream.device_->is_poisoned();
@@ -216,7 +215,7 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   try {
     captures = !is_lost && known_capture(stream).status != CaptureStatus::none;
   } catch (const std::exception&) {
-    // The stream cannot be asked: it is as good as in a capture.
+    // The stream cannot be queried: treat it as capturing.
   }
   if (captures && !last_chance) return;
   Allocation* list = nullptr;
@@ -329,7 +328,7 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
     call.throw_error(Errc::invalid_argument,
                      "only device memory that was allocated at once can be shared; use Device::allocate");
   }
-  // The driver's handle is that of a whole block, and a range that other code made may be a part of one.
+  // The driver's handle is that of a whole block, and a range allocated by other code may be only a part of one.
   if (allocation.deleter_) {
     call.throw_error(
         Errc::invalid_argument,

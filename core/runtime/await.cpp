@@ -25,16 +25,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// How long the thread asks without a pause since something was over or was added. Drivers answer in about a microsecond.
+// The time for which the thread polls without a pause after work was completed or added. Drivers answer in about a
+// microsecond.
 constexpr Clock::duration eager = 200us;
 
-/// How long to sleep between two questions, after waiting that long: work is noticed late by a small part of what it took.
-/// The kernel's timers add about 4 us.
+/// The pause between two polls after waiting for `waited`: the delay in noticing is a small part of the work's duration. The
+/// kernel's timers add about 4 us.
 Clock::duration pause_after(Clock::duration waited) { return std::clamp<Clock::duration>(waited / 256, 2us, 500us); }
 
-/// An event of a capture never completes by itself.
+/// An event recorded in a capture never completes by itself.
 void throw_captured_event(const Event& event) {
-  if (detail::impl(event).is_captured()) (void)event.is_complete();  // throws, and says so
+  if (detail::impl(event).is_captured()) (void)event.is_complete();  // throws the error
 }
 
 struct Awaited {
@@ -42,11 +43,11 @@ struct Awaited {
   StreamPtr stream;  // null if only the event is awaited
   UniqueFunction<void(std::exception_ptr)> function;
 
-  /// Whether it is over. `error`: what went wrong.
+  /// Whether it is complete. `error`: set if it failed.
   bool is_over(std::exception_ptr& error) const {
     try {
       throw_captured_event(*event);
-      if (!detail::impl(std::as_const(*event)).do_look()) return false;  // which harms no capture
+      if (!detail::impl(std::as_const(*event)).do_look()) return false;  // a query that invalidates no capture
       tell_tools();
       if (stream) error = detail::impl(*stream).do_take_host_error();
     } catch (...) {
@@ -56,7 +57,7 @@ struct Awaited {
   }
 
  private:
-  /// As of a question that was answered with yes. None may refuse it.
+  /// Reports a successful query to tools. They cannot refuse it.
   void tell_tools() const {
     detail::perform_always(event->device(), OperationKind::query, "when_done",
                            [this](ToolNotice& notice) {
@@ -67,7 +68,7 @@ struct Awaited {
   }
 };
 
-/// The thread. It starts with the first awaited work, and stops at exit, before drivers shut down.
+/// The polling thread. It starts with the first awaited work, and stops at exit, before drivers shut down.
 class Completions {
  public:
   static Completions& instance() noexcept {
@@ -92,7 +93,7 @@ class Completions {
   void run() noexcept {
     ::prctl(PR_SET_TIMERSLACK, 1UL);
     std::vector<Awaited> open;
-    Clock::time_point since{};  // something was over or was added
+    Clock::time_point since{};  // when work was last completed or added
     for (;;) {
       {
         std::unique_lock lock(mutex_);
@@ -106,7 +107,7 @@ class Completions {
           std::move(added_.begin(), added_.end(), std::back_inserter(open));
           added_.clear();
           lock.unlock();
-          open.clear();  // while drivers are there
+          open.clear();  // destroyed while drivers still work
           lock.lock();
           has_stopped_ = true;
           return changed_.notify_all();
@@ -119,7 +120,7 @@ class Completions {
     }
   }
 
-  /// Whether there are any. The others stay.
+  /// Calls the functions of completed work and keeps the rest. Returns whether any was complete.
   static bool call_those_that_are_over(std::vector<Awaited>& open) noexcept {
     bool any = false;
     for (std::size_t i = 0; i < open.size();) {
@@ -148,7 +149,7 @@ class Completions {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    // A function may have called `exit`, or wait for what the program's end keeps it from.
+    // A function may have called `exit`, or may wait for something that happens only after this.
     const bool is_own = std::this_thread::get_id() == thread_.get_id();
     if (is_own || !changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) return thread_.detach();
     lock.unlock();

@@ -21,11 +21,11 @@ inline std::string absence(const Device& device, Feature feature) {
   return "feature '" + std::string(to_string(feature)) + "' is absent: " + device.feature(feature).reason;
 }
 
-/// One call of a public function: its name and the object that it is called on, which its errors name.
+/// One call of a public function: its name and its object, which errors name.
 template <class Object>
 class Call {
  public:
-  /// Throws where nothing of Weir may be called, and for a poisoned device. `operation`: "Device::allocate".
+  /// Throws if Weir may not be called here, or if the device is poisoned. `operation`: "Device::allocate".
   Call(const Object& object, const char* operation) : object_(object), operation_(operation) {
     if (is_refused(device())) [[unlikely]] throw_refused(device(), object, operation);
   }
@@ -48,7 +48,7 @@ class Call {
     if (!device().supports(feature)) [[unlikely]]
       throw_missing_feature(*this, feature);
   }
-  /// What `ref` refers to. Throws `invalid_argument` for null. `what`: "the event".
+  /// Dereferences `ref`. Throws `invalid_argument` for null. `what`: "the event".
   template <class R>
   auto& not_null(const R& ref, const char* what) const {
     if (!ref) [[unlikely]]
@@ -61,8 +61,8 @@ class Call {
   }
   /// Throws `invalid_argument` for more bytes than any memory has.
   void check_bytes(std::size_t bytes, std::size_t times = 1) const { (void)byte_count(operation_, bytes, times); }
-  /// Throws `invalid_argument` for a value beyond `last`, the enumeration's last enumerator, as casts and uninitialized
-  /// variables make them. `type`: the enumeration's name.
+  /// Throws `invalid_argument` for a value beyond `last`, the enumeration's last enumerator; such values come from casts and
+  /// uninitialized variables. `type`: the enumeration's name.
   template <class E>
   void check_enumerator(const char* type, E value, E last) const {
     if (value > last) [[unlikely]] {
@@ -71,7 +71,7 @@ class Call {
                                          "; use the enumerators");
     }
   }
-  /// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls of the device.
+  /// Throws `capture_unsupported` if an open capture forbids the calling thread to make unsafe calls on the device.
   void check_unsafe() const {
     if (open_captures.load(std::memory_order_acquire) == 0) [[likely]] return;
     if (const auto capture = Captures::instance().forbidding_unsafe_calls(device().backend())) {
@@ -94,7 +94,7 @@ class Call {
   const char* operation_;
 
  private:
-  // What is rare gets a copy, so that a call lies in registers.
+  // Error paths take a copy of the call, so that the compiler keeps the original in registers.
   [[noreturn, gnu::cold, gnu::noinline]] static void throw_error(const Object& object, const char* operation, Errc code,
                                                             std::string_view cause) {
     throw Error(code, operation, object.describe(), cause);

@@ -9,11 +9,11 @@
 
 namespace weir::detail {
 
-/// What a portable capture writes down for `Graph::save`. The graph of the capture, its clones and its executables share it.
-/// core/saved implements it.
+/// A portable capture's record of its operations, for `Graph::save`. Shared by the capture's graph, its clones and its
+/// executables. core/saved implements it.
 class CapturedWork {
  public:
-  /// Empty, for a new capture. Defined in core/saved.
+  /// Creates an empty record for a new capture. Defined in core/saved.
   static std::shared_ptr<CapturedWork> make();
   /// Null for a graph that is not portable.
   static std::shared_ptr<const CapturedWork> of(const Graph& graph) { return graph.captured_work_; }
@@ -24,12 +24,12 @@ class CapturedWork {
   virtual ~CapturedWork() = default;
   CapturedWork& operator=(const CapturedWork&) = delete;
 
-  /// For a capture that continues the graph. What was written down stays as it is.
+  /// For a capture that continues the graph; the existing record must not change.
   virtual std::shared_ptr<CapturedWork> copy() const = 0;
-  /// Adds an operation that has been captured behind the nodes `after`. Any number of threads.
+  /// Adds an operation captured after the nodes `after`. Any number of threads.
   virtual void record(const Operation& operation, const std::vector<GraphNode>& after,
                       std::vector<std::shared_ptr<const CapturedWork>> bodies) = 0;
-  /// Finds out which nodes each operation became, once all are there, and whether there are others.
+  /// Matches operations to nodes, once all nodes exist, and determines whether there are other nodes.
   virtual void settle(const Topology& topology) = 0;
 
  protected:

@@ -56,14 +56,14 @@ Captures& Captures::instance() noexcept {
 void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
                     std::shared_ptr<CapturedWork>&& work, const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
-  std::unique_ptr<Entry> replaced;  // outlives the lock: what it kept may be code of the program's
+  std::unique_ptr<Entry> replaced;  // outlives the lock, because destroying its objects may run the program's code
   std::unique_lock lock(mutex_);
   device_wide_calls_over_.wait(lock, [&] { return std::ranges::count(device_wide_calls_, device) == 0; });
   if (resumed != nullptr && continues(*resumed)) {
     lock.unlock();
     throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
   }
-  // All that can fail comes before the driver begins.
+  // Everything that can fail comes before the driver's begin.
   auto entry = spare_ != nullptr ? std::move(spare_) : std::make_unique<Entry>();
   if (const Entry* const outer = find(device->backend(), capture.outer)) capture.mode = outer->capture.mode;
   entry->capture = capture;
@@ -72,7 +72,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   entry->resources.work = std::move(work);
   open_.reserve(open_.size() + 1);
   entry->capture.id = begin();
-  // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
+  // A stream is in one capture at a time, so an earlier one was ended by external code.
   const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Entry>& r) {
     return !r->capture.ending && r->capture.origin == entry->capture.origin;
   });
@@ -108,7 +108,7 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
 bool Captures::leave_open(const Backend& backend, std::uint64_t id, std::shared_ptr<const void> native_stream) noexcept {
   const std::lock_guard lock(mutex_);
   Entry* const body = find(backend, id);
-  // The driver destroys those that are nested in this one together with its graph.
+  // The driver destroys captures nested in this one together with its graph.
   for (auto& nested : std::exchange(body->resources.open_bodies, {})) (void)leave_open_in(nullptr, std::move(nested));
   return leave_open_in(find(backend, body->capture.outer), std::move(native_stream));
 }
@@ -279,7 +279,7 @@ void JoinCapture::done() noexcept {
   joined_ = true;
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
-  // Unless it has ended meanwhile.
+  // Unless the capture has ended meanwhile.
   if (const auto* const entry = captures.find(stream_.device().backend(), id_)) {
     StreamCore::enter_capture(stream_, id_, entry->capture.outer != 0, entry->resources.work != nullptr);
     StreamCore::hold(stream_, entry->capture.bodies != 0);
@@ -300,7 +300,7 @@ void throw_device_captures(const char* operation, const Device& device) {
 }
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
-  const StreamKey& origin = capture.origin;  // its object may be gone
+  const StreamKey& origin = capture.origin;  // its object may be destroyed
   throw Error(Errc::capture_unsupported, operation, object,
               "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
                   (origin.thread != 0 ? origin.device->describe() + " per-thread default stream"

@@ -7,12 +7,13 @@
 #include "weir/health.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// All that the runtime calls in core/diagnosis, which defines these functions.
+/// The functions of core/diagnosis that the runtime calls.
 namespace weir::detail {
 
-/// The library's own tools that variables ask for: WEIR_JOURNAL, WEIR_STUCK. Throws `invalid_environment`. Called once.
+/// Creates the library's own tools that variables enable: WEIR_JOURNAL, WEIR_STUCK. Throws `invalid_environment`. Called
+/// once.
 std::vector<std::unique_ptr<Tool>> make_diagnosis_tools();
-/// With WEIR_JOURNAL: the operations of the device's streams that were not known to be done. Makes no call of a driver's.
+/// With WEIR_JOURNAL: operations of the device's streams that were not known to be complete. Does not call the driver.
 std::vector<Suspect> operations_not_known_done(const Device& device);
 
 }  // namespace weir::detail

@@ -11,8 +11,7 @@
 namespace weir {
 namespace {
 
-// The texts of a code. `standard`: the condition of <system_error> that means the same, so that code without knowledge of
-// Weir can compare with it.
+// The texts of a code. `standard`: the equivalent <system_error> condition, for comparisons in code that does not use Weir.
 struct CodeText {
   const char* name;
   const char* sentence;

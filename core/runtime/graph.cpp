@@ -133,7 +133,7 @@ void support::throw_second_owner_of_memory(const char* operation, const std::str
 
 namespace {
 
-// Guards the captured work of executables: an update may come beside a launch on a stream that captures.
+// Guards the captured work of executables, because an update may run concurrently with a launch on a capturing stream.
 std::mutex exec_mutex;
 
 }  // namespace
@@ -144,7 +144,7 @@ std::shared_ptr<const detail::CapturedWork> detail::CapturedWork::of(const Graph
 }
 
 void detail::CapturedWork::set(GraphExec& exec, const std::shared_ptr<const CapturedWork>& work) {
-  std::shared_ptr<const CapturedWork> former = work;  // ends outside the lock
+  std::shared_ptr<const CapturedWork> former = work;  // destroyed outside the lock
   const std::lock_guard lock(exec_mutex);
   exec.captured_work_.swap(former);
 }
@@ -260,7 +260,7 @@ void GraphExec::apply(const GraphChanges& changes) {
       impl(*this).do_apply(changes);
     } catch (const Error& error) {
       if (error.errc() != Errc::graph_update_failed)
-        changed_.store(true, std::memory_order_relaxed);  // some may be in effect
+        changed_.store(true, std::memory_order_relaxed);  // some changes may be in effect
       throw;
     }
     changed_.store(true, std::memory_order_relaxed);

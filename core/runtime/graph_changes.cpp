@@ -56,8 +56,8 @@ void** GraphChanges::arguments_of(const NodeChange& change) const {
 
 namespace {
 
-/// The types of arguments of which only the sizes are known: one object for each list of sizes. A change may outlive its
-/// list, so they stay; programs have few.
+/// The types of arguments with known sizes only: one object for each list of sizes. They are never destroyed, because a
+/// change may outlive its list; programs have few such lists.
 const ArgumentTypes& types_of_sizes(std::span<const std::size_t> sizes) {
   static auto* const known = new std::map<std::vector<std::size_t>, ArgumentTypes>;
   static std::mutex mutex;

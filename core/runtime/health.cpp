@@ -74,13 +74,13 @@ void support::note_fault(const Error& error) noexcept try {
     if (!device->is_poisoned() && HealthCore::ask(*device)) HealthCore::poison(*device, error);
   }
 } catch (const std::exception&) {
-  // No memory: the next failure notes it.
+  // Out of memory: the next failure is recorded instead.
 }
 
 void support::poison(const Device& device, const Error& error) noexcept try {
   HealthCore::poison(device, error);
 } catch (const std::exception&) {
-  // No memory: the device stays usable.
+  // Out of memory: the device stays usable.
 }
 
 std::optional<Error> DeviceImpl::do_fault() const { return {}; }
@@ -123,7 +123,7 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
-/// The present time and `timeout`, or the end of time.
+/// Now plus `timeout`, saturated.
 Time deadline_of(std::chrono::nanoseconds timeout) noexcept {
   const Time now = std::chrono::steady_clock::now();
   return timeout > Time::max() - now ? Time::max() : now + timeout;
@@ -149,7 +149,7 @@ bool EventImpl::do_synchronize_until(Time deadline) const {
 
 namespace {
 
-/// For tools a wait that may be in vain is a query.
+/// Tools see a wait with a timeout as a query.
 struct TimedWait {
   static constexpr OperationKind kind = OperationKind::query;
   static constexpr Capturing capturing = Capturing::by_driver;
@@ -192,7 +192,7 @@ bool DeviceImpl::do_synchronize_until(Time deadline) {
       wait->over.notify_one();
     }).detach();
   }
-  // Also where no time is given, an idle device must have the time to say so.
+  // Even with a zero timeout, an idle device needs some time to answer.
   deadline = std::max(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
   std::unique_lock lock(wait->mutex);
   if (!wait->over.wait_until(lock, deadline, [&] { return wait->is_over; })) return false;

@@ -7,26 +7,26 @@
 #include "core/runtime/thread_state.hpp"
 #include "weir/device.hpp"
 
-/// Poisoned devices. Once there is one, calls of all devices check which device is meant.
+/// Poisoned devices. As soon as one device is poisoned, calls on all devices check for that.
 namespace weir::detail {
 
 struct HealthCore {
-  /// Makes the device known to `support::note_fault`.
+  /// Registers the device for `support::note_fault`.
   static void add(Device& device);
   static std::vector<const Device*> devices();
   /// The first error poisons the device; later ones change nothing.
   static void poison(const Device& device, const Error& error);
-  /// The device's first error, with the operation and the object of the call that it refuses.
+  /// Throws the device's first error, with the operation and the object of the refused call.
   [[noreturn]] static void throw_poisoned(const Device& device, const char* operation, const std::string& object);
   static std::optional<Error> ask(const Device& device);
 };
 
-/// Whether calls that concern the device are refused: in a host function, in a forked process, and for a poisoned device. No
-/// function is called, so that a call which is not refused needs to save nothing.
+/// Whether calls on the device are refused: in a host function, in a forked process, and on a poisoned device. It calls no
+/// function, so that an accepted call need not save registers.
 inline bool is_refused(const Device& device) noexcept {
   return calls_forbidden() && (thread_state.in_host_function || forked() || device.is_poisoned());
 }
-/// Throws the error that `is_refused` stands for. `object`: what the call is made on.
+/// Throws the error for a refused call. `object`: the object of the call.
 template <class Object>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object,
                                                           const char* operation) {

@@ -9,8 +9,8 @@
 #include "weir/plugin/module.hpp"
 #include "weir/plugin/stream.hpp"
 
-/// The way from an object of the interface to what its backend implements. Only the `…Impl` classes can construct their
-/// bases, so the casts are right for every object.
+/// Casts from a public object to its backend's implementation. Only the `…Impl` classes can construct their bases, so the
+/// casts are valid for every object.
 namespace weir::detail {
 
 inline DeviceImpl& impl(Device& x) noexcept { return static_cast<DeviceImpl&>(x); }

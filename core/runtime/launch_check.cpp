@@ -65,7 +65,7 @@ void throw_impossible_launch(const Device& device, const char* operation, const 
     }
   }
   const std::span<const std::size_t> sizes = types.sizes;
-  const auto argument = [&](std::ptrdiff_t i) {  // counted from 1, as people count
+  const auto argument = [&](std::ptrdiff_t i) {  // numbered from 1 in messages
     return "argument " + std::to_string(i + 1) + " of " + std::to_string(sizes.size());
   };
   if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {

@@ -9,11 +9,11 @@
 #include "weir/device.hpp"
 #include "weir/module.hpp"
 
-/// Whether a launch is possible: for streams and for nodes of graphs.
+/// Checks whether a launch is possible, for streams and for nodes of graphs.
 namespace weir::detail {
 
 inline bool within(const Dim3& d, const Dim3& max) noexcept {
-  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
+  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned, so 0 is out of range as well
 }
 
 inline bool block_fits(const Dim3& block, const DeviceProperties& limits) noexcept {
@@ -21,7 +21,7 @@ inline bool block_fits(const Dim3& block, const DeviceProperties& limits) noexce
          std::uint64_t{block.x} * block.y * block.z <= static_cast<std::uint64_t>(limits.max_threads_per_block);
 }
 
-/// Without a call to the library, which would cost more than comparing.
+/// A loop instead of a library call, which would cost more than the comparison.
 inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b) noexcept {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -30,8 +30,8 @@ inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b)
   return true;
 }
 
-/// Whether a launch is possible but for its attributes. Separate from `throw_impossible_launch`, whose texts need much code,
-/// so that launches are fast.
+/// Whether a launch is possible, ignoring its attributes. Separate from `throw_impossible_launch`, whose messages need much
+/// code, so that launches are fast.
 inline bool is_possible_plain_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
                                const ArgumentTypes& types) noexcept {
   const DeviceProperties& limits = device.properties();
@@ -42,7 +42,7 @@ inline bool is_possible_plain_launch(const Device& device, const Kernel& kernel,
          (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
 }
 
-/// Whether the device has what a launch's attributes ask for.
+/// Whether the device supports the launch's attributes.
 bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept;
 
 /// Whether a launch is possible.
@@ -52,7 +52,7 @@ inline bool is_possible_launch(const Device& device, const Kernel& kernel, const
          (!config.has_attributes() || are_possible_attributes(device, config));
 }
 
-/// Throws why a launch is not possible. `object`: what the error names.
+/// Throws the reason why a launch is not possible. `object`: named in the error.
 [[noreturn]] void throw_impossible_launch(const Device& device, const char* operation, const std::string& object,
                                           const Kernel& kernel, const LaunchConfig& config, const ArgumentTypes& types);
 

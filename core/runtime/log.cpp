@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> words = {"error", "warn", "info", "debug"};
 
-/// The level of each part that has one of its own, and that of the others.
+/// The levels of parts with their own level, and the level of all others.
 struct Levels {
   LogLevel others = LogLevel::warn;
   std::vector<std::pair<std::string, LogLevel>> parts;
@@ -51,7 +51,7 @@ struct Levels {
   }
 };
 
-/// What WEIR_LOG says: "info", "cuda=debug", "warn,host=info,race=debug".
+/// Parses WEIR_LOG: "info", "cuda=debug", "warn,host=info,race=debug".
 Levels levels_of_environment() {
   constexpr const char* variable = "WEIR_LOG";
   constexpr const char* remedy = "give error, warn, info or debug, and PART=LEVEL for single parts";
@@ -84,7 +84,7 @@ struct Log {
     }
     publish();
   }
-  /// To be called when the levels have changed.
+  /// Call it after the levels have changed.
   void publish() noexcept {
     LogLevel level = levels.others;
     for (const auto& part : levels.parts) level = std::max(level, part.second);
@@ -104,7 +104,7 @@ bool may_be_logged(LogLevel level) noexcept {
   return static_cast<int>(level) <= Log::highest.load(std::memory_order_relaxed);
 }
 
-/// The part of Weir whose code is at `address`: "core", "cuda", "race"; "weir" where all parts are one library.
+/// The part of Weir that contains the code at `address`: "core", "cuda", "race"; "weir" if all parts are one library.
 std::string_view part_of(const void* address) noexcept {
   Dl_info info;
   if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "weir";
@@ -128,7 +128,7 @@ void write_all(const char* data, std::size_t size) noexcept {
   }
 }
 
-/// In one call, so that lines of different threads do not mix.
+/// Writes in one call, so that lines of different threads do not mix.
 void write_line(LogLevel level, const std::string& message) {
   const std::string text = "weir " + std::string(to_string(level)) + ": " + message + '\n';
   write_all(text.data(), text.size());
@@ -157,7 +157,7 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
       Log& log = Log::instance();
       const std::lock_guard lock(log.mutex);
       if (level > log.levels.of(part)) {
-        // Another part's level lets such lines through, not this one's.
+        // Another part's level allows such lines, but not this one's.
       } else if (log.sink) {
         detail::thread_state.in_log_sink = true;
         try {

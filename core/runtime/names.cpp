@@ -32,7 +32,7 @@ struct NamedMemory {
 };
 
 struct StreamName {
-  const Stream* set_by = nullptr;  // null once that is closed: work of the stream may be left
+  const Stream* set_by = nullptr;  // null once that object is closed, because its work may still run
   std::string name;
 };
 
@@ -43,21 +43,21 @@ struct NamedFunction {
   HostFunction function;
 };
 
-/// One that runs, in a list of them. Made by the thread that runs it.
+/// A named function that is running; a node in a list. Created by the thread that runs it.
 class Running;
 
 struct Table {
   std::mutex mutex;
-  std::map<StreamKey, std::vector<StreamName>> streams;  // the newest last
+  std::map<StreamKey, std::vector<StreamName>> streams;  // newest last
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
-  Running* running = nullptr;  // the one that began last
+  Running* running = nullptr;  // started last
 };
 
-/// How many names are of closed streams.
+/// The number of names that belong to closed streams.
 constinit std::atomic<std::size_t> closed_names = 0;
 
-/// Never destroyed: objects with static lifetime may still end.
+/// Never destroyed, because objects with static lifetime may be destroyed later.
 Table& table() noexcept {
   static NoDestructor<Table> names;
   return *names;
@@ -97,8 +97,8 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// Under the lock. Of several on that stream the one that began last: a function may wait for a stream whose functions its
-  /// thread runs meanwhile.
+  /// Call it under the lock. If several run on that stream, returns the one that started last: a function may wait for a
+  /// stream, and its thread then runs that stream's functions.
   static std::string on(const StreamKey& stream) {
     for (const Running* each = table().running; each != nullptr; each = each->before_) {
       if (each->function_.stream == stream) return each->function_.name;
@@ -114,7 +114,7 @@ class Running {
 
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// Takes the name away that the object has set, or that of an object that is closed (null).
+/// Removes the name that this object has set, or with null those of closed objects.
 void drop(const StreamKey& stream, const Stream* set_by) noexcept {
   const auto found = table().streams.find(stream);
   if (found == table().streams.end()) return;

@@ -8,32 +8,32 @@
 #include "weir/plugin/operation.hpp"
 #include "weir/unique_function.hpp"
 
-/// The names that the program has given. They are kept apart from the objects, each of which has one bit for whether it has
-/// a name: so objects without names cost nothing, and one with a name forgets it when it ends.
+/// The names that the program has given. They are stored outside the objects, which have only one bit for whether they have
+/// a name. So objects without names cost nothing, and destroying a named object removes its name.
 namespace weir::detail::names {
 
-// An empty name takes the one that is there away.
+// An empty name removes the present one.
 void set(const Stream& stream, std::string_view name);
-/// The object is closed. If the stream `ends` with it, its names stay for the work that is left, until a stream begins whose
-/// handle is the same.
+/// Called when the object is closed. If the stream `ends` with it, its names stay for the remaining work, until a stream
+/// with the same handle is created.
 void close(const Stream& stream, bool ends) noexcept;
 void begin(const Stream& stream) noexcept;
 void set(const Event& event, std::string_view name);
 void set(const Allocation& memory, std::string_view name);
 
-/// Empty if there is none.
+/// Empty if the stream has no name.
 std::string of(const StreamKey& stream);  // the newest
-std::string of(const Stream& stream);     // that was set through this object
+std::string of(const Stream& stream);     // only a name set through this object
 std::string of(const Event& event);
-/// Of the memory that has that byte.
+/// The name of the memory that contains this byte.
 std::string of_memory(const void* address);
 
-/// " 'copies'", for a description, with control characters escaped; nothing for no name.
+/// " 'copies'", for a description, with control characters escaped; "" without a name.
 std::string quoted(const std::string& name);
 
-/// The named host function of that stream which runs now; empty if none does.
+/// The name of the host function that runs on that stream now; "" if there is none.
 std::string running_function(const StreamKey& stream);
-/// `function`, which is known by its name while it runs on that stream.
+/// Wraps `function`, so that its name is known while it runs on that stream.
 HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function);
 
 }  // namespace weir::detail::names

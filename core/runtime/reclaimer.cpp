@@ -28,10 +28,10 @@ Reclaimer& Reclaimer::of_modules() noexcept {
 }
 
 namespace {
-std::atomic<pid_t> exiting_thread{0};  // which runs the exit handlers
+std::atomic<pid_t> exiting_thread{0};  // the thread that runs the exit handlers
 }  // namespace
 
-// Handlers run in the reverse order of their registration, and a driver's is registered when the driver is opened.
+// Handlers run in reverse order of registration, and a driver registers its handler when it is opened.
 void Reclaimer::stop_at_exit() noexcept {
   std::atexit([] {
     exiting_thread = ::gettid();
@@ -49,7 +49,7 @@ void Reclaimer::dispose(RefCounted* object) noexcept {
 }
 
 bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
-  auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};  // leaks where it cannot be tried
+  auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};  // out of memory: leaks the object
   if (kept == nullptr) return false;
   const std::lock_guard lock(mutex_);
   if (!start()) return false;
@@ -57,7 +57,7 @@ bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
   return true;
 }
 
-/// The caller holds the lock. False, with a line in the log, if there is no thread.
+/// The caller holds the lock. Returns false, and logs it, if the thread cannot be started.
 bool Reclaimer::start() {
   if (thread_ == nullptr) {
     try {

@@ -11,30 +11,30 @@
 
 namespace weir {
 
-/// A background thread that ends what cannot end where its last owner went:
+/// A background thread that destroys objects that cannot be destroyed where their last owner released them:
 ///
-/// - objects dropped in host functions, where no driver may be called;
-/// - what work still uses: memory pools until the frees of their memory are over; on HIP streams until they are idle, and
-///   executable graphs until their last launch is over. It asks the driver again and again, and never waits for it.
+/// - objects dropped in host functions, where the driver may not be called;
+/// - objects that work still uses: memory pools until the frees of their memory are over; on HIP streams until they are
+///   idle, and executable graphs until their last launch is over. It polls the driver and never waits for it.
 ///
-/// The thread starts with the first such object. It stops at exit, before drivers shut down; what is left goes with the
-/// process.
+/// The thread starts with the first such object. It stops at exit, before drivers shut down; remaining objects are lost with
+/// the process.
 class Reclaimer {
  public:
   static Reclaimer& instance() noexcept;
-  /// Modules have a thread of their own, since a driver may wait for all work of the device before it unloads one.
+  /// Modules have their own thread, because a driver may wait for all work of the device before it unloads one.
   static Reclaimer& of_modules() noexcept;
-  /// Stops both threads at exit, before what was registered there so far. Called again behind each driver's opening, since a
-  /// thread may be there before the driver.
+  /// Stops both threads at exit, before exit handlers that were registered earlier. Call it again after opening each driver,
+  /// because a thread may be older than the driver.
   static void stop_at_exit() noexcept;
 
-  /// Ends an object that has no owner. Allocates nothing.
+  /// Destroys an object without owners. Allocates nothing.
   void dispose(RefCounted* object) noexcept;
-  /// Calls `try_to_end()` until it returns true. False, and what it would end leaks, without memory.
+  /// Calls `try_to_end()` until it returns true. Out of memory it returns false and the object leaks.
   bool retry(UniqueFunction<bool()>&& try_to_end) noexcept;
 
  private:
-  // In a list, so that nothing is allocated where a failure could not be told.
+  // A node of a list, so that nothing is allocated where a failure could not be reported.
   struct Retry {
     UniqueFunction<bool()> try_to_end;
     Retry* next = nullptr;

@@ -41,7 +41,7 @@ HostFunctionScope::~HostFunctionScope() { detail::thread_state.in_host_function 
 }  // namespace support
 
 void RefCounted::last_release() const noexcept {
-  // In a forked child the drivers are gone, and threads that no longer exist may hold locks: leak the object.
+  // In a forked child the drivers do not work, and threads that no longer exist may hold locks: leak the object.
   if (detail::forked()) [[unlikely]] return;
   auto* const self = const_cast<RefCounted*>(this);
   if (detail::thread_state.in_host_function && disposal() == Disposal::driver) {

@@ -41,7 +41,7 @@ bool is_known(std::string_view name) { return std::find(known.begin(), known.end
 
 // --- Forks ------------------------------------------------------------------------------------------------------------
 
-// True as soon as the registry is being made.
+// True as soon as creation of the registry begins.
 std::atomic<bool> registry_opened{false};
 
 void after_fork_in_child() {
@@ -50,20 +50,20 @@ void after_fork_in_child() {
   detail::process_exceptional.store(true, std::memory_order_relaxed);
 }
 
-// Registered at load time, so that no fork comes between the opening of the registry and this. It fails only without memory;
-// a program that does not fork must run all the same.
+// Registered at load time, so that no fork can come between opening the registry and this. It fails only without memory; a
+// program that does not fork must still run.
 [[maybe_unused]] const int forks_watched = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
 
 // --- Outcomes ---------------------------------------------------------------------------------------------------------
 
-// The state of one backend. Made when its name is first asked for, never destroyed.
+// The state of one backend. Created when its name is first requested, never destroyed.
 struct Entry {
   explicit Entry(std::string_view name) { info.name = name; }
 
-  std::uint64_t opener = 0;          // the thread that is opening the backend, or 0; the registry's mutex guards it
-  std::atomic<bool> settled{false};  // true once the rest is final; before, only the opener uses it
+  std::uint64_t opener = 0;          // the thread that is opening the backend, or 0; guarded by the registry's mutex
+  std::atomic<bool> settled{false};  // true once the members below are final; before, only the opener uses them
   BackendInfo info;
-  std::optional<Error> error;  // what `open` throws; empty if the backend is usable
+  std::optional<Error> error;  // thrown by `open`; empty if the backend is usable
   Backend* made = nullptr;     // the factory's result, kept even if it is not usable: backends are never destroyed
 };
 
@@ -80,13 +80,13 @@ BackendState state_of(Errc code) {
   }
 }
 
-// Whether a skipped backend in this state is worth a warning: the machine seems to be meant for it.
+// Whether skipping a backend in this state deserves a warning, because the machine seems to be equipped for it.
 bool is_surprising(BackendState state) {
   return state == BackendState::plugin_incompatible || state == BackendState::driver_too_old ||
          state == BackendState::driver_failed;
 }
 
-// The attempts that failed and that `cause` does not name already.
+// The failed attempts that `cause` does not mention already.
 std::string tried(std::span<const LoadAttempt> attempts, std::string_view cause) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
@@ -98,8 +98,8 @@ std::string tried(std::span<const LoadAttempt> attempts, std::string_view cause)
   return text;
 }
 
-// The attempts that a backend's error is about: those at the driver once the plugin was opened, and none if the driver was
-// found.
+// The attempts that a backend's error should list: those for the driver once the plugin was opened, and none if the driver
+// was found.
 std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc code) {
   if (info.plugin_path.empty()) return info.attempts;
   if (code != Errc::driver_not_found && code != Errc::driver_too_old) return {};
@@ -130,7 +130,7 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
                             "folder in WEIR_PLUGIN_PATH",
                             name, recipe.option, recipe.needs));
   }
-  // The paths that were tried follow in the error's text, so the suggestion comes first.
+  // The attempted paths follow in the error's text, so the suggestion comes first.
   const std::string meant = detail::meant_backend(name, known);
   if (!detail::is_backend_name(name)) {
     throw Error(Errc::backend_unknown, "", "",
@@ -143,12 +143,12 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
                           "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
 }
 
-// Calls the plugin's factory. Turns every failure into an error that the registry knows.
+// Calls the plugin's factory. Converts every failure to an error for the registry.
 void start(const detail::Plugin& plugin, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
     PluginContext context(e.info);
-    if (e.made == nullptr) e.made = plugin.create(context);  // not null: an earlier attempt ran out of memory afterwards
+    if (e.made == nullptr) e.made = plugin.create(context);  // not null if an earlier attempt ran out of memory afterwards
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
@@ -174,7 +174,7 @@ void start(const detail::Plugin& plugin, Entry& e) {
   }
 }
 
-// The backend that is built in, else its plugin. `path`: the plugin that was loaded, or empty.
+// Returns the built-in backend, otherwise its plugin. `path`: the plugin that was loaded, or "".
 detail::Plugin find_backend(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts,
                             std::string& path) {
   if (const auto built_in = detail::built_in_backend(name)) return *built_in;
@@ -206,7 +206,7 @@ struct Registry::Implementation {
   const int default_ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", 0, 0, INT_MAX));
   const std::vector<std::string> folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
 
-  std::mutex mutex;  // guards what follows, except the entries' outcomes; never held while a plugin or a driver runs
+  std::mutex mutex;  // guards the members below, except the entries' outcomes; never held while a plugin or a driver runs
   std::map<std::string, Entry, std::less<>> entries;
   std::condition_variable opened;  // signalled when an entry's opener is done
   // A thread that waits for an entry's opener. A factory may open other backends, so threads may wait for each other.
@@ -229,7 +229,7 @@ struct Registry::Implementation {
     return false;
   }
 
-  // The entry of that name. It is settled, or the calling thread is its opener now and must settle it.
+  // Returns the entry of that name. It is settled, or the calling thread is now its opener and must settle it.
   Entry& claim(std::string_view name) {
     const std::uint64_t me = detail::this_thread();
     std::unique_lock lock(mutex);
@@ -252,7 +252,7 @@ struct Registry::Implementation {
     return e;
   }
 
-  // The settled entry of that name.
+  // Returns the settled entry of that name.
   Entry& settle(std::string_view name) {
     Entry& e = claim(name);
     if (e.settled.load(std::memory_order_acquire)) return e;
@@ -293,13 +293,13 @@ struct Registry::Implementation {
   // The value of WEIR_BACKEND, for messages.
   std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
 
-  // Throws a backend's error as that of the choice.
+  // Throws a backend's error as an error of the choice.
   [[noreturn]] void throw_choice_error(const Error& error) const {
     throw Error(error.errc(), "Registry::default_backend", choice_text(), error.detail(), error.native());
   }
 
   Backend& choose() {
-    // A name without any backend is a mistake, even if an earlier one is usable.
+    // A name without a backend is an error, even if an earlier one is usable.
     for (const std::string& name : selection.names) {
       std::vector<LoadAttempt> attempts;
       if (is_known(name) || !detail::find_plugin(name, folders, attempts).empty()) continue;
@@ -341,11 +341,11 @@ Registry::Registry() : implementation_(new Implementation) {}
 
 Registry& Registry::shared() {
   enter("Registry::instance");
-  // Never destroyed, since static objects may hold streams after main.
+  // Never destroyed, because static objects may hold streams after main.
   static Registry* const registry = [] {
     registry_opened.store(true, std::memory_order_relaxed);
     try {
-      // All variables are read here, so that a mistake in any of them shows immediately in every program.
+      // All variables are read here, so that an invalid one is reported immediately in every program.
       detail::check_log_variable();
       detail::disabled_features();
       detail::open_tools();

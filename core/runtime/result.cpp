@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-/// Out of memory even for the text of an error: made when the library is loaded, and copied from then on.
+/// The error for being out of memory even for an error's text. Created when the library is loaded, and then copied.
 const Error& no_memory() noexcept {
   static const Error error(Errc::out_of_memory, "attempt", "", "the host has no memory left");
   return error;

@@ -10,7 +10,7 @@ namespace {
 sigset_t signals_to_block() noexcept {
   sigset_t set;
   sigfillset(&set);
-  // A thread must receive signals of its own faults, or their handler would not run. Profilers send SIGPROF to any running
+  // A thread must receive signals for its own faults, or their handler would not run. Profilers send SIGPROF to any running
   // thread.
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&set, signal);
   return set;

@@ -33,7 +33,7 @@ StreamImpl::StreamImpl(Device& device, void* handle, StreamKind kind, std::share
   if (kind == StreamKind::per_thread_default) {
     thread_ = detail::this_thread();
     flags |=
-        StreamCore::flag_per_thread | StreamCore::flag_external;  // external code can name it without a handle of Weir's
+        StreamCore::flag_per_thread | StreamCore::flag_external;  // external code can use it without a handle from Weir
   }
   if (kind == StreamKind::legacy_default) flags |= StreamCore::flag_legacy;
   if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= StreamCore::flag_external;
@@ -206,7 +206,7 @@ std::string Stream::describe() const {
     if (status == CaptureStatus::active) text += " (capturing)";
     if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
   } catch (const std::exception&) {
-    // Descriptions are part of error messages. Their own failure must not replace the error.
+    // Descriptions are part of error messages, so their own failure must not replace the error.
   }
   return text;
 }
@@ -243,8 +243,8 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
   const std::uint32_t flags = stream.flags_.fetch_or(flag_closed, std::memory_order_release);
   if ((flags & flag_named) != 0) forget_name(stream);
   if (open_captures.load(std::memory_order_acquire) != 0) {
-    // The owner of a handle ends any capture on it; a borrower only one that it began itself. That of a conditional node's
-    // body ends where the body's function returns.
+    // The owner of a handle ends any capture on it, a borrower only one that it began itself. The capture of a conditional
+    // node's body ends when the body's function returns.
     const auto capture = Captures::instance().find(key(stream));
     if (capture && capture->outer == 0 &&
         (destroys_handle(stream) || capture->id == impl(stream).began_.load(std::memory_order_relaxed))) {
@@ -267,7 +267,7 @@ void Stream::close() {
   check_closable(*this, "Stream::close");
   StreamCall::check_not_held(*this, "Stream::close");
   StreamCore::begin_closing(*this);
-  // Memory that is still to be freed on this stream needs the handle: its release closes the stream then.
+  // Memory that is still to be freed on this stream needs the handle. Releasing the last such memory closes the stream.
   if (dependents() != 0) {
     StreamCore::postpone_closing(*this);
     return;

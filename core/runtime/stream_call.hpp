@@ -7,8 +7,8 @@
 
 namespace weir::detail {
 
-/// A call of a stream's public function. It checks that the stream is open and that the calling thread may use it, which
-/// costs two loads for an ordinary stream.
+/// A call of a stream's public function. It checks that the stream is open and that the calling thread may use it; for an
+/// ordinary stream that costs two loads.
 class StreamCall : public Call<Stream> {
  public:
   /// Throws the errors that all functions of a stream have in common. Also makes deferred frees that are possible now.
@@ -18,7 +18,7 @@ class StreamCall : public Call<Stream> {
     if ((StreamCore::flags(stream) & looked_at) != 0 || calls_forbidden()) [[unlikely]]
       enter_slowly(*this);
   }
-  /// The same for functions that only inspect the stream: they neither make deferred frees nor care for captures.
+  /// The same for functions that only inspect the stream: they neither make deferred frees nor check captures.
   struct ReadOnly {};
   StreamCall(const Stream& stream, const char* operation, ReadOnly) : Call(stream, operation, Unchecked()) {
     check_usable();
@@ -33,7 +33,7 @@ class StreamCall : public Call<Stream> {
   }
   /// Throws `not_capturing` as well.
   CaptureState active_capture() const;
-  /// Throws that error in the words that all of Weir uses for it.
+  /// Throws that error with the text that all parts of Weir use for it.
   [[noreturn]] void throw_capture_error(Errc code) const { throw_error(code, support::capture_refusal(code)); }
   /// For calls that cannot be captured.
   void throw_if_capturing() const;
@@ -43,7 +43,7 @@ class StreamCall : public Call<Stream> {
       throw_host_wait(*this);
     check_unsafe();
   }
-  /// While the body of a conditional node is captured, the streams of the node's own capture take no calls.
+  /// While the body of a conditional node is captured, streams of the node's own capture accept no calls.
   static void check_not_held(const Stream& stream, const char* operation);
   [[noreturn]] static void throw_held(const Stream& stream, const char* operation);
   /// Throws `unsupported` for an object of another backend.

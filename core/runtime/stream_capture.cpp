@@ -28,7 +28,7 @@ void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
 }
 
 CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags) {
-  // This thread cannot name another thread's default stream: the driver would answer for this thread's own.
+  // This thread cannot name another thread's default stream: the driver would use this thread's own.
   if ((flags & flag_per_thread) != 0 && impl(stream).is_of_another_thread()) [[unlikely]] return {};
   CaptureState capture = impl(stream).do_capture_state();
   if (capture) [[unlikely]] {
@@ -87,7 +87,7 @@ struct BeginCapture {
 
 void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                        std::shared_ptr<detail::CapturedWork>&& work, const std::function<std::uint64_t()>& native_begin) {
-  const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
+  const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not report this for a capturing stream
   const auto open = [&] {
     Captures::instance().open(stream, {.origin = StreamCore::key(stream), .thread = this_thread(), .mode = mode}, blocking,
                               resumed, std::move(work), native_begin);
@@ -124,7 +124,7 @@ void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
   const GraphPtr graph(&call.not_null(continued, "the graph"));
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
-  // A copy, since clones and executables share what the graph was until now.
+  // A copy, because clones and executables share the graph's present record.
   std::shared_ptr<detail::CapturedWork> work;
   if (graph->captured_work_ != nullptr) work = graph->captured_work_->copy();
   StreamCore::begin(*this, mode, graph, std::move(work), [&] { return impl(*this).do_resume_capture(graph, mode); });
@@ -156,7 +156,7 @@ struct EndCapture {
   static constexpr OperationKind kind = OperationKind::end_capture;
   static constexpr Capturing capturing = Capturing::only;
   CaptureResources& kept;
-  bool& asked;  // of the driver
+  bool& asked;  // whether the driver must be queried
   void describe(ToolNotice&) const {}
   GraphPtr enqueue(StreamImpl& stream, const CaptureState&) const {
     asked = true;
@@ -164,8 +164,8 @@ struct EndCapture {
   }
 };
 
-/// Ends the driver's capture, even where a tool refuses it: the driver would go on capturing, and the stream's later work
-/// would never run.
+/// Ends the driver's capture even if a tool refuses that: otherwise the driver would continue to capture, and the stream's
+/// later work would never run.
 GraphPtr end_drivers_capture(Stream& stream, const char* operation, const CaptureState& capture, CaptureResources&& kept) {
   bool asked = false;
   try {
@@ -236,7 +236,7 @@ void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept
   try {
     (void)impl(stream).do_end_capture(std::move(kept));
   } catch (const std::exception& e) {
-    // The driver may not have ended the capture: from now on it must be asked.
+    // The driver may not have ended the capture: from now on it must be queried.
     set_shared(stream);
     support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
   }
@@ -292,7 +292,7 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   try {
     if (is_watched(stream)) ToolNotice(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
     if (impl(stream).is_of_another_thread()) {
-      // This thread cannot name that stream: the driver would take the handle for this thread's own.
+      // This thread cannot name that stream: the driver would use this thread's own.
       support::log(
           support::LogLevel::warn,
           stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
@@ -312,7 +312,7 @@ StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer
                                      const std::function<std::uint64_t()>& begin)
     : body_(body) {
   Captures::instance().open(
-      body, {.origin = StreamCore::key(body), .thread = detail::this_thread(), .outer = outer.id},  // whose mode it gets
+      body, {.origin = StreamCore::key(body), .thread = detail::this_thread(), .outer = outer.id},  // whose mode it inherits
       false, nullptr, {}, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
@@ -346,7 +346,7 @@ CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
   const StreamCall call(stream, "Stream::capture_info", StreamCall::ReadOnly());
   CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
-  state = impl(stream).do_capture_state();  // only the driver knows whether an error invalidated it
+  state = impl(stream).do_capture_state();  // only the driver can report whether an error invalidated it
   return {state.status, state.id, state && with_graph ? impl(stream).do_captured_graph() : nullptr};
 }
 

@@ -21,48 +21,48 @@ struct StreamKey;
 
 namespace weir::detail {
 
-/// The core's access to a stream: the capture that the stream is in, its closing, and deferred frees.
+/// The core's access to a stream: its capture, its closing, and deferred frees.
 struct StreamCore {
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  // External code may know the handle and capture the stream, so the driver is asked for its capture.
+  // External code may use the handle and capture the stream, so the driver is queried for captures.
   static constexpr std::uint32_t flag_external = 8;
-  static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
-  static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
+  static constexpr std::uint32_t flag_capturing = 16;  // in a capture begun through Weir, whose id is `capture_`
+  static constexpr std::uint32_t flag_body = 32;       // that capture belongs to the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
   static constexpr std::uint32_t flag_named = 256;     // it has a name: core/runtime/names.hpp
-  // The body of a conditional node of its capture is being captured: see `CaptureHeld`.
+  // The body of a conditional node in its capture is being captured: see `CaptureHeld`.
   static constexpr std::uint32_t flag_held = 512;
-  // Tools see the stream's operations, or its capture writes them down: core/runtime/tools.hpp.
+  // Tools see the stream's operations, or its capture records them: core/runtime/tools.hpp.
   static constexpr std::uint32_t flag_watched = Stream::flag_watched;
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
-  /// Whether the flags alone decide about calls on the stream: nothing needs StreamCall's slow checks, and the driver need
-  /// not be asked for its capture.
+  /// Whether the flags alone decide about calls on the stream: StreamCall's slow checks and a query for captures are
+  /// unnecessary.
   static bool is_plain(const Stream& stream) noexcept {
     constexpr std::uint32_t special =
         flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_held | flag_watched;
     return (flags(stream) & special) == 0 && !calls_forbidden();
   }
-  /// Records that external code may know the handle.
+  /// Records that external code may use the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
   static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;
   static bool destroys_handle(const Stream& stream) noexcept {
     return stream.kind_ == StreamKind::owned || stream.kind_ == StreamKind::adopted;
   }
 
-  /// The handle by which the driver has the stream.
+  /// The driver's handle of the stream.
   static void* handle(const Stream& stream) noexcept { return stream.handle_; }
   /// Identifies the native stream: several objects may share one.
   static StreamKey key(const Stream& stream) noexcept { return {stream.device_, stream.handle_, impl(stream).thread_}; }
 
-  /// Such a stream keeps its partition alive; other owned streams keep nothing.
+  /// Such a stream keeps its partition alive; other owned streams keep nothing alive.
   static bool is_of_partition(const Stream& stream) noexcept {
     return stream.kind_ == StreamKind::owned && impl(stream).keep_alive_ != nullptr;
   }
 
   // --- The capture that a stream is in ----------------------------------------------------------------------------
 
-  /// These are called under the lock of `Captures`.
+  /// Call these under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   static void hold(Stream& stream, bool held) noexcept {
@@ -72,20 +72,19 @@ struct StreamCore {
       stream.flags_.fetch_and(~flag_held, std::memory_order_release);
     }
   }
-  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
-  /// capture.
+  /// The stream's capture. Costs one load for a stream that does not capture and whose handle external code cannot use.
   [[gnu::always_inline]] static CaptureState known_capture(const Stream& stream) {
     const std::uint32_t bits = flags(stream);
     return (bits & flag_external) == 0 ? stored_capture(stream, bits) : asked_capture(stream, bits);
   }
-  /// The capture that Weir knows the stream to be in. `flags`: the stream's.
+  /// The stream's capture as recorded by Weir. `flags`: the stream's.
   [[gnu::always_inline]] static CaptureState stored_capture(const Stream& stream, std::uint32_t flags) noexcept {
     if ((flags & flag_capturing) == 0) [[likely]] return {};
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_acquire);
-    if (id == 0) return {};  // it has just left
+    if (id == 0) return {};  // the stream has just left it
     return {id, CaptureStatus::active, (flags & flag_body) != 0};
   }
-  /// Asks the driver. `flags`: the stream's.
+  /// Queries the driver. `flags`: the stream's.
   static CaptureState asked_capture(const Stream& stream, std::uint32_t flags);
   /// Whether the stream kept `module` last, for this capture.
   static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
@@ -95,28 +94,28 @@ struct StreamCore {
   static void keep_module(Stream& stream, const ModulePtr& module, const CaptureState& capture) {
     impl(stream).keep_module(module, capture);
   }
-  /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
+  /// Whether the stream is in that capture. Queries the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed, std::shared_ptr<CapturedWork>&& work,
                     const std::function<std::uint64_t()>& native_begin);
-  /// `begin_capture({.external = true})` in a capture that other code began.
+  /// `begin_capture({.external = true})` in a capture begun by other code.
   static void join(Stream& stream, std::uint64_t capture) noexcept;
-  /// Undoes one of these. False if the stream has not joined its capture.
+  /// Undoes one `join`. Returns false if the stream has not joined its capture.
   static bool leave_joined(Stream& stream);
   static std::uint32_t joins(const Stream& stream) noexcept {
     return impl(stream).joined_depth_.load(std::memory_order_relaxed);
   }
-  /// Undoes all but the first `kept`.
+  /// Undoes all but the first `kept` calls of `join`.
   static void leave_joined(Stream& stream, std::uint32_t kept) noexcept {
     if (joins(stream) > kept) impl(stream).joined_depth_.store(kept, std::memory_order_relaxed);
   }
-  /// Ends an open capture that the stream began, and drops its graph. False if another call ends it already.
+  /// Ends an open capture that the stream began, and drops its graph. Returns false if another call is already ending it.
   static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;
-  /// The one that this object began last.
+  /// Drops the capture that this object began last.
   static bool drop_own_capture(Stream& stream) noexcept {
     return drop_capture(stream, impl(stream).began_.load(std::memory_order_relaxed));
   }
-  /// Ends the driver's capture and drops the graph. A failure is logged.
+  /// Ends the driver's capture and drops the graph. Logs a failure.
   static void end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
@@ -143,7 +142,7 @@ struct StreamCore {
   static void release_as_dependent(Stream& stream) noexcept { stream.release_as_dependent(); }
 };
 
-/// The key of a stream: the same for all objects that stand for one native stream.
+/// A stream's key: the same for all objects of one native stream.
 StreamKey key_of(const Stream& stream) noexcept;
 
 }  // namespace weir::detail

@@ -16,7 +16,7 @@ using detail::is_possible_plain_launch;
 
 namespace {
 
-/// Of `launch_raw`, where nothing is known of an argument but its size: one of 8 bytes may be an address.
+/// For `launch_raw`, which provides only an argument's size: any argument of 8 bytes may be an address.
 std::vector<MemoryAccess> raw_accesses(void* const* arguments, const ArgumentTypes& types) {
   std::vector<MemoryAccess> accesses(types.sizes.size());
   for (std::size_t i = 0; i < accesses.size(); ++i) {
@@ -84,8 +84,8 @@ void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::spa
   launch_packed(kernel, config, arguments.data(), {sizes, {.opaque = ~std::uint64_t{0}}});
 }
 
-/// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All
-/// other launches go the long way.
+/// The fast path: only what nearly every launch needs, and no call before the last, which saves a third of a launch's cost.
+/// All other launches take the slow path.
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const ArgumentTypes& types) {
   if (StreamCore::is_plain(*this) && !config.has_attributes() &&

@@ -24,7 +24,7 @@ bool aligned(const void* address, std::size_t alignment) noexcept {
 
 namespace {
 
-/// False where there is nothing to copy.
+/// Returns false if there is nothing to copy.
 bool check_copy(StreamCall call, const void* destination, const void* source, std::size_t bytes) {
   if (bytes == 0) return false;
   call.check_bytes(bytes);
@@ -47,7 +47,7 @@ struct Copy {
 
 using detail::PitchedBytes;
 
-/// Throws unless the rows of a box lie apart, and its slices a number of rows apart. `side`: "the destination".
+/// Throws unless a box's rows do not overlap and its slices are a whole number of rows apart. `side`: "the destination".
 void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
   const auto throw_error = [&](const std::string& cause) { call.throw_error(Errc::invalid_argument, side + cause); };
   if (box.data == nullptr) throw_error(" is null");
@@ -64,7 +64,7 @@ void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
 }
 
 PitchedCopy::Side side_of(const PitchedBytes& box) noexcept {
-  const std::size_t pitch = std::max(box.row_pitch, box.width);  // that of a single row may be anything
+  const std::size_t pitch = std::max(box.row_pitch, box.width);  // the pitch of a single row does not matter
   return {static_cast<std::byte*>(box.data), pitch, box.depth > 1 ? box.slice_pitch / pitch : box.height};
 }
 
@@ -166,7 +166,7 @@ void Stream::read_bytes(void* destination, const void* source, std::size_t bytes
   call.check_host_wait();
   const Copy copy{destination, source, bytes};
   if (copy.validate(call)) perform(*this, "Stream::copy", {}, copy);
-  // No further check: if this threw with the copy under way, the caller would free the memory that is written.
+  // No further check: if this threw during the copy, the caller would free memory that is being written.
   try {
     detail::wait_on_host(*this);
   } catch (...) {
@@ -190,7 +190,7 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
 
 namespace {
 
-/// Throws unless a memset of the driver's writes such elements there.
+/// Throws unless the driver's memset can write such elements there.
 [[gnu::always_inline]] inline void check_elements(const StreamCall& call, const void* destination,
                                                   std::size_t element_size) {
   if (element_size != 1 && element_size != 2 && element_size != 4) {
@@ -270,7 +270,7 @@ struct FillPitched {
 
 namespace {
 
-/// Elements that no single memset writes: one strided memset for each word of an element.
+/// Elements that no single memset can write: uses one strided memset for each word of an element.
 struct FillPattern {
   static constexpr OperationKind kind = OperationKind::fill;
   static constexpr Capturing capturing = Capturing::by_driver;
@@ -354,7 +354,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
           (op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4)));
 }
 
-/// Throws why an operation is not usable.
+/// Throws the reason why an operation is not usable.
 [[noreturn, gnu::cold]] void throw_unknown_operation(StreamCall call, const MemoryOperation& op) {
   call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
   call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);

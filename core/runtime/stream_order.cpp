@@ -23,7 +23,7 @@ void check_recordable(StreamCall call, const Event& event) {
     throw_wrong_device(call, event);
 }
 
-/// Throws if a wait would break a capture. `theirs`: the id of the capture that the awaited work is in, or 0.
+/// Throws if a wait would invalidate a capture. `theirs`: the id of the capture that contains the awaited work, or 0.
 void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
   if (mine.status == CaptureStatus::active) {
     if (theirs == 0) call.throw_capture_error(Errc::capture_isolation);
@@ -123,7 +123,7 @@ struct NamedHostCall : HostCall {
     HostCall::describe(notice);
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
-    // A captured one runs on the streams of its launches.
+    // A captured function runs on the streams of the graph's launches.
     if (!capture) function = detail::names::named_function(detail::key_of(stream), name, std::move(function));
     HostCall::enqueue(stream, capture);
   }
@@ -198,7 +198,7 @@ void Stream::wait(EventRef awaited) {
   if (state < Event::captured_base) [[likely]] {
     if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
     perform(*this, "Stream::wait", mine, operation);
-    // External code that knows the event may have recorded it in a capture, which this stream has joined then.
+    // External code that uses the event may have recorded it in a capture, which this stream has then joined.
     if ((event.flags_.load(std::memory_order_relaxed) & Event::shared) != 0 && !mine &&
         impl(*this).do_capture_state().status != CaptureStatus::none) [[unlikely]]
       StreamCore::set_shared(*this);

@@ -28,7 +28,7 @@ class StreamPoolState final : public RefCounted {
     return streams_.size();
   }
 
-  /// A slot and its stream; null if none is available.
+  /// Returns a slot and its stream; null if none is available.
   std::pair<std::size_t, StreamPtr> take() {
     std::lock_guard lock(mutex_);
     return options_.sharing == PoolSharing::round_robin ? take_turn() : take_free();
@@ -48,7 +48,7 @@ class StreamPoolState final : public RefCounted {
   }
 
   std::pair<std::size_t, StreamPtr> take_free() {
-    // The one that was returned last is most likely in the caches.
+    // The stream that was returned last is most likely in the caches.
     for (std::size_t i = free_.size(); i-- > 0;) {
       const std::size_t slot = free_[i];
       StreamPtr stream = usable(slot);
@@ -63,7 +63,7 @@ class StreamPoolState final : public RefCounted {
   std::pair<std::size_t, StreamPtr> take_turn() {
     for (std::size_t tries = 0; tries < options_.max_streams; ++tries) {
       const std::size_t slot = next_;
-      // If `grow` throws, the turn stays at this slot: all slots before `streams_.size()` have a stream.
+      // If `grow` throws, the turn stays at this slot, because all slots before `streams_.size()` must have a stream.
       std::pair<std::size_t, StreamPtr> taken = slot == streams_.size() ? grow() : std::pair(slot, usable(slot));
       next_ = (next_ + 1) % options_.max_streams;
       if (taken.second) return taken;
@@ -71,7 +71,7 @@ class StreamPoolState final : public RefCounted {
     return {0, nullptr};
   }
 
-  /// The slot's stream; null while it captures. A closed stream is replaced.
+  /// The slot's stream; null while it captures. Replaces a closed stream.
   StreamPtr usable(std::size_t slot) {
     if (streams_[slot]->is_closed()) streams_[slot] = device_.create_stream(options_.stream);
     return streams_[slot]->is_capturing() ? nullptr : streams_[slot];

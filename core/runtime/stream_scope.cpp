@@ -14,13 +14,13 @@
 
 namespace weir {
 
-/// An entry of the thread's list of scopes, of all devices. On the heap, so that the list stays intact if a scope ends on
+/// An entry of the thread's list of scopes on all devices. On the heap, so that the list stays intact if a scope ends on
 /// another thread.
 struct StreamScope::Entry {
   enum class State : std::uint8_t {
     listed,
-    ended_elsewhere,  ///< its scope is gone: its thread deletes it
-    left_behind,      ///< its thread is gone, or about to go: its scope deletes it
+    ended_elsewhere,  ///< its scope has ended: its thread deletes it
+    left_behind,      ///< its thread has ended, or is ending: its scope deletes it
   };
 
   StreamPtr stream;
@@ -28,7 +28,7 @@ struct StreamScope::Entry {
   Entry* outer;
   std::atomic<State> state{State::listed};
 
-  /// Deletes the entry if the other side, scope or thread, has let go of it before.
+  /// Deletes the entry if the other side, scope or thread, has already released it.
   void let_go(State own) noexcept {
     if (state.exchange(own, std::memory_order_acq_rel) != State::listed) delete this;
   }
@@ -37,14 +37,14 @@ struct StreamScope::Entry {
 /// Its destructor runs when the thread ends.
 struct StreamScope::ThreadEnd {
   ~ThreadEnd() {
-    // Static objects may be scopes, and they are destroyed after this on the main thread.
+    // Static objects may be scopes, and the main thread destroys them after this.
     if (::syscall(SYS_gettid) == ::getpid()) return;
     for (Entry* entry = std::exchange(innermost, nullptr); entry != nullptr;)
       std::exchange(entry, entry->outer)->let_go(Entry::State::left_behind);
   }
 };
 
-// A plain pointer without a destructor, so that scopes that are static or thread-local objects can still use it.
+// A plain pointer without a destructor, so that static or thread-local scopes can still use it.
 constinit thread_local StreamScope::Entry* StreamScope::innermost = nullptr;
 
 namespace {
@@ -98,7 +98,7 @@ void StreamScope::forget_ended() noexcept {
       link = &entry->outer;
     }
   }
-  // After the loop: the end of a stream may run user code, which may begin scopes.
+  // After the loop, because destroying a stream may run user code, which may begin scopes.
   while (ended != nullptr) delete std::exchange(ended, ended->outer);
 }
 

@@ -8,28 +8,28 @@
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/tools.hpp"
 
-/// The one way of an operation from a public function to the backend.
+/// The single path of an operation from a public function to the backend.
 ///
-/// An operation is a struct with its arguments, as cheap to copy as they are. `submit` validates it, finds out which capture
-/// the stream is in, tells tools, and enqueues it. The struct has
+/// An operation is a struct of its arguments, as cheap to copy as they are. `submit` validates it, determines the stream's
+/// capture, reports it to tools, and enqueues it. The struct has
 ///
 ///   static constexpr OperationKind kind;
-///   static constexpr Capturing capturing;      // what a capture does to it
-///   bool validate(const StreamCall&) const;    // throws for what cannot be; false: there is nothing to do
-///   void describe(ToolNotice&) const;             // what tools are told; called only if there are tools
-///   void check_capture(const StreamCall&);     // optional: what it needs on a stream that captures
+///   static constexpr Capturing capturing;      // how a capture treats it
+///   bool validate(const StreamCall&) const;    // throws if it is invalid; false: nothing to do
+///   void describe(ToolNotice&) const;             // reports it to tools; called only if there are tools
+///   void check_capture(const StreamCall&);     // optional: preparation on a capturing stream
 ///   R enqueue(StreamImpl&, const CaptureState&);
 ///
-/// Operations of devices, events and graphs have no `capturing` and no `validate`: their functions check, and `perform` does
-/// the rest.
+/// Operations of devices, events and graphs have neither `capturing` nor `validate`: their functions do the checks, and
+/// `perform` does the rest.
 namespace weir::detail {
 
-/// What happens to an operation on a stream that captures.
+/// How an operation behaves on a capturing stream.
 enum class Capturing : std::uint8_t {
-  by_driver,  ///< it becomes a node, and the backend need not know of which capture
+  by_driver,  ///< it becomes a node, and the backend does not need the capture's state
   node,       ///< it becomes a node
   only,       ///< it is a node: refused outside captures
-  refused,    ///< it cannot be captured
+  refused,    ///< capturing it is an error
 };
 
 template <Capturing rule>
@@ -49,7 +49,7 @@ template <class Op>
   return notice.run([&] { return operation.enqueue(impl(stream), capture); });
 }
 
-/// Tells tools of an operation that has been checked, and enqueues it. `name`: of the public function.
+/// Reports a checked operation to tools, and enqueues it. `name`: of the public function.
 template <class Op>
 [[gnu::always_inline]] inline auto perform(Stream& stream, const char* name, const CaptureState& capture, Op operation) {
   static_assert(Op::capturing != Capturing::node || traits_of(Op::kind).may_be_captured);
@@ -59,7 +59,7 @@ template <class Op>
   return operation.enqueue(impl(stream), capture);
 }
 
-/// Makes a stream's operation.
+/// Validates and performs a stream's operation.
 template <class Op>
 [[gnu::always_inline]] inline void submit(Stream& stream, const char* name, Op operation) {
   const StreamCall call(stream, name);
@@ -79,13 +79,13 @@ struct Synchronize {
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_synchronize(); }
 };
 
-/// What `Stream::synchronize` does once nothing forbids it.
+/// `Stream::synchronize` after its checks.
 [[gnu::always_inline]] inline void wait_on_host(Stream& stream) {
   perform(stream, "Stream::synchronize", {}, Synchronize());
   if (std::exception_ptr error = impl(stream).do_take_host_error()) std::rethrow_exception(std::move(error));
 }
 
-/// The same for an operation of a device: `describe` and `act` are functions of a `ToolNotice` and of nothing.
+/// The same for an operation of a device: `describe` takes a `ToolNotice`, `act` takes nothing.
 template <class Describe, class Act>
 [[gnu::always_inline]] inline decltype(auto) perform(const Device& device, OperationKind kind, const char* name,
                                                      const Describe& describe, const Act& act) {
@@ -98,7 +98,7 @@ template <class Describe, class Act>
   });
 }
 
-/// The same for what no tool can refuse: what a tool throws is logged.
+/// The same for operations that no tool can refuse: a tool's exception is logged.
 template <class Describe, class Act>
 [[gnu::always_inline]] inline void perform_always(const Device& device, OperationKind kind, const char* name,
                                                   const Describe& describe, const Act& act) {
@@ -115,7 +115,7 @@ template <class Describe, class Act>
 
 namespace weir {
 
-// What the public functions are written with.
+// Names that the public functions use.
 using detail::Call;
 using detail::Captures;
 using detail::Capturing;

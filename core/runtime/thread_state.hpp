@@ -15,7 +15,7 @@ struct ThreadState {
   std::uint64_t token = 0;
 };
 
-/// In the initial-exec model, since every call reads it and the general model would need a function call for that.
+/// In the initial-exec model, because every call reads it and the general model would need a function call.
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 std::uint64_t new_thread_token() noexcept;
@@ -26,13 +26,13 @@ inline std::uint64_t this_thread() noexcept {
   return thread_state.token;
 }
 
-/// True if this thread may not call Weir (host function, forked process). May be true where it may: `check_calls_allowed`
+/// True if this thread may not call Weir (host function, forked process). May also be true otherwise: `check_calls_allowed`
 /// decides.
 inline bool calls_forbidden() noexcept { return thread_state.in_host_function || exceptional(); }
-/// Throws where no function of Weir's may be called: in a host function, and in a forked process. Calls that concern a
-/// device use the one of core/runtime/health.hpp.
+/// Throws if Weir may not be called here: in a host function, and in a forked process. Calls on a device use the check in
+/// core/runtime/health.hpp.
 void check_calls_allowed(const char* operation);
-/// The first line of every public function that could reach a driver and concerns no device.
+/// The first line of every public function that could reach a driver and has no device.
 inline void enter(const char* operation) {
   if (calls_forbidden()) [[unlikely]] check_calls_allowed(operation);
 }

@@ -36,28 +36,28 @@ using detail::is_watched;
 struct All {
   std::vector<std::unique_ptr<Tool>> list;  // fixed once `closed`
   bool closed = false;
-  bool watches_nodes = false;  // whether one of them does
+  bool watches_nodes = false;  // whether a tool watches nodes
 };
 
-/// Never destroyed: objects with static lifetime may still use Weir at the process's end.
+/// Never destroyed, because objects with static lifetime may still use Weir at process exit.
 All& all() noexcept {
   static detail::NoDestructor<All> tools;
   return *tools;
 }
 
-/// What the calling thread is about.
+/// The state of the calling thread.
 struct Thread {
-  bool in_tool = false;             // calls of a tool are shown to no tool
+  bool in_tool = false;             // a tool's own calls are not reported
   bool has_touches = false;
-  std::uint64_t host_function = 0;  // the operation whose function runs
-  std::uint64_t launch = 0;         // the launch of a graph that the thread is in
+  std::uint64_t host_function = 0;  // the operation whose function is running
+  std::uint64_t launch = 0;         // the graph launch that the thread is in
   std::vector<std::string> ranges;
   std::vector<MemoryAccess> touches;
   std::span<const SourceFrame> caller;
 };
 
-/// Objects with static lifetime, and other objects of the thread's, end behind its `thread_local` ones and may still use
-/// Weir. So the end of the thread empties this, and lets it be.
+/// Never destroyed: static objects, and the thread's other objects, may use Weir after the `thread_local` ones are
+/// destroyed. So at thread exit it is emptied but not destroyed.
 Thread& this_thread() noexcept {
   thread_local detail::NoDestructor<Thread> thread;
   struct End {
@@ -76,7 +76,7 @@ std::atomic<std::uint64_t> last_operation{0};
 bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
 
 void finish_all() {
-  // A child that was forked has a copy of what the tools have seen, and its parent tells it.
+  // A forked child has a copy of the tools' data, but its parent reports it.
   if (detail::forked()) return;
   const support::UnshownCalls scope;
   int status = 0;
@@ -132,7 +132,7 @@ void detail::open_tools() {
     if (std::find(names.begin(), name, *name) != name)
       throw_invalid_environment("WEIR_TOOLS", *tools, fmt::format("'{}' stands in it twice; list each tool once", *name));
   }
-  // A program that is to meet faults, and does not, looks as if it bore them.
+  // If faults were requested but not injected, the test would pass wrongly.
   if (faults && std::find(names.begin(), names.end(), "faults") == names.end()) names.emplace_back("faults");
   if (!names.empty() && !can_load_plugins()) {
     throw_invalid_environment(tools ? "WEIR_TOOLS" : "WEIR_FAULTS", tools ? *tools : *faults,
@@ -289,7 +289,7 @@ void ToolNotice::begin_always() noexcept {
 
 namespace {
 
-/// The node that a captured operation became, if that is known.
+/// The node that a captured operation became, if known.
 std::optional<GraphNode> captured_node(const Operation& operation) noexcept try {
   const OperationTraits traits = traits_of(operation.kind);
   if (!traits.may_be_captured) return std::nullopt;
@@ -303,7 +303,8 @@ void record_in(CapturedWork& work, const Operation& operation, const std::vector
              std::vector<std::shared_ptr<const CapturedWork>>&& bodies) noexcept try {
   work.record(operation, after, std::move(bodies));
 } catch (const std::exception& error) {
-  support::log(support::LogLevel::warn, "a captured operation cannot be saved: ", error.what());  // `settle` finds its node
+  // `settle` determines its node later
+  support::log(support::LogLevel::warn, "a captured operation cannot be saved: ", error.what());
 }
 
 }  // namespace

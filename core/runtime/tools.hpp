@@ -13,22 +13,21 @@
 #include "weir/device.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// What the core tells tools, and writes down of portable captures. Included by sources alone: without either a call tests
-/// one bit, and none of this runs.
+/// Reports operations to tools, and records those of portable captures. Only sources include it: without tools and portable
+/// captures a call tests one bit, and none of this runs.
 namespace weir::detail {
 
-/// Loads the tools that WEIR_TOOLS lists, and `faults` if WEIR_FAULTS is set. From here on no tool is added. Called once,
-/// when the registry is made. Throws `invalid_environment`, `plugin_not_found`, `plugin_incompatible`.
+/// Loads the tools that WEIR_TOOLS lists, and `faults` if WEIR_FAULTS is set. No tool is added later. Called once, when the
+/// registry is created. Throws `invalid_environment`, `plugin_not_found`, `plugin_incompatible`.
 void open_tools();
 
 inline bool is_watched() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 
-/// One operation as it is shown to tools:
-/// `ToolNotice(*this, OperationKind::copy, "Stream::copy").reads(p, n).run([&] { … })`.
+/// Reports one operation to tools: `ToolNotice(*this, OperationKind::copy, "Stream::copy").reads(p, n).run([&] { … })`.
 class ToolNotice {
  public:
   ToolNotice(const Device& device, OperationKind kind, const char* name) noexcept;
-  /// Asks for the capture that the stream is in.
+  /// Queries the stream's capture.
   ToolNotice(const Stream& stream, OperationKind kind, const char* name);
   ToolNotice(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept;
   ~ToolNotice() {
@@ -47,12 +46,12 @@ class ToolNotice {
   ToolNotice& writes(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::write}); }
   ToolNotice& allocation(const Allocation& memory);
   ToolNotice& awaits(const Stream& other) noexcept;
-  /// The bodies of a conditional node, which a portable capture writes down, too.
+  /// Adds the bodies of a conditional node, which a portable capture also records.
   ToolNotice& captures(std::span<UniqueFunction<void(Stream&)>> bodies);
-  /// Those that `touches` declared on this thread, or else the ones given.
+  /// Uses the accesses that `touches` declared on this thread, otherwise the ones given.
   ToolNotice& kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses);
 
-  /// Calls `act()` between the tools' `before` and `after`, and returns what it returns.
+  /// Calls `act()` between the tools' `before` and `after`, and returns its result.
   template <class F>
   decltype(auto) run(F&& act) {
     begin();
@@ -66,7 +65,7 @@ class ToolNotice {
       return result;
     }
   }
-  /// The same for a free, which no tool can refuse: what a tool throws is logged. If `act()` is false, it has failed.
+  /// The same for a free, which no tool can refuse: a tool's exception is logged. `act()` returns false if it has failed.
   template <class F>
   auto run_always(F&& act) {
     begin_always();
@@ -93,24 +92,25 @@ class ToolNotice {
 
   Operation operation_;
   std::vector<MemoryAccess> accesses_;
-  // Where the capture is written down, if it is; what the operation comes behind; the bodies that were captured.
+  // The capture's record, if any; the nodes that the operation comes after; the captured bodies.
   std::shared_ptr<CapturedWork> captured_work_;
   std::vector<GraphNode> after_;
   std::vector<std::shared_ptr<const CapturedWork>> bodies_;
-  std::size_t told_ = 0;  // how many tools have been told that it begins
+  std::size_t told_ = 0;  // how many tools have received `before`
   bool begun_ = false;
 };
 
-/// Ends what `accesses::touches` declared for this thread's next launch: it was refused before tools were told of it.
+/// Discards the accesses that `accesses::touches` declared for this thread's next launch, because the launch was refused
+/// before it reached the tools.
 void forget_touches() noexcept;
 
-/// Calls `act()`, and keeps what it needs out of the function that calls it.
+/// Calls `act()` out of line, so that the calling function stays small.
 template <class F>
 [[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {
   return act();
 }
 
-/// `function`, which tells tools when it runs, unless a tool makes the call; `id`: of its operation.
+/// Wraps `function`, so that it reports to tools when it runs, unless a tool makes the call; `id`: of its operation.
 HostFunction watched_function(std::uint64_t id, HostFunction&& function);
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback);
 

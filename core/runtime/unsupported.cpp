@@ -4,13 +4,13 @@
 #include "core/runtime/impl.hpp"
 #include "weir/error.hpp"
 
-// The optional operations, for backends that do not have them.
+// Default implementations of the optional operations, for backends without them.
 namespace weir {
 namespace {
 
 using F = Feature;
 
-/// For a backend whose feature table has a feature that it does not implement.
+/// For a backend whose feature table lists a feature that it does not implement.
 template <class Object>
 [[noreturn]] void not_overridden(const Object& object, Feature feature) {
   throw Error(Errc::unsupported, "feature " + std::string(to_string(feature)), object.describe(),

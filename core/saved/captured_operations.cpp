@@ -98,7 +98,8 @@ void CapturedOperations::settle(const Topology& topology) {
     }
   };
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
-    // An operation became its last node and those before it, in a line, down to what it came behind.
+    // An operation may have become several nodes in a chain. Walk from its last node back to the nodes that it was captured
+    // after.
     for (std::uint32_t node = operations[i].node;;) {
       if (node >= owners.size() || owners[node] != no_one) {
         foreign(node);

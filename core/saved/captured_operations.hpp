@@ -15,27 +15,27 @@
 #include "weir/plugin/operation.hpp"
 #include "weir/stream.hpp"
 
-/// What a portable capture writes down, of which `Graph::save` makes a file: drivers do not give back what a graph is made
-/// of.
+/// The operations that a portable capture records and `Graph::save` writes to a file, because drivers do not return a
+/// graph's contents.
 namespace weir::detail {
 
-/// One operation of a capture, with the addresses of then.
+/// One operation of a capture, with the addresses at that time.
 struct CapturedOperation {
   struct Argument {
-    enum class Kind : std::uint8_t { value, address, unknown };  // unknown: there may be addresses in it
+    enum class Kind : std::uint8_t { value, address, unknown };  // unknown: may contain addresses
     std::vector<std::byte> bytes;
     Kind kind = Kind::value;
   };
 
   OperationKind kind{};
   const char* name = "";             ///< of the call
-  std::vector<std::uint32_t> after;  ///< the nodes that it comes behind, sorted
-  std::uint32_t node = 0;            ///< the last one that it became
+  std::vector<std::uint32_t> after;  ///< the nodes that it was captured after, sorted
+  std::uint32_t node = 0;            ///< the last of its nodes
   KernelPtr kernel;
   LaunchConfig config;
   std::vector<Argument> arguments;
   std::vector<MemoryAccess> accesses;
-  std::vector<std::byte> element;  ///< of a fill
+  std::vector<std::byte> element;  ///< for a fill
   std::uint32_t word_size = 0;
   std::vector<MemoryOperation> memory_operations;
   std::string function;  ///< the name of a host function
@@ -60,9 +60,9 @@ struct CapturedOperations final : CapturedWork {
 
   std::mutex mutex;
   std::vector<CapturedOperation> operations;  ///< once settled, in the order of their nodes
-  std::vector<std::uint32_t> owners;          ///< for each node, the operation that it is of
-  std::string flaw;                           ///< why the graph cannot be saved; empty if it can
-  std::vector<AllocationPtr> memory;          ///< that a loaded graph uses
+  std::vector<std::uint32_t> owners;          ///< for each node, the operation that it belongs to
+  std::string flaw;                           ///< why the graph cannot be saved; empty if it can be
+  std::vector<AllocationPtr> memory;          ///< used by a loaded graph
 };
 
 }  // namespace weir::detail

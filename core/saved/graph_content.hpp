@@ -21,17 +21,17 @@ namespace weir::detail {
 
 /// One operation of a loaded graph.
 struct GraphStep : WorkStep {
-  bool is_awaited = false;  // by steps that do not just follow it
+  bool is_awaited = false;  // by steps other than its immediate successor
   Range after;              // steps, in GraphContent::after
   std::string function;
-  std::uint32_t allocation = 0;  // that it makes or frees
+  std::uint32_t allocation = 0;  // the allocation that it makes or frees
   ConditionalKind conditional{};
   SavedAddress condition{};
   std::uint32_t inner_count = 0;
   std::vector<std::vector<GraphStep>> inner;
 };
 
-/// What a file says, checked, and what has been bound since.
+/// A file's checked content, and the bindings made since.
 struct GraphContent : SavedWork {
   struct Memory : PortableMemory {
     std::vector<std::byte> contents;
@@ -44,7 +44,7 @@ struct GraphContent : SavedWork {
   std::vector<ModulePtr> modules;
   std::vector<KernelPtr> kernels;
   std::vector<Memory> memory;
-  std::vector<std::uint64_t> allocated;  // by the graph: the bytes of each
+  std::vector<std::uint64_t> allocated;  // by the graph: the size of each allocation
   std::vector<GraphStep> steps;
   std::vector<std::uint32_t> after;
   std::map<std::string, std::shared_ptr<HostFunction>, std::less<>> functions;  // null: not bound yet

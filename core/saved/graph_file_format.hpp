@@ -20,12 +20,12 @@ inline constexpr std::uint32_t graph_version = 1;
 inline constexpr std::uint64_t most_graph_bytes = std::uint64_t{1} << 30U;
 inline constexpr std::size_t most_graph_nesting = 32;
 
-/// Kinds of records. Those of one kind are numbered from 0.
+/// Kinds of records. The records of each kind are numbered from 0.
 namespace record {
 inline constexpr std::string_view origin = "from";     ///< name: the backend, a space, the architecture
 inline constexpr std::string_view module = "modu";     ///< data: a bundle
 inline constexpr std::string_view function = "kern";   ///< name: a kernel's; data: the number of its module
-inline constexpr std::string_view memory = "memo";     ///< name: as it is bound by; data: SavedMemory, then the contents
+inline constexpr std::string_view memory = "memo";     ///< name: for binding; data: SavedMemory, then the contents
 inline constexpr std::string_view operation = "oper";  ///< name: a host function's; data: SavedOperation, then the rest
 inline constexpr std::string_view begin = "open";      ///< up to `end`: operations of a child graph or a body
 inline constexpr std::string_view end = "shut";
@@ -50,7 +50,7 @@ enum class SavedKind : std::uint8_t {
   conditional,
 };
 
-/// An address: a byte of named memory, or of what an allocation in the graph gives.
+/// An address: a byte of named memory, or of memory that the graph allocates.
 struct SavedAddress {
   static constexpr std::uint32_t null = UINT32_MAX, allocated = std::uint32_t{1} << 31U;
   std::uint32_t memory;  ///< its number; with `allocated`, that of the allocation; or `null`
@@ -58,7 +58,7 @@ struct SavedAddress {
   std::uint64_t offset;
 };
 
-/// Rows in slices, as detail::PitchedBytes.
+/// Rows in slices, like detail::PitchedBytes.
 struct SavedBox {
   SavedAddress first;
   std::uint64_t width, height, depth, row_pitch, slice_pitch;
@@ -79,7 +79,7 @@ struct SavedMemoryOperation {
   std::uint64_t value;
 };
 
-/// The numbers of a record's data, one behind the other.
+/// Writes the numbers of a record's data one after the other.
 class NumberWriter {
  public:
   template <class T>
@@ -92,10 +92,10 @@ class NumberWriter {
   std::vector<std::byte> bytes;
 };
 
-/// Damage changes it. Not against those who mean to.
+/// A checksum against accidental damage, not against an attacker.
 inline std::uint64_t check_number(std::span<const std::byte> records) noexcept {
   constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U;
-  std::uint64_t even = records.size(), odd = factor;  // two, so that the processor need not wait for each
+  std::uint64_t even = records.size(), odd = factor;  // two sums, so that the processor can overlap the multiplications
   for (std::size_t i = 0; i + 16 <= records.size(); i += 16) {
     std::uint64_t words[2];
     std::memcpy(words, records.data() + i, 16);

@@ -14,7 +14,7 @@
 #include "core/saved/graph_content.hpp"
 #include "weir/kernel_bundle.hpp"
 
-// Device::load_graph: a file's bytes are checked once, here; what is left can be replayed at any address.
+// Device::load_graph: checks a file's bytes once, here; the result can be replayed at any address.
 namespace weir::detail {
 
 void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) {
@@ -23,7 +23,7 @@ void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) 
 
 namespace {
 
-/// Takes a file apart, and loads its kernels.
+/// Parses a file, and loads its kernels.
 class Loader {
  public:
   Loader(GraphContent& content, std::span<const std::byte> file)
@@ -40,7 +40,7 @@ class Loader {
  private:
   [[noreturn]] void throw_damaged(const std::string& flaw) const { throw_bad_graph(file_, "it is damaged: " + flaw); }
 
-  /// The steps up to the end of a nested graph, or of the file.
+  /// The steps up to the end of a nested graph or of the file.
   std::vector<GraphStep> steps(std::size_t nesting) {
     if (nesting > most_graph_nesting) throw_damaged("its graphs are nested too deep");
     std::vector<GraphStep> list;
@@ -163,7 +163,7 @@ class Loader {
     return step;
   }
 
-  /// Refuses what does not lie in a memory of the file.
+  /// Refuses an address outside the file's memories.
   void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
     if (may_be_null && address.memory == SavedAddress::null) return;
     const std::uint32_t number = address.memory & ~SavedAddress::allocated;
@@ -175,7 +175,7 @@ class Loader {
       throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
   }
 
-  /// What is known of a step once all are there.
+  /// Derives facts about the steps that need the whole list.
   void finish(std::vector<GraphStep>& list) const {
     std::vector<bool> is_last(list.size(), true);
     for (std::size_t i = 0; i < list.size(); ++i) {

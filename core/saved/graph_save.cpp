@@ -18,7 +18,7 @@
 #include "weir/backend.hpp"
 #include "weir/portable_graph.hpp"
 
-// Graph::save: a graph's operations, with names in the place of addresses.
+// Graph::save: writes a graph's operations, with names instead of addresses.
 namespace weir {
 
 using detail::CapturedOperation;
@@ -97,9 +97,9 @@ class Saver {
     writer_.add(record::memory, named.name(), data.bytes);
   }
 
-  /// Where `bytes` bytes lie, all in one memory; nothing if they do not.
+  /// Finds the one memory that contains these `bytes` bytes; nothing if there is none.
   std::optional<SavedAddress> find(Address address, std::size_t bytes) const {
-    // What a graph allocates may get an address that it has freed: the newest is meant.
+    // A graph's allocation may get an address that the graph has freed, so the newest one counts.
     for (auto own = allocated_.rbegin(); own != allocated_.rend(); ++own) {
       if (address >= own->begin && address < own->end && bytes <= own->end - address)
         return SavedAddress{SavedAddress::allocated | own->number, 0, address - own->begin};
@@ -119,8 +119,8 @@ class Saver {
                               what, bytes, address));
   }
 
-  /// An address that a kernel gets. The end of memory is not in it: allocations of GPUs often lie side by side, and it may
-  /// be the beginning of memory whose name was forgotten.
+  /// An address passed to a kernel. It may not be the end of a memory: GPU allocations are often adjacent, so it may be the
+  /// start of memory that was not named.
   SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
     if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
@@ -261,7 +261,7 @@ class Saver {
         continue;
       }
       if (argument.kind == CapturedOperation::Argument::Kind::unknown) check_has_no_address(argument.bytes, i);
-      // In a packed structure a pointer lies anywhere.
+      // In a packed structure a pointer may be at any offset.
       for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
         if (!find(word_at(argument.bytes, at), 1)) continue;
         throw_at_node(Errc::unsupported,
@@ -279,8 +279,8 @@ class Saver {
     return word;
   }
 
-  /// Throws unless no word of an argument whose type is not known can be an address: none is in the first 64 KiB, which
-  /// systems leave unmapped, or beyond the 57 bits that processors have for a program's.
+  /// Throws if a word of an argument of unknown type may be an address. No address is in the first 64 KiB, which systems
+  /// leave unmapped, or above the 57 bits of a program's address space.
   void check_has_no_address(std::span<const std::byte> bytes, std::size_t index) const {
     for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
       const Address word = word_at(bytes, at);
@@ -303,8 +303,8 @@ class Saver {
   const detail::Call<Graph>& call_;
   detail::BundleWriter writer_;
   std::vector<std::string> names_;
-  std::map<Address, Range> memory_;   // by where they begin
-  std::vector<Allocated> allocated_;  // by nodes so far
+  std::map<Address, Range> memory_;   // by start address
+  std::vector<Allocated> allocated_;  // in the order of the nodes so far
   std::map<const Module*, std::uint32_t> modules_;
   std::map<const Kernel*, std::uint32_t> kernels_;
   const CapturedOperation* at_ = nullptr;
@@ -341,7 +341,7 @@ void Graph::save(const std::string& file, std::span<const NamedMemory> memory) c
     throw Error(Errc::invalid_argument, "Graph::save", describe(),
                 "'" + file + "' is there, and is no regular file; give another name");
   }
-  // Renamed into place, so that nobody reads half of it.
+  // Renamed into place, so that no reader sees a part of it.
   std::string unfinished = file + ".XXXXXX";
   detail::FileDescriptor out(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600
   if (!out) fail("no file beside '" + file + "'");

@@ -11,11 +11,11 @@
 #include "core/saved/graph_content.hpp"
 #include "core/saved/captured_operations.hpp"
 
-// Graphs from files: what is bound, and the capture of their work.
+// Graphs from files: their bindings, and the capture of their work.
 namespace weir::detail {
 namespace {
 
-/// Submits steps to streams that capture.
+/// Submits steps to capturing streams.
 class GraphReplay {
  public:
   explicit GraphReplay(GraphContent& content) : content_(content), allocations_(content.allocated.size()) {}
@@ -47,7 +47,7 @@ class GraphReplay {
     for (std::uint32_t i = 0; i < steps.size(); ++i) {
       if (is_leaf[i]) leaves.push_back(i);
     }
-    // Behind all leaves: some releases of HIP take a node that the stream does not reach for one that is not joined.
+    // After all leaves, because some HIP releases treat a node that the stream does not depend on as unjoined.
     if (leaves.size() > 1) go_behind(leaves);
   }
 

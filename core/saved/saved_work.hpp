@@ -18,8 +18,8 @@
 #include "weir/span.hpp"
 #include "weir/stream.hpp"
 
-/// How kernels, copies, fills and memory operations are written down, read and submitted: what graph files and recordings
-/// share. Where memory is, each says by a function of its own.
+/// Writes, reads and submits kernels, copies, fills and memory operations, for graph files and recordings. Each of them
+/// supplies its own function that maps addresses.
 namespace weir::detail {
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const
 
 template <class Locate>
 void put_copies(NumberWriter& data, std::span<const MemoryAccess> accesses, const Locate& locate) {
-  // A box tells all slices that are read before those that are written; copies of a batch follow one another.
+  // A box reports all slices that it reads before those that it writes; copies of a batch follow one another.
   const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
   const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = is_box ? accesses.size() / 2 : 1;
   data.put(static_cast<std::uint32_t>(copies));
@@ -97,7 +97,7 @@ inline SavedLaunch saved_launch(const LaunchConfig& config, std::uint32_t kernel
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
-/// The numbers of a record, never beyond its end.
+/// Reads the numbers of a record, never beyond its end.
 class NumberReader {
  public:
   NumberReader(std::span<const std::byte> file, std::span<const std::byte> data, BundleReader::Throw* throw_error)
@@ -118,7 +118,7 @@ class NumberReader {
   }
   bool at_end() const noexcept { return data_.empty(); }
   std::span<const std::byte> take_all() { return take(data_.size()); }
-  /// How many things of at least `least` bytes follow.
+  /// Reads the number of elements that follow; each has at least `least` bytes.
   std::uint32_t take_count(std::size_t least) {
     const auto count = take<std::uint32_t>();
     if (count > data_.size() / least) throw_damaged("a record is too short");
@@ -143,19 +143,18 @@ class NumberReader {
   BundleReader::Throw* throw_error_;
 };
 
-/// A kernel, copies, a fill or memory operations. What a step has several of lies in the lists of the whole file, since
-/// steps are many.
+/// A kernel, copies, a fill or memory operations. Steps are many, so their lists are ranges of lists for the whole file.
 struct WorkStep {
   struct Range {
     std::uint32_t first = 0, count = 0;
   };
 
   SavedKind kind{};
-  Range items;  // arguments, boxes (of copies in pairs) or memory operations
+  Range items;  // arguments, boxes (for copies in pairs) or memory operations
   std::uint32_t kernel = 0;
   LaunchConfig config;
-  std::uint32_t word_size = 0;     // of a fill
-  std::vector<std::byte> element;  // of a fill
+  std::uint32_t word_size = 0;     // for a fill
+  std::vector<std::byte> element;  // for a fill
 };
 
 struct SavedWork {
@@ -166,7 +165,7 @@ struct SavedWork {
     std::uint32_t size = 0, slot = 0;
     WorkStep::Range addresses;
   };
-  /// Where in an argument an address is.
+  /// The position of an address in an argument.
   struct Address {
     std::uint32_t offset = 0;
     SavedAddress address{};
@@ -185,13 +184,13 @@ std::span<T> part_of(std::vector<T>& list, const WorkStep::Range& range) noexcep
   return std::span(list).subspan(range.first, range.count);
 }
 
-/// Where the next `count` of a list will be.
+/// The range of the next `count` elements of a list.
 template <class T>
 WorkStep::Range next_in(const std::vector<T>& list, std::uint32_t count) noexcept {
   return {static_cast<std::uint32_t>(list.size()), count};
 }
 
-/// Takes the content of a step of that kind. `check(address, bytes, may_be_null)` refuses what is not within memory.
+/// Reads the content of a step of that kind. `check(address, bytes, may_be_null)` refuses anything outside a memory.
 template <class Check>
 class WorkReader {
  public:
@@ -298,7 +297,7 @@ class WorkReader {
 
 // --- Submitting -------------------------------------------------------------------------------------------------------
 
-/// Submits steps. `at(address)`: where memory is now.
+/// Submits steps. `at(address)`: the memory's present address.
 template <class At>
 class WorkSubmitter {
  public:
@@ -378,7 +377,7 @@ class WorkSubmitter {
   SavedWork& work_;
   std::span<const KernelPtr> kernels_;
   const At& at_;
-  std::vector<void*> values_;  // of a launch
+  std::vector<void*> values_;  // for a launch
   std::vector<std::size_t> sizes_;
 };
 
