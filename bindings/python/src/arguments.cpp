@@ -47,11 +47,11 @@ struct Slot {
   }
 };
 
-[[noreturn]] void refuse(const KernelObject& kernel, std::size_t i, const std::string& why) {
+[[noreturn]] void throw_bad_argument(const KernelObject& kernel, std::size_t i, const std::string& why) {
   throw nb::type_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) + ": " + why).c_str());
 }
 
-[[noreturn]] void refuse_number(const KernelObject& kernel, std::size_t i, const char* type) {
+[[noreturn]] void throw_bad_number(const KernelObject& kernel, std::size_t i, const char* type) {
   throw nb::value_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) +
                          ": the number is none of the parameter's type, " + type)
                             .c_str());
@@ -73,11 +73,11 @@ bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
 void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const BufferObject& buffer,
                 const Parameter& parameter) {
   if (parameter.kind == Kind::number || parameter.kind == Kind::floating)
-    refuse(kernel, i, "it is a Buffer, and the parameter is a number");
+    throw_bad_argument(kernel, i, "it is a Buffer, and the parameter is a number");
   if (parameter.type && *parameter.type != buffer.dtype) {
-    refuse(kernel, i,
-           std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
-               name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
+    throw_bad_argument(kernel, i,
+                       std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
+                           name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
   }
   const Device& own = kernel.kernel->device();
   const Device& its = buffer.device();
@@ -127,35 +127,39 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
       if (set_number(slot, value, *parameter.type)) return;
     } catch (nb::python_error& error) {
       if (!error.matches(PyExc_TypeError)) throw;
-      refuse(kernel, i, nb::cast<std::string>(nb::str(error.value())) + "; the parameter is " + name_of(*parameter.type));
+      throw_bad_argument(kernel, i,
+                         nb::cast<std::string>(nb::str(error.value())) + "; the parameter is " + name_of(*parameter.type));
     } catch (const nb::builtin_exception& error) {
-      refuse(kernel, i, std::string(error.what()) + "; the parameter is " + name_of(*parameter.type));
+      throw_bad_argument(kernel, i, std::string(error.what()) + "; the parameter is " + name_of(*parameter.type));
     }
-    refuse_number(kernel, i, name_of(*parameter.type));
+    throw_bad_number(kernel, i, name_of(*parameter.type));
   }
   if (object == Py_None) return slot.set_address(nullptr);
   if (PyLong_CheckExact(object)) {
-    if (parameter.kind == Kind::floating) refuse(kernel, i, "it is an int, and the parameter a floating-point number");
+    if (parameter.kind == Kind::floating)
+      throw_bad_argument(kernel, i, "it is an int, and the parameter a floating-point number");
     slot.content = parameter.kind == Kind::pointer ? Content::address : Content::unknown;
     if (parameter.kind == Kind::pointer) {
-      if (!set_integer(slot, object, 8)) refuse_number(kernel, i, "an address");
+      if (!set_integer(slot, object, 8)) throw_bad_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
-      refuse(kernel, i, "an int, and the driver does not tell the parameter's type; give weir.int32(…), or numpy.int32(…)");
+      throw_bad_argument(kernel, i,
+                         "an int, and the driver does not tell the parameter's type; give weir.int32(…), or numpy.int32(…)");
     } else if (!set_integer(slot, object, parameter.size)) {
-      refuse_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
+      throw_bad_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
     }
     return;
   }
   if (PyFloat_CheckExact(object)) {
     if (parameter.kind == Kind::integer || parameter.kind == Kind::pointer)
-      refuse(kernel, i, "it is a float, and the parameter is none");
+      throw_bad_argument(kernel, i, "it is a float, and the parameter is none");
     if (parameter.size != 4 && parameter.size != 8)
-      refuse(kernel, i, "a float, and the parameter's type is not known; give weir.float32(…), or numpy.float32(…)");
+      throw_bad_argument(kernel, i,
+                         "a float, and the parameter's type is not known; give weir.float32(…), or numpy.float32(…)");
     set_number(slot, object, {TypeCode::floating, static_cast<std::uint8_t>(8 * parameter.size)});
     return;
   }
   if (const auto type = type_of_scalar(object)) {
-    if (!set_number(slot, nb::object(nb::borrow(object).attr("value")), *type)) refuse_number(kernel, i, name_of(*type));
+    if (!set_number(slot, nb::object(nb::borrow(object).attr("value")), *type)) throw_bad_number(kernel, i, name_of(*type));
     return;
   }
   if (PyBool_Check(object)) return slot.set(static_cast<std::uint8_t>(object == Py_True));
@@ -169,9 +173,10 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.content = Content::address;  // c_void_p
     return;
   }
-  refuse(kernel, i,
-         "no kernel takes this: give a weir.Buffer, a number, an address, or an array of a GPU library; memory of "
-         "the host must be copied to a Buffer");
+  throw_bad_argument(
+      kernel, i,
+      "no kernel takes this: give a weir.Buffer, a number, an address, or an array of a GPU library; memory of "
+      "the host must be copied to a Buffer");
 }
 
 /// Arguments of one launch, on the stack unless there are many.

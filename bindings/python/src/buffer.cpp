@@ -38,9 +38,9 @@ std::vector<std::int64_t> shape_of(nb::handle argument) {
   if (PyIndex_Check(argument.ptr()) != 0) {  // an int, or numpy's
     shape.push_back(nb::cast<std::int64_t>(argument));
   } else {
-    if (PyUnicode_Check(argument.ptr())) refuse_type("shape", "an integer, or a sequence of them,", argument);
+    if (PyUnicode_Check(argument.ptr())) throw_wrong_type("shape", "an integer, or a sequence of them,", argument);
     for (const nb::handle extent : argument) {
-      if (PyIndex_Check(extent.ptr()) == 0) refuse_type("shape", "a sequence of integers", extent);
+      if (PyIndex_Check(extent.ptr()) == 0) throw_wrong_type("shape", "a sequence of integers", extent);
       shape.push_back(nb::cast<std::int64_t>(extent));
     }
   }
@@ -321,7 +321,7 @@ void BufferObject::close() noexcept {
   release(memory);
 }
 
-void BufferObject::refuse_closed() { throw nb::value_error("the buffer is closed"); }
+void BufferObject::throw_closed() { throw nb::value_error("the buffer is closed"); }
 
 nb::object keeper_of(nb::handle object) {
   if (!object.type().is(type_of<BufferObject>())) return nb::borrow(object);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -21,7 +21,7 @@ namespace weir::python {
 /// What a capture collects for its graph. The core's record of the capture owns it, and drops it if the capture is dropped.
 struct Captured {
   std::mutex mutex{};                // for the members below; never held while Python is called
-  std::shared_ptr<Thrown> thrown{};  // of Python functions; null without
+  std::shared_ptr<HostFunctionErrors> thrown{};  // of Python functions; null without
   PyObject* kept = nullptr;          // a dict by address: the buffers and arrays that the graph uses; or null
   bool is_portable = false;
   std::map<std::string, std::shared_ptr<PythonCall>> names{};  // by which the file of a portable graph refers to functions
@@ -54,26 +54,26 @@ inline void use(Stream& stream, std::initializer_list<nb::handle> objects) {
 }
 
 /// Where Python functions in the capture of `stream` store their exceptions; the graph gets it when the capture ends.
-std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream);
+std::shared_ptr<HostFunctionErrors> thrown_of_capture(const Stream& stream);
 
 /// Whether `stream` is in a portable capture. Without the GIL.
 bool is_portable(const Stream& stream);
 /// Records the name of a function in such a capture, by which a file refers to it. Throws ValueError if another call has
 /// that name. With the GIL held.
-void note_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call);
+void record_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call);
 
 struct GraphObject {
   GraphPtr graph;
-  std::shared_ptr<Thrown> thrown;  // null without Python functions
+  std::shared_ptr<HostFunctionErrors> thrown;  // null without Python functions
   nb::object kept;                 // the buffers and arrays that it uses: a dict by address, or null
   nb::object changed{};            // what nodes use since `apply`: a dict by node, or null
   GraphExecPtr executable{};       // made by the first launch
   GraphExecPtr given_to{};         // another graph's, which took this one's Python functions by `update`
-  /// Guards the pointers, which `update` swaps. Held only to copy them.
+  /// Guards the pointers, which `update` swaps. OwnedReference only to copy them.
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();
 
   ~GraphObject();
-  GraphObject(GraphPtr made, std::shared_ptr<Thrown> of_functions, nb::object used)
+  GraphObject(GraphPtr made, std::shared_ptr<HostFunctionErrors> of_functions, nb::object used)
       : graph(std::move(made)), thrown(std::move(of_functions)), kept(std::move(used)) {}
   /// Takes what its capture, which has ended, collected; null if nothing.
   GraphObject(GraphPtr made, const std::shared_ptr<Captured>& captured);

@@ -15,7 +15,7 @@ namespace nb = nanobind;
 /// The Python exception for a Weir error: a new reference, or null with another exception set. With the GIL held.
 PyObject* new_exception(const Error& error) noexcept;
 /// Throws TypeError: `name`, an argument, must be `expected`.
-[[noreturn]] void refuse_type(const char* name, const char* expected, nb::handle given);
+[[noreturn]] void throw_wrong_type(const char* name, const char* expected, nb::handle given);
 /// Sets the C++ exception that is being handled as Python's.
 void set_python_error() noexcept;
 

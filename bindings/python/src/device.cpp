@@ -33,7 +33,7 @@ namespace {
 std::variant<Priority, int> priority_of(nb::handle argument) {
   if (argument.is_none()) return Priority::normal;
   if (PyIndex_Check(argument.ptr()) != 0) return nb::cast<int>(argument);
-  if (!nb::isinstance<nb::str>(argument)) refuse_type("priority", "'low', 'normal', 'high', or a number,", argument);
+  if (!nb::isinstance<nb::str>(argument)) throw_wrong_type("priority", "'low', 'normal', 'high', or a number,", argument);
   const auto name = nb::cast<std::string>(argument);
   if (name == "low") return Priority::low;
   if (name == "normal") return Priority::normal;

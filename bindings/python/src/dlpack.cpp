@@ -19,7 +19,7 @@ namespace weir::python {
 namespace {
 
 using dlpack::DeviceType;
-using dlpack::Place;
+using dlpack::DLDevice;
 
 /// What a tensor's deleter frees.
 template <class Managed>
@@ -52,7 +52,7 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape) {
 }
 
 template <class Managed>
-nb::object capsule_of(const BufferObject& buffer, Place place, [[maybe_unused]] std::uint64_t flags) {
+nb::object capsule_of(const BufferObject& buffer, DLDevice place, [[maybe_unused]] std::uint64_t flags) {
   auto whole = std::make_unique<Export<Managed>>();
   whole->memory = buffer.memory();
   whole->shape = buffer.shape;
@@ -80,7 +80,7 @@ nb::object capsule_of(const BufferObject& buffer, Place place, [[maybe_unused]] 
   return nb::steal(capsule);
 }
 
-Place place_of(const BufferObject& buffer) {
+DLDevice dl_device_of(const BufferObject& buffer) {
   const Device& device = buffer.device();
   const std::string_view backend = device.backend().name();
   const MemoryKind kind = buffer.memory()->kind();
@@ -115,7 +115,7 @@ void wait_on_host(Stream& stream) {
 }
 
 /// Makes the consumer's stream, given by number, wait for the buffer.
-void make_ready(const BufferObject& buffer, Place place, nb::handle stream) {
+void make_ready(const BufferObject& buffer, DLDevice place, nb::handle stream) {
   const bool is_number = !stream.is_none();
   const auto number = is_number ? nb::cast<std::int64_t>(stream) : 0;
   if (is_number && number == -1) return;  // the consumer asks for no wait
@@ -146,12 +146,12 @@ BufferObject copy_of(const BufferObject& buffer, MemoryKind kind) {
 
 nb::object to_dlpack(const BufferObject& self, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                      nb::handle copy) {
-  const Place own = place_of(self);
-  Place wanted = own;
+  const DLDevice own = dl_device_of(self);
+  DLDevice wanted = own;
   if (!dl_device.is_none())
     wanted = {static_cast<DeviceType>(nb::cast<int>(dl_device[0])), nb::cast<std::int32_t>(dl_device[1])};
   const bool is_seen_by_host = self.memory()->host_accessible() || own.type == DeviceType::cpu;
-  if (wanted != own && wanted != Place{DeviceType::cpu, 0})
+  if (wanted != own && wanted != DLDevice{DeviceType::cpu, 0})
     throw nb::buffer_error("dl_device: Weir gives a buffer where it is, or to the host; copy it to a Buffer of that device");
   const bool must_copy = wanted != own && !is_seen_by_host;
   if (must_copy && !copy.is_none() && !nb::cast<bool>(copy))
@@ -202,7 +202,7 @@ void bind_dlpack(nb::module_& module) {
                        "is done. Raises ``BufferError`` for what DLPack cannot express.");
   nb::cpp_function_def(
       [](const BufferObject& self) {
-        const Place place = place_of(self);
+        const DLDevice place = dl_device_of(self);
         return nb::make_tuple(static_cast<int>(place.type), place.ordinal);
       },
       nb::scope(buffer), nb::name("__dlpack_device__"), nb::is_method(),

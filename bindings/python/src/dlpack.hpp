@@ -8,15 +8,15 @@ namespace weir::python::dlpack {
 
 enum class DeviceType : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, rocm_host = 11, cuda_managed = 13 };
 
-struct Place {
+struct DLDevice {
   DeviceType type = DeviceType::cpu;
   std::int32_t ordinal = 0;
-  friend bool operator==(Place, Place) = default;
+  friend bool operator==(DLDevice, DLDevice) = default;
 };
 
 struct Tensor {
   void* data;
-  Place place;
+  DLDevice place;
   std::int32_t dimensions;
   std::uint8_t code, bits;
   std::uint16_t lanes;

@@ -84,7 +84,7 @@ PyObject* new_exception(const Error& error) noexcept try { return exception_of(e
   return nullptr;
 }
 
-void refuse_type(const char* name, const char* expected, nb::handle given) {
+void throw_wrong_type(const char* name, const char* expected, nb::handle given) {
   throw nb::type_error((std::string(name) + ": " + expected + " is expected, and this is of the type " +
                         nb::cast<std::string>(given.type().attr("__name__")))
                            .c_str());

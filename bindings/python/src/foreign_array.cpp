@@ -20,7 +20,7 @@ namespace weir::python {
 namespace {
 
 using dlpack::DeviceType;
-using dlpack::Place;
+using dlpack::DLDevice;
 
 /// Where another library's buffer lies.
 struct Location {
@@ -35,7 +35,7 @@ Device& device_number(const char* backend, int ordinal) {
 /// Host memory is pinned memory of the CPU backend.
 Location host_location() { return {device_number("host", 0), MemoryKind::pinned}; }
 
-Location location_of(Place place) {
+Location location_of(DLDevice place) {
   switch (place.type) {
     case DeviceType::cpu: return host_location();
     case DeviceType::cuda: return {device_number("cuda", place.ordinal), MemoryKind::device};
@@ -63,7 +63,7 @@ nb::object adopt(Location location, void* data, DType dtype, std::vector<std::in
   return nb::cast(std::move(made));
 }
 
-[[noreturn]] void refuse_gaps() {
+[[noreturn]] void throw_gaps() {
   throw nb::buffer_error(
       "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, tensor.contiguous())");
 }
@@ -75,7 +75,7 @@ void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t
     if (extent == 0) return;
   std::int64_t row_major = unit;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] != 1 && strides[i] != row_major) refuse_gaps();
+    if (shape[i] != 1 && strides[i] != row_major) throw_gaps();
     row_major *= shape[i];
   }
 }
@@ -90,21 +90,21 @@ void call_deleter(PyObject* capsule) noexcept {
 
 /// Takes a capsule's tensor, so that nobody else can. The destructor puts it back, unless `keep` was called.
 template <class Managed>
-class Taken {
+class TakenCapsule {
  public:
-  explicit Taken(nb::handle capsule) : capsule_(capsule) {
+  explicit TakenCapsule(nb::handle capsule) : capsule_(capsule) {
     const nb::ft_object_guard one_thread(capsule);
     if (PyCapsule_IsValid(capsule.ptr(), Managed::name) == 0) return;
     tensor_ = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
     PyCapsule_SetName(capsule.ptr(), Managed::used_name);
   }
-  ~Taken() {
+  ~TakenCapsule() {
     if (tensor_ == nullptr) return;
     const nb::ft_object_guard one_thread(capsule_);
     PyCapsule_SetName(capsule_.ptr(), Managed::name);
   }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
+  TakenCapsule(const TakenCapsule&) = delete;
+  TakenCapsule& operator=(const TakenCapsule&) = delete;
 
   /// Null if the capsule has none of this kind.
   Managed* tensor() const noexcept { return tensor_; }
@@ -116,7 +116,7 @@ class Taken {
 };
 
 template <class Managed>
-nb::object adopt_tensor(Taken<Managed>& taken, bool read_only) {
+nb::object adopt_tensor(TakenCapsule<Managed>& taken, bool read_only) {
   Managed* const managed = taken.tensor();
   const dlpack::Tensor& tensor = managed->tensor;
   const DType dtype{static_cast<TypeCode>(tensor.code), tensor.bits};
@@ -134,7 +134,7 @@ nb::object adopt_tensor(Taken<Managed>& taken, bool read_only) {
 }
 
 nb::object adopt_capsule(nb::handle capsule) {
-  Taken<dlpack::Versioned> taken(capsule);
+  TakenCapsule<dlpack::Versioned> taken(capsule);
   if (const dlpack::Versioned* const managed = taken.tensor()) {
     if (managed->major != 1) {
       throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed->major) +
@@ -143,7 +143,7 @@ nb::object adopt_capsule(nb::handle capsule) {
     }
     return adopt_tensor(taken, (managed->flags & dlpack::Versioned::is_read_only) != 0);
   }
-  Taken<dlpack::Unversioned> old(capsule);
+  TakenCapsule<dlpack::Unversioned> old(capsule);
   if (old.tensor() != nullptr) return adopt_tensor(old, false);
   throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
 }
@@ -162,31 +162,31 @@ nb::object capsule_from(nb::handle object, nb::handle stream) {
 // --- The buffer protocol ----------------------------------------------------------------------------------------------
 
 /// The memory that an object exports by the buffer protocol, pinned or not.
-struct Lent {
+struct LentMemory {
   Py_buffer view{};
   Ptr<HostRegistration> pinned{};
 
-  explicit Lent(nb::handle object) {
+  explicit LentMemory(nb::handle object) {
     if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) == 0) return;
     PyErr_Clear();
     if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) return;
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
     PyErr_Clear();  // numpy's error for an array with gaps
-    refuse_gaps();
+    throw_gaps();
   }
-  ~Lent() {
+  ~LentMemory() {
     if (pinned) without_gil([&] { pinned.reset(); });
     PyBuffer_Release(&view);
   }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+  LentMemory(const LentMemory&) = delete;
+  LentMemory& operator=(const LentMemory&) = delete;
 };
 
-void end_loan(PyObject* capsule) noexcept { delete static_cast<Lent*>(PyCapsule_GetPointer(capsule, nullptr)); }
+void end_loan(PyObject* capsule) noexcept { delete static_cast<LentMemory*>(PyCapsule_GetPointer(capsule, nullptr)); }
 
 /// A buffer over the memory that `object` exports; pinned for `device`, if given.
 nb::object adopt_view(nb::handle object, Device* device = nullptr) {
-  auto lent = std::make_unique<Lent>(object);
+  auto lent = std::make_unique<LentMemory>(object);
   const Py_buffer& view = lent->view;
   const auto dtype = type_of_format(view.format);
   if (!dtype || view.itemsize != static_cast<Py_ssize_t>(dtype->size())) {
@@ -230,7 +230,7 @@ nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
 }
 
 /// The place that `__dlpack_device__` returns.
-Place place_of(nb::handle object) {
+DLDevice dl_device_of(nb::handle object) {
   const nb::object place = object.attr("__dlpack_device__")();
   return {static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))), nb::cast<std::int32_t>(place[1])};
 }
@@ -246,7 +246,7 @@ void* address_in(nb::handle capsule) {
 nb::object from_dlpack(nb::object object, nb::handle stream) {
   if (PyCapsule_CheckExact(object.ptr())) return adopt_capsule(object);
   if (nb::hasattr(object, "__dlpack__")) {
-    const Place there = place_of(object);
+    const DLDevice there = dl_device_of(object);
     if (there.type != DeviceType::cpu) {
       const StreamPtr consumer = stream_of(stream, location_of(there).device);
       return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
@@ -285,7 +285,7 @@ bool foreign_address_of(nb::handle object, void*& address) {
     return true;
   }
   // cuda.core's buffers have DLPack only. The capsule is dropped at once: the caller keeps the object alive.
-  if (!nb::hasattr(object, "__dlpack_device__") || place_of(object).type == DeviceType::cpu) return false;
+  if (!nb::hasattr(object, "__dlpack_device__") || dl_device_of(object).type == DeviceType::cpu) return false;
   const nb::object capsule = capsule_from(object, nb::int_(-1));
   address = PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0 ? address_in<dlpack::Versioned>(capsule)
                                                                            : address_in<dlpack::Unversioned>(capsule);

@@ -10,7 +10,7 @@
 
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/host_thread.hpp"
-#include "bindings/python/src/thrown.hpp"
+#include "bindings/python/src/host_function_errors.hpp"
 
 namespace weir::python {
 namespace {
@@ -47,7 +47,7 @@ void finalize() {
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
 }
 
-void note_fork() {
+void set_forked() {
   forked = has_host_thread();
   taking = 0;
 }
@@ -90,7 +90,7 @@ void bind_gil(nb::module_& module) {
     throw nb::python_error();
   }
   of_main = nb::detail::internals;
-  pthread_atfork(nullptr, nullptr, note_fork);
+  pthread_atfork(nullptr, nullptr, set_forked);
   module.def("_finalize", &finalize);
   nb::module_::import_("atexit").attr("register")(module.attr("_finalize"));
 }

@@ -11,7 +11,7 @@
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/releaser.hpp"
-#include "bindings/python/src/words.hpp"
+#include "bindings/python/src/signal_words.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
@@ -48,7 +48,7 @@ void discard_capture(StreamObject& self) {
   without_gil([&] { self.stream->discard_capture(); });
 }
 
-std::shared_ptr<Thrown> thrown_of(const GraphObject& self) {
+std::shared_ptr<HostFunctionErrors> thrown_of(const GraphObject& self) {
   const std::lock_guard lock(*self.mutex);
   return self.thrown;
 }
@@ -116,7 +116,7 @@ void launch(GraphObject& self, nb::handle stream) {
     const GraphExecPtr executable = executable_of(self, "Graph.launch");
     if (const auto thrown = thrown_of(self)) {
       check_child(*on);
-      Gate::of(on)->watch(thrown);
+      HostFunctionGate::of(on)->watch(thrown);
     }
     executable->launch(on);
   });
@@ -204,11 +204,11 @@ std::shared_ptr<Captured> captured_of(const Stream& stream, std::shared_ptr<Capt
   return std::static_pointer_cast<Captured>(support::attach_to_capture(stream, std::move(known)));
 }
 
-std::shared_ptr<Thrown> thrown_of_capture(const Stream& stream) {
+std::shared_ptr<HostFunctionErrors> thrown_of_capture(const Stream& stream) {
   const auto captured = captured_of(stream);
-  if (!captured) return std::make_shared<Thrown>();  // other code ends the capture, and nobody can raise
+  if (!captured) return std::make_shared<HostFunctionErrors>();  // other code ends the capture, and nobody can raise
   const std::lock_guard lock(captured->mutex);
-  if (!captured->thrown) captured->thrown = std::make_shared<Thrown>();
+  if (!captured->thrown) captured->thrown = std::make_shared<HostFunctionErrors>();
   return captured->thrown;
 }
 

@@ -4,7 +4,7 @@
 
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/completions.hpp"
-#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
@@ -27,7 +27,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   const std::string label = name_of(function, name);
   const auto call = std::make_shared<PythonCall>(function, args);
   const bool portable = support::any_captures() && without_gil([&] { return is_portable(*self.stream); });
-  if (portable) note_name(*self.stream, label, call);
+  if (portable) record_name(*self.stream, label, call);
   const auto enqueue = [&] {
     if (self.stream->is_capturing())
       return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
@@ -106,7 +106,7 @@ void check_may_wait(const char* operation) {
 }
 
 void raise_thrown(const Stream& stream) {
-  if (const auto gate = Gate::find(stream)) gate->raise();
+  if (const auto gate = HostFunctionGate::find(stream)) gate->raise();
 }
 
 void bind_host_functions(nb::module_& module) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bindings/python/src/gil.hpp"
-#include "bindings/python/src/words.hpp"
+#include "bindings/python/src/signal_words.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 

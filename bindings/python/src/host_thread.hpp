@@ -15,7 +15,7 @@
 ///
 /// Why: a driver calls host functions while it holds its own locks. If the function waited for the GIL while a thread that
 /// holds the GIL called the driver, both would deadlock. The stream still waits for the function, by waiting for a value in
-/// memory (gate.hpp).
+/// memory (host_function_gate.hpp).
 namespace weir::python {
 
 /// Work for the thread.

@@ -14,11 +14,11 @@
 /// What the Python objects hold. A Device is `weir::Device` itself, which lives until the process ends.
 namespace weir::python {
 
-class Gate;
+class HostFunctionGate;
 
 struct StreamObject {
   StreamPtr stream;
-  std::shared_ptr<Gate> gate;  // that all objects over this native stream share
+  std::shared_ptr<HostFunctionGate> gate;  // that all objects over this native stream share
   /// Another library's stream object, to which `stream` holds a reference. For the garbage collector.
   PyObject* owner = nullptr;
 
@@ -61,7 +61,7 @@ class BufferObject {
   /// These throw ValueError if the buffer is closed.
   const AllocationPtr& memory() const {
     if (!memory_) [[unlikely]]
-      refuse_closed();
+      throw_closed();
     return memory_;
   }
   void* data() const { return memory(), data_; }
@@ -74,7 +74,7 @@ class BufferObject {
   bool is_only_owner() const noexcept { return memory_ && memory_->use_count() == 1; }
 
  private:
-  [[noreturn]] static void refuse_closed();
+  [[noreturn]] static void throw_closed();
 
   AllocationPtr memory_;
   void* data_ = nullptr;

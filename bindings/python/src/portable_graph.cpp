@@ -59,7 +59,7 @@ nb::bytes to_bytes(const GraphObject& self, nb::handle memory, nb::handle scratc
 
 struct PortableObject {
   PortableGraphPtr graph;
-  std::shared_ptr<Thrown> thrown{};                                    // null while no Python function is bound
+  std::shared_ptr<HostFunctionErrors> thrown{};                                    // null while no Python function is bound
   nb::dict bound{};                                                    // buffers by name
   std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // one thread at a time; locked without the GIL
 
@@ -106,14 +106,14 @@ void bind(PortableObject& self, const std::string& name, nb::handle target, nb::
   start_host_thread();
   auto call = std::make_shared<PythonCall>(target, args);
   self.locked([&] {
-    auto thrown = self.thrown ? self.thrown : std::make_shared<Thrown>();
+    auto thrown = self.thrown ? self.thrown : std::make_shared<HostFunctionErrors>();
     self.graph->bind(name, waiting_call(std::move(call), thrown));
     self.thrown = std::move(thrown);
   });
 }
 
 GraphObject build(PortableObject& self) {
-  std::shared_ptr<Thrown> thrown;
+  std::shared_ptr<HostFunctionErrors> thrown;
   GraphPtr graph = self.locked([&] {
     thrown = self.thrown;
     return self.graph->build();
@@ -139,7 +139,7 @@ bool is_portable(const Stream& stream) {
   return captured && captured->is_portable;
 }
 
-void note_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call) {
+void record_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call) {
   const auto captured = without_gil([&] { return captured_of(stream); });
   if (!captured) return;
   std::shared_ptr<PythonCall> former;

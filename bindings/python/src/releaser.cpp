@@ -32,7 +32,7 @@ class Releaser {
   }
 
  private:
-  struct Held {
+  struct OwnedReference {
     PyObject* object;
     Device* device;
   };
@@ -50,9 +50,9 @@ class Releaser {
   }
 
   /// Moves what may be dropped now to the front, and returns its end.
-  static std::vector<Held>::iterator split(std::vector<Held>& objects) {
+  static std::vector<OwnedReference>::iterator split(std::vector<OwnedReference>& objects) {
     std::map<Device*, bool> idle{{nullptr, true}};
-    return std::stable_partition(objects.begin(), objects.end(), [&](const Held& held) {
+    return std::stable_partition(objects.begin(), objects.end(), [&](const OwnedReference& held) {
       const auto [known, is_new] = idle.try_emplace(held.device);
       if (is_new) known->second = is_idle(*held.device);
       return known->second;
@@ -68,7 +68,7 @@ class Releaser {
   void loop() {
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
-    std::vector<Held> objects;  // including those that could not be dropped before
+    std::vector<OwnedReference> objects;  // including those that could not be dropped before
     constexpr std::chrono::milliseconds soon{10}, late{1000};
     auto retry = soon;
     for (;;) {
@@ -90,7 +90,7 @@ class Releaser {
       const auto end = split(objects);
       if (end != objects.begin()) {
         take_gil(state);
-        std::for_each(objects.begin(), end, [](const Held& held) { Py_DECREF(held.object); });
+        std::for_each(objects.begin(), end, [](const OwnedReference& held) { Py_DECREF(held.object); });
         PyEval_SaveThread();
       }
       objects.erase(objects.begin(), end);
@@ -101,7 +101,7 @@ class Releaser {
   std::mutex mutex_;
   std::condition_variable work_;
   std::vector<AllocationPtr> memory_;
-  std::vector<Held> objects_;
+  std::vector<OwnedReference> objects_;
   bool started_ = false;
 };
 

@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
@@ -19,7 +19,7 @@ nb::object record(StreamObject& self, nb::object event, bool timing_enabled) {
     return nb::cast(without_gil([&] { return EventObject{self.stream->record(EventOptions{.timing = timing_enabled})}; }));
   }
   const EventObject* given = nullptr;
-  if (!nb::try_cast(event, given, false) || given == nullptr) refuse_type("Stream.record", "a weir.Event", event);
+  if (!nb::try_cast(event, given, false) || given == nullptr) throw_wrong_type("Stream.record", "a weir.Event", event);
   without_gil([&] { self.stream->record(given->event); });
   return event;
 }
@@ -39,13 +39,13 @@ void wait(StreamObject& self, nb::handle other) {
 
 std::string pending_of(const Stream& stream) {
   PendingWork work = stream.pending();
-  if (const auto gate = Gate::find(stream)) gate->explain(work);
+  if (const auto gate = HostFunctionGate::find(stream)) gate->explain(work);
   return work.describe();
 }
 
 }  // namespace
 
-StreamObject::StreamObject(StreamPtr made) : stream(std::move(made)), gate(Gate::of(stream)) {}
+StreamObject::StreamObject(StreamPtr made) : stream(std::move(made)), gate(HostFunctionGate::of(stream)) {}
 
 StreamObject::~StreamObject() {
   if (!stream) return;

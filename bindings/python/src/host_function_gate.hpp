@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/python/src/host_function_errors.hpp"
 #include "bindings/python/src/host_thread.hpp"
-#include "bindings/python/src/thrown.hpp"
 #include "weir/device.hpp"
 #include "weir/health.hpp"
 
@@ -24,19 +24,19 @@ namespace weir::python {
 /// If the device cannot do both in one batch, or tools are attached, a driver host function is the request: on an H200 that
 /// costs ten times as much, and a driver queue has room for 55 of them. If the device cannot wait for values, the driver
 /// thread itself blocks, and other host functions wait behind it.
-class Gate : public std::enable_shared_from_this<Gate> {
+class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
  public:
   /// The gate that all Python objects over one native stream share. It keeps `stream` alive. It lives as long as they do,
   /// and while functions are pending; that of a default stream lives for ever.
-  static std::shared_ptr<Gate> of(const StreamPtr& stream);
+  static std::shared_ptr<HostFunctionGate> of(const StreamPtr& stream);
   /// Null if the stream has none.
-  static std::shared_ptr<Gate> find(const Stream& stream) noexcept;
+  static std::shared_ptr<HostFunctionGate> find(const Stream& stream) noexcept;
 
   /// Identifies a native stream.
   using Key = std::pair<const Device*, const void*>;
 
-  explicit Gate(StreamPtr stream);
-  ~Gate();
+  explicit HostFunctionGate(StreamPtr stream);
+  ~HostFunctionGate();
 
   /// Enqueues a function, without the GIL. False if there was no room for a while: check for signals and try again.
   bool enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name);
@@ -51,13 +51,13 @@ class Gate : public std::enable_shared_from_this<Gate> {
   /// The exception that `raise` would raise, for the garbage collector; null if none. With the GIL held.
   PyObject* exception() const noexcept { return thrown_->exception(); }
   /// Called when a graph is launched whose functions store their exceptions in `thrown`: the next `raise` raises them.
-  void watch(const std::shared_ptr<Thrown>& thrown);
+  void watch(const std::shared_ptr<HostFunctionErrors>& thrown);
   /// A function has returned, or was abandoned. With the GIL held if it has `raised`.
-  void note_end(bool raised) noexcept;
+  void record_end(bool raised) noexcept;
 
  private:
   void prepare();
-  std::vector<std::shared_ptr<Thrown>> take_graphs();
+  std::vector<std::shared_ptr<HostFunctionErrors>> take_graphs();
 
   const StreamPtr stream_;
   const Key key_;
@@ -73,19 +73,19 @@ class Gate : public std::enable_shared_from_this<Gate> {
   std::mutex room_mutex_;  // for `done_`
   std::condition_variable room_;
   std::mutex mutex_;  // may be held while the stream's queue is full: never lock it with the GIL held
-  const std::shared_ptr<Thrown> thrown_ = std::make_shared<Thrown>();
+  const std::shared_ptr<HostFunctionErrors> thrown_ = std::make_shared<HostFunctionErrors>();
   std::mutex graphs_mutex_;
-  std::vector<std::shared_ptr<Thrown>> graphs_;
+  std::vector<std::shared_ptr<HostFunctionErrors>> graphs_;
   std::size_t graphs_looked_at_ = 16;  // the size at which they are pruned next
 };
 
 /// Adds a function to the graph that `stream` captures, without the GIL; each launch calls it. `thrown` stores its
 /// exceptions. `portable`: for a graph to be saved, the driver thread blocks until the function has returned, since a loaded
 /// graph has no word.
-void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name, std::shared_ptr<Thrown> thrown,
-                  bool portable);
+void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name,
+                  std::shared_ptr<HostFunctionErrors> thrown, bool portable);
 
 /// For a loaded graph: a host function that posts the call and blocks until it has returned.
-HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown);
+HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown);
 
 }  // namespace weir::python

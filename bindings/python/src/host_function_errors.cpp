@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/src/thrown.hpp"
+#include "bindings/python/src/host_function_errors.hpp"
 
 #include <mutex>
 #include <set>
@@ -16,8 +16,8 @@ namespace {
 /// Exceptions that nobody has raised. The mutex is never held while Python is called.
 struct Left {
   std::mutex mutex;
-  std::set<Thrown*> stored;
-  std::vector<PyObject*> ownerless;  // of a Thrown that is gone
+  std::set<HostFunctionErrors*> stored;
+  std::vector<PyObject*> ownerless;  // of a HostFunctionErrors that is gone
 };
 /// Never destroyed: driver threads may outlive main.
 Left& left() {
@@ -38,7 +38,7 @@ void report_ownerless() noexcept {
   }
 }
 
-class Report final : public Task {
+class FailureReport final : public Task {
  public:
   void run() override { report_ownerless(); }
   void abandon() noexcept override {}  // `report_left` reports them
@@ -51,21 +51,21 @@ void disown(PyObject* exception) {
 
 }  // namespace
 
-Thrown::~Thrown() {
+HostFunctionErrors::~HostFunctionErrors() {
   PyObject* const exception = take();
   if (exception == nullptr) return;
   disown(exception);
-  if (!is_finalizing() && !is_forked()) post(std::make_shared<Report>());
+  if (!is_finalizing() && !is_forked()) post(std::make_shared<FailureReport>());
 }
 
-PyObject* Thrown::take() noexcept {
+PyObject* HostFunctionErrors::take() noexcept {
   if (exception_ == nullptr) return nullptr;
   const std::lock_guard lock(left().mutex);
   left().stored.erase(this);
   return exception_.exchange(nullptr);
 }
 
-void Thrown::keep(PyObject* callable) {
+void HostFunctionErrors::keep(PyObject* callable) {
   if (exception_ != nullptr) return PyErr_WriteUnraisable(callable);
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -78,7 +78,7 @@ void Thrown::keep(PyObject* callable) {
   exception_ = value;
 }
 
-void Thrown::report() noexcept {
+void HostFunctionErrors::report() noexcept {
   PyObject* const exception = take();
   if (exception == nullptr) return;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
@@ -88,7 +88,7 @@ void Thrown::report() noexcept {
   PyErr_Restore(type, value, traceback);
 }
 
-void Thrown::raise(const Stream& stream) {
+void HostFunctionErrors::raise(const Stream& stream) {
   const nb::object exception = nb::steal(take());
   if (!exception.is_valid()) return;
   const nb::str note(("raised by a host function of " + stream.describe()).c_str());
@@ -101,7 +101,7 @@ void Thrown::raise(const Stream& stream) {
 void report_left() noexcept {
   {
     const std::lock_guard lock(left().mutex);
-    for (Thrown* const thrown : std::exchange(left().stored, {})) {
+    for (HostFunctionErrors* const thrown : std::exchange(left().stored, {})) {
       if (PyObject* const exception = thrown->exception_.exchange(nullptr)) left().ownerless.push_back(exception);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/src/words.hpp"
+#include "bindings/python/src/signal_words.hpp"
 
 #include <cstring>
 #include <map>

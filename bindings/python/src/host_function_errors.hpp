@@ -10,12 +10,12 @@
 namespace weir::python {
 
 /// Stores what functions raised until it is raised. When it is destroyed, the exception goes to sys.unraisablehook.
-class Thrown {
+class HostFunctionErrors {
  public:
-  Thrown() = default;
-  Thrown(const Thrown&) = delete;
-  Thrown& operator=(const Thrown&) = delete;
-  ~Thrown();
+  HostFunctionErrors() = default;
+  HostFunctionErrors(const HostFunctionErrors&) = delete;
+  HostFunctionErrors& operator=(const HostFunctionErrors&) = delete;
+  ~HostFunctionErrors();
   /// Takes the exception that is set. Keeps the first; later ones go to sys.unraisablehook. With the GIL held.
   void keep(PyObject* callable);
   bool is_empty() const noexcept { return exception_ == nullptr; }

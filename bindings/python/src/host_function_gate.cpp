@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/src/gate.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <map>
 
 #include "bindings/python/src/gil.hpp"
-#include "bindings/python/src/words.hpp"
+#include "bindings/python/src/signal_words.hpp"
 #include "weir/annotation.hpp"
 #include "weir/backend.hpp"
 #include "weir/error.hpp"
@@ -18,15 +18,15 @@ namespace weir::python {
 namespace {
 
 /// All per-thread default streams have the same handle.
-Gate::Key key_of(const Stream& stream) noexcept {
+HostFunctionGate::Key key_of(const Stream& stream) noexcept {
   const bool is_of_thread = stream.kind() == StreamKind::per_thread_default;
   return {&stream.device(), is_of_thread ? &stream : stream.native_handle()};
 }
 
 struct Gates {
   std::mutex mutex;
-  std::map<Gate::Key, std::weak_ptr<Gate>> all;
-  std::vector<std::shared_ptr<Gate>> lasting;  // of default streams, whose Python objects come and go
+  std::map<HostFunctionGate::Key, std::weak_ptr<HostFunctionGate>> all;
+  std::vector<std::shared_ptr<HostFunctionGate>> lasting;  // of default streams, whose Python objects come and go
 };
 /// Never destroyed: driver threads may outlive main.
 Gates& gates() {
@@ -38,8 +38,8 @@ std::atomic<bool> any_functions{false};
 /// One call of a function, and what waits for it: a word or a driver thread.
 class HostCall final : public Task {
  public:
-  HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<Thrown> thrown, std::uint32_t* word,
-           std::uint32_t ticket, std::shared_ptr<Gate> gate)
+  HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<HostFunctionErrors> thrown,
+           std::uint32_t* word, std::uint32_t ticket, std::shared_ptr<HostFunctionGate> gate)
       : call_(std::move(call)),
         name_(std::move(name)),
         thrown_(std::move(thrown)),
@@ -75,31 +75,32 @@ class HostCall final : public Task {
       advance_word(word_, ticket_);  // a later one may have been abandoned already
     else
       write_word(word_, ticket_);
-    if (gate_) gate_->note_end(raised);
+    if (gate_) gate_->record_end(raised);
   }
 
   const std::shared_ptr<PythonCall> call_;
   const std::string name_;
-  const std::shared_ptr<Thrown> thrown_;
-  const std::shared_ptr<Gate> gate_;  // null in a graph
+  const std::shared_ptr<HostFunctionErrors> thrown_;
+  const std::shared_ptr<HostFunctionGate> gate_;  // null in a graph
   std::uint32_t* const word_;
   const std::uint32_t ticket_;
   std::atomic<std::uint32_t> ended_{0};
 };
 
 /// What a graph's host function runs at each launch.
-class GraphNote {
+class GraphCall {
  public:
   /// `word`: from `borrow_word`; null if the driver thread waits for the function.
-  GraphNote(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown, std::uint32_t* word)
+  GraphCall(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown,
+            std::uint32_t* word)
       : device_(device), call_(std::move(call)), thrown_(std::move(thrown)), word_(word) {}
-  GraphNote(GraphNote&& other) noexcept
+  GraphCall(GraphCall&& other) noexcept
       : device_(other.device_),
         call_(std::move(other.call_)),
         thrown_(std::move(other.thrown_)),
         word_(std::exchange(other.word_, nullptr)) {}
-  GraphNote& operator=(GraphNote&&) = delete;
-  ~GraphNote() {
+  GraphCall& operator=(GraphCall&&) = delete;
+  ~GraphCall() {
     if (word_ != nullptr) give_back_word(*device_, true, word_);
   }
 
@@ -112,7 +113,7 @@ class GraphNote {
  private:
   Device* device_;
   std::shared_ptr<PythonCall> call_;
-  std::shared_ptr<Thrown> thrown_;
+  std::shared_ptr<HostFunctionErrors> thrown_;
   std::uint32_t* word_;
 };
 
@@ -126,11 +127,12 @@ bool can_request(const Device& device) {
 
 // --- Streams ------------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
-  std::shared_ptr<Gate> made = std::make_shared<Gate>(stream), other;  // destroyed after unlocking, as ~Gate locks
+std::shared_ptr<HostFunctionGate> HostFunctionGate::of(const StreamPtr& stream) {
+  std::shared_ptr<HostFunctionGate> made = std::make_shared<HostFunctionGate>(stream),
+                                    other;  // destroyed after unlocking, as ~HostFunctionGate locks
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
-  std::weak_ptr<Gate>& entry = known.all[made->key_];
+  std::weak_ptr<HostFunctionGate>& entry = known.all[made->key_];
   other = entry.lock();
   if (other && !other->stream_->is_closed()) return other;
   entry = made;
@@ -138,9 +140,9 @@ std::shared_ptr<Gate> Gate::of(const StreamPtr& stream) {
   return made;
 }
 
-std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
+std::shared_ptr<HostFunctionGate> HostFunctionGate::find(const Stream& stream) noexcept {
   if (!any_functions) return nullptr;
-  std::shared_ptr<Gate> gate;  // may be the last owner: destroyed after unlocking, as ~Gate locks
+  std::shared_ptr<HostFunctionGate> gate;  // may be the last owner: destroyed after unlocking, as ~HostFunctionGate locks
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   const auto entry = known.all.find(key_of(stream));
@@ -148,9 +150,9 @@ std::shared_ptr<Gate> Gate::find(const Stream& stream) noexcept {
   return gate && !gate->stream_->is_closed() ? gate : nullptr;
 }
 
-Gate::Gate(StreamPtr stream) : stream_(std::move(stream)), key_(key_of(*stream_)) {}
+HostFunctionGate::HostFunctionGate(StreamPtr stream) : stream_(std::move(stream)), key_(key_of(*stream_)) {}
 
-Gate::~Gate() {
+HostFunctionGate::~HostFunctionGate() {
   // Functions of a closed stream that never ran leave waits behind: the word must not be reused.
   if (word_ != nullptr && counts_on_ && read_word(word_) == issued_) give_back_word(stream_->device(), false, word_);
   Gates& known = gates();
@@ -159,7 +161,7 @@ Gate::~Gate() {
   if (entry != known.all.end() && entry->second.expired()) known.all.erase(entry);
 }
 
-void Gate::prepare() {
+void HostFunctionGate::prepare() {
   any_functions = true;
   counts_on_ = stream_->device().supports(Feature::wait_value_geq);
   std::uint32_t* const word = borrow_word(stream_->device(), false);
@@ -172,7 +174,7 @@ void Gate::prepare() {
   word_ = word;
 }
 
-bool Gate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name) {
+bool HostFunctionGate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name) {
   std::call_once(prepared_, [this] { prepare(); });
   // A driver whose queue is full waits for room, and meanwhile holds locks that all other calls need. A thread that makes
   // such a call with the GIL held would block the very functions that make room. So functions never fill the queue.
@@ -222,7 +224,7 @@ bool Gate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& n
   return true;
 }
 
-void Gate::explain(PendingWork& work) const {
+void HostFunctionGate::explain(PendingWork& work) const {
   const std::uint32_t* const word = word_;
   if (work.kind != PendingWork::Kind::value || work.wait.address != word) return;
   auto name = name_of_task(word, static_cast<std::uint32_t>(work.wait.value));
@@ -233,7 +235,7 @@ void Gate::explain(PendingWork& work) const {
   work.chain.clear();
 }
 
-void Gate::note_end(bool raised) noexcept {
+void HostFunctionGate::record_end(bool raised) noexcept {
   if (raised && stream_->is_closed()) report();  // nobody can wait for it
   {
     const std::lock_guard lock(room_mutex_);
@@ -242,17 +244,17 @@ void Gate::note_end(bool raised) noexcept {
   room_.notify_all();
 }
 
-void Gate::report() noexcept {
+void HostFunctionGate::report() noexcept {
   thrown_->report();
   for (const auto& graph : take_graphs()) graph->report();
 }
 
-std::vector<std::shared_ptr<Thrown>> Gate::take_graphs() {
+std::vector<std::shared_ptr<HostFunctionErrors>> HostFunctionGate::take_graphs() {
   const std::lock_guard lock(graphs_mutex_);
   return std::exchange(graphs_, {});
 }
 
-void Gate::raise() {
+void HostFunctionGate::raise() {
   auto all = take_graphs();
   all.insert(all.begin(), thrown_);
   for (auto thrown = all.begin(); thrown != all.end(); ++thrown) {
@@ -265,7 +267,7 @@ void Gate::raise() {
   }
 }
 
-void Gate::watch(const std::shared_ptr<Thrown>& thrown) {
+void HostFunctionGate::watch(const std::shared_ptr<HostFunctionErrors>& thrown) {
   any_functions = true;
   const std::lock_guard lock(graphs_mutex_);
   if (std::find(graphs_.begin(), graphs_.end(), thrown) != graphs_.end()) return;
@@ -278,18 +280,18 @@ void Gate::watch(const std::shared_ptr<Thrown>& thrown) {
 
 // --- Graphs -------------------------------------------------------------------------------------------------------------
 
-void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name, std::shared_ptr<Thrown> thrown,
-                  bool portable) {
+void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name,
+                  std::shared_ptr<HostFunctionErrors> thrown, bool portable) {
   std::uint32_t* const word = portable ? nullptr : borrow_word(stream.device(), true);
-  GraphNote note(&stream.device(), std::move(call), std::move(thrown), word);
-  stream.launch_host_function(std::move(note), {.name = name});
+  GraphCall graph_call(&stream.device(), std::move(call), std::move(thrown), word);
+  stream.launch_host_function(std::move(graph_call), {.name = name});
   if (word == nullptr) return;
   stream.wait_value(word, 1, WaitCondition::eq);
   stream.write_value(word, 0);  // for the next launch
 }
 
-HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<Thrown> thrown) {
-  return GraphNote(nullptr, std::move(call), std::move(thrown), nullptr);
+HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown) {
+  return GraphCall(nullptr, std::move(call), std::move(thrown), nullptr);
 }
 
 }  // namespace weir::python
