@@ -6,6 +6,7 @@
 #include "backends/host/engine/engine.hpp"
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/graph/capture.hpp"
+#include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
