@@ -48,12 +48,12 @@ namespace {
 using Image = cache::Bytes;
 
 cache::KernelCache& kernel_cache() {
-  // Never destroyed: modules may be compiled in the destructors of static objects.
+  // Never destroyed, because destructors of static objects may compile modules.
   static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), "host");
   return kept;
 }
 
-/// A step of the compiler that failed: which compiler, and all that it said.
+/// A compilation step failed. Has the compiler's name and its whole output.
 class StepFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -80,8 +80,8 @@ bool lacks_program(const std::string& output) {
   return false;
 }
 
-// GCC takes minutes for a few kernels at -O3, and seconds at -O2. What is done after so much of a processor's time is done
-// with less.
+// GCC may take minutes at -O3 for a few kernels that take seconds at -O2. A step that exceeds this processor time is
+// repeated with less optimization.
 constexpr unsigned most_cpu_seconds = 60;
 
 bool exceeded_its_time(const detail::ChildOutcome& outcome) {
@@ -89,7 +89,7 @@ bool exceeded_its_time(const detail::ChildOutcome& outcome) {
                                         outcome.output.find("CPU time limit exceeded") != std::string::npos);
 }
 
-// The path at which a compiler reads the source to show its lines, if that is in the folder where it runs.
+// The path at which the compiler reads the source for its messages, if it is below the folder where the compiler runs.
 std::optional<std::filesystem::path> shown_file(const std::string& name) {
   const std::filesystem::path path(name);
   if (!path.is_relative() || !path.has_filename()) return std::nullopt;
@@ -99,8 +99,8 @@ std::optional<std::filesystem::path> shown_file(const std::string& name) {
   return path;
 }
 
-// The tier that is tried first: blocks that the work-group pass forms, where the compiler has it, or fibers. The pass
-// optimizes.
+// The tier to try first: blocks formed by the work-group pass, if the compiler supports it; otherwise fibers. The pass needs
+// optimization.
 Tier choose_tier(const Compiler& compiler, bool debug) {
   constexpr const char* variable = "WEIR_HOST_TIER";
   const auto asked = support::environment(variable);
@@ -123,7 +123,7 @@ Tier choose_tier(const Compiler& compiler, bool debug) {
   return asked == "fibers" || compiler.pass.empty() || debug ? Tier::fibers : Tier::groups;
 }
 
-// What the pass says of each kernel, without the places that Clang adds.
+// The pass's remarks on each kernel, without the locations that Clang adds.
 std::string remarks_of(std::string_view output) {
   constexpr std::string_view begin = "remark: ", end = " [-Rpass";
   std::string remarks;
@@ -135,7 +135,7 @@ std::string remarks_of(std::string_view output) {
   return remarks;
 }
 
-// Whether WEIR_HOST_SANITIZE asks for AddressSanitizer, which is in this process then.
+// Whether WEIR_HOST_SANITIZE requests AddressSanitizer, which is then in this process.
 bool asked_for_sanitizer() {
   constexpr const char* variable = "WEIR_HOST_SANITIZE";
   const auto asked = support::environment(variable);
@@ -154,8 +154,7 @@ bool asked_for_sanitizer() {
 
 class Compilation {
  public:
-  /// `architecture`: as `compiler_flags` takes it. `on_fibers`: whatever is chosen otherwise.
-  /// `sanitize`: for AddressSanitizer.
+  /// `architecture`: as for `compiler_flags`. `on_fibers`: forces fibers. `sanitize`: compiles for AddressSanitizer.
   Compilation(std::string_view source, const CompileOptions& options, std::string_view architecture, int warp_size,
               bool cooperation, bool on_fibers = false, bool sanitize = false)
       : sanitize_(sanitize),
@@ -167,26 +166,26 @@ class Compilation {
         warp_size_(warp_size),
         first_tier_(on_fibers || sanitize ? Tier::fibers : host::choose_tier(compiler_, options.debug)),
         unit_(compose_unit(source, options, warp_size, first_tier_, front_end())) {
-    // The folder of the source, where its headers are found, and which "../common.h" leaves.
+    // The folder of the source, where its headers are found; "../common.h" is outside of it.
     for (const auto& [name, text] : options.headers) {
       std::size_t ups = 0;
       for (const auto& part : std::filesystem::path(name)) ups += part == ".." ? 1 : 0;
       while (static_cast<std::size_t>(std::count(shown_.begin(), shown_.end(), '/')) < ups + 1) shown_ += "/in";
     }
     if (!options.headers.empty()) flags_.emplace_back("-I.");
-    // What is compared must be rounded alike.
+    // Results that will be compared must be rounded in the same way.
     if (checks_launches() && !compiler_.is_gcc) flags_.insert(flags_.end(), {"-ffp-contract=off", "-fveclib=none"});
   }
 
   bool is_on_fibers() const noexcept { return first_tier_ == Tier::fibers; }
 
-  /// Not from the cache. What the compiler warns of is put into `log`.
+  /// Compiles without the cache. Sets `log` to the compiler's warnings.
   Image compiled(std::string& log) {
     start();
     return compile(log);
   }
 
-  /// Compiled anew, in a folder where a debugger finds the source as long as that lives.
+  /// Compiles without the cache, in a folder where a debugger finds the source as long as the folder exists.
   std::pair<Image, detail::TemporaryFolder> image_for_debugger() {
     start();
     std::string log;
@@ -216,12 +215,12 @@ class Compilation {
       support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
   }
 
-  // Whether the text alone decides the result: then a cached module is found without running the compiler.
+  // Whether the text alone determines the result, so that a cached module is found without running the compiler.
   bool stands_alone() const {
     if (!options_.extra.empty()) return false;
     std::string text(source_);
     for (const auto& [name, value] : options_.defines) text += name + " " + value + "\n";
-    for (const std::string_view splice : {"\\\n", "\\\r\n"}) {  // a word may be broken over two lines
+    for (const std::string_view splice : {"\\\n", "\\\r\n"}) {  // a line splice may divide a word
       for (std::size_t at = 0; (at = text.find(splice, at)) != std::string::npos;) text.erase(at, splice.size());
     }
     for (const char* word : {"include", "import", "embed", "__DATE__", "__TIME__", "__TIMESTAMP__"}) {
@@ -237,14 +236,14 @@ class Compilation {
         .add(compiler_.identity)
         .add(cpu_features());
     for (const std::string& flag : flags_) builder.add(flag);
-    // The key is made before it is known whether the module needs fibers.
+    // The key must not depend on the tier, which is not yet known.
     builder.add(compose_unit({}, options_, warp_size_, Tier::fibers, front_end()))
         .add(complete_unit({}, Tier::lockstep, front_end()).text)
         .add(kernels::fiber_groups_header);
     builder.add("kernels");
     for (const std::string& kernel : options_.kernels) builder.add(kernel);
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
-    // The prelude's own headers are the C library's.
+    // The prelude's own headers include the C library's, so its version is part of the key.
     builder.add("alone").add(unit_).add(::gnu_get_libc_version());
     for (const char* variable : detail::search_variables()) builder.add(support::environment(variable).value_or(""));
     return builder.key();
@@ -255,8 +254,9 @@ class Compilation {
     return run_program(std::move(arguments), optimized);
   }
 
-  // Runs the compiler, or a program that it would run, in a folder of the temporary folder, where the source lies under the
-  // name its messages carry. `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
+  // Runs the compiler, or a program that the compiler would run, in a subfolder of the temporary folder, where the source
+  // has the name used in messages. `optimized`: the output file of an optimizing step, which is repeated with less
+  // optimization if it takes too long.
   detail::ChildOutcome run_program(std::vector<std::string> arguments, const char* optimized = nullptr) const {
     constexpr const char* most = "-O3";
     constexpr const char* less = "-O2";
@@ -269,7 +269,7 @@ class Compilation {
     try {
       const bool can_do_less = optimized != nullptr && std::count(arguments.begin(), arguments.end(), most) > 0;
       start(can_do_less ? most_cpu_seconds : 0);
-      // If the application reaps children itself, how one ended is not known.
+      // If the application reaps children itself, their exit status is unknown.
       const bool vanished =
           outcome.reaped_elsewhere && optimized != nullptr && !std::filesystem::exists(folder_->path() + "/" + optimized);
       if (can_do_less && (exceeded_its_time(outcome) || vanished)) {
@@ -298,7 +298,7 @@ class Compilation {
     return outcome;
   }
 
-  // For a user who waits at a terminal: what to call when a step takes long, once.
+  // For a user at a terminal: returns a function that reports a slow step, once.
   std::function<void()> say_what_takes_long() const {
     if (said_ || ::isatty(STDERR_FILENO) == 0) return {};
     return [this] {
@@ -314,7 +314,7 @@ class Compilation {
                                  assembly ? "inline assembly is a GPU's own: put it behind #ifndef __WEIR_HOST__" : ""));
   }
 
-  // A file that a step wrote. If the application reaps children itself, only its presence tells of success.
+  // Reads a file that a step wrote. If the application reaps children itself, only the file's existence shows success.
   std::string result(const char* name, const detail::ChildOutcome& outcome) const {
     std::string text = read_file(folder_->path() + "/" + name);
     if (text.empty()) fail(outcome.output.empty() ? "the compiler wrote nothing" : outcome.output);
@@ -331,14 +331,14 @@ class Compilation {
     if (const auto file = shown_file(options_.name)) write_shown(*file, text);
   }
 
-  // Where the steps' own files lie, as the compiler sees it from its folder.
+  // The path of a step's own file, relative to the compiler's folder.
   std::string own(const char* name) const {
     std::string path;
     for (const char c : shown_) path += c == '/' ? "../" : "";
     return path + name;
   }
 
-  // Lays out what the steps read, and preprocesses the source.
+  // Writes the steps' input files, and preprocesses the source.
   void start() {
     folder_.emplace();
     std::filesystem::create_directories(folder_->path() + shown_);
@@ -349,7 +349,7 @@ class Compilation {
 
   FrontEnd front_end() const { return compiler_.reads_cuda ? FrontEnd::cuda : FrontEnd::cpp; }
 
-  // How the compiler is told the language of a file.
+  // The options that select a file's language.
   std::vector<std::string> language() const {
     if (front_end() == FrontEnd::cuda) return {cuda_flags().begin(), cuda_flags().end()};
     return {"-x", "c++"};
@@ -358,7 +358,7 @@ class Compilation {
   std::string preprocess(std::string_view unit) const {
     write_file(folder_->path() + "/unit.cpp", unit);
     std::vector<std::string> arguments = flags_;
-    // Before the user's folders: CUDA's own headers, which might be in them, are not for this compiler.
+    // Before the user's folders, which might contain CUDA's own headers; this compiler cannot read those.
     if (source_.find("include") != std::string_view::npos) {
       const std::string folder(kernels::header_folder);
       write_kernel_headers(folder_->path() + shown_ + "/" + folder);
@@ -369,9 +369,9 @@ class Compilation {
     return result("unit.ii", run(std::move(arguments)));
   }
 
-  // With the work-group pass. Returns nothing if that does not compile: then the tier of fibers says why.
+  // Compiles with the work-group pass. Returns nothing if that fails: the tier of fibers then reports the reason.
   std::optional<Image> compile_groups(std::string& log) try {
-    // What fibers need takes a tenth of the time, and few sources have a kernel that runs on them.
+    // Adding the code for fibers costs a tenth of the time, and few sources have a kernel that needs it.
     std::string remarks = remarks_of(compile_object(Tier::groups));
     if (remarks.find(" runs on fibers: ") != remarks.npos)
       remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
@@ -379,7 +379,7 @@ class Compilation {
     return link(log);
   } catch (const StepFailed& failure) {
     const std::string_view said = failure.what();
-    // A pass of another LLVM, or one that is damaged, is there in vain.
+    // A pass for another LLVM, or a damaged one, cannot be used.
     const bool not_loaded = said.find("unable to load plugin") != said.npos;
     support::log(not_loaded ? support::LogLevel::warn : support::LogLevel::info,
                  fmt::format("{} runs on fibers: {}", options_.name, said));
@@ -395,8 +395,8 @@ class Compilation {
     return link(log);
   }
 
-  // Makes module.o of the preprocessed unit. Returns what the compiler says.
-  // `kept`: the attribute of functions for kernels that the pass refuses.
+  // Compiles the preprocessed unit to module.o. Returns the compiler's messages. `kept`: the attribute of functions for
+  // kernels that the pass refuses.
   std::string compile_object(Tier tier, std::string_view kept = "") const {
     const CompilableUnit unit = complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
     write_file(folder_->path() + "/complete.ii", unit.text);
@@ -405,14 +405,15 @@ class Compilation {
     const auto add = [&](std::initializer_list<const char*> more) {
       arguments.insert(arguments.end(), more.begin(), more.end());
     };
-    // A report of a fault names the line. In version 4, because addr2line takes Clang's files of version 5 for others.
+    // Fault reports need line numbers. DWARF version 4, because addr2line misreads the file names in Clang's version 5.
     const char* const amount = options_.debug ? "-g" : compiler_.is_gcc ? "-g1" : "-gline-tables-only";
     arguments.insert(arguments.begin(), {amount, "-gdwarf-4"});
     if (!options_.debug) arguments.insert(arguments.begin(), "-fdebug-prefix-map=" + folder_->path() + shown_ + "=.");
-    // Compilers for GPUs fuse in the same way.
+    // GPU compilers fuse in the same way.
     arguments.insert(arguments.begin(), unit.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
     if (compiler_.is_gcc && !shown_file(options_.name)) add({"-fno-diagnostics-show-caret"});
-    // Clang starts itself again where another program follows.
+    // Run the assembler as a separate command: with division.s in the same command, Clang's driver would start a second
+    // Clang.
     const std::string assembler = division.empty() ? std::string() : own_program("as");
     if (!division.empty()) write_file(folder_->path() + "/division.s", division);
     if (!division.empty() && assembler.empty()) arguments.push_back("-Wa," + own("division.s"));
@@ -421,9 +422,9 @@ class Compilation {
       arguments.push_back("-fpass-plugin=" + compiler_.pass);
       arguments.push_back(fmt::format("-DWEIR_KEPT={}", kept));
     }
-    add({"-fstack-clash-protection"});  // no frame reaches past the guard page
+    add({"-fstack-clash-protection"});  // no frame skips the guard page
     if (tier == Tier::lockstep) {
-      // The sanitizer's calls are the prelude's own: its library is not linked.
+      // The prelude defines the sanitizer's functions; its library is not linked.
       add({"-fsanitize=thread"});
       if (compiler_.is_gcc) {
         add({"--param=tsan-distinguish-volatile=1"});
@@ -436,7 +437,8 @@ class Compilation {
       support::log(support::LogLevel::warn, options_.name,
                    ": AddressSanitizer does not look at it, since it says 'volatile'");
     } else if (sanitize_) {
-      // Nor is this one's: the process has it. It would take a fiber's frames that are not left for those of another one.
+      // The sanitizer's library is not linked, because the process contains it. Fake stacks are off: it would confuse frames
+      // of an abandoned fiber with another fiber's.
       add({"-fsanitize=address,bounds", "-fno-sanitize-recover=bounds", "-fno-omit-frame-pointer",
            compiler_.is_gcc ? "--param=asan-use-after-return=0" : "-fsanitize-address-use-after-return=never"});
     }
@@ -451,7 +453,7 @@ class Compilation {
     return outcome.output + run_program({assembler, own("division.s"), own(assembler_input), "-o", own(object)}).output;
   }
 
-  // A program that Clang would run, and that needs no more than is said here. Empty: let the compiler run it.
+  // A program that Clang would run, if it can be run directly with these arguments only. Empty: let the compiler run it.
   std::string own_program(const char* name) const {
     if (compiler_.is_gcc || !options_.extra.empty()) return {};
     const std::string beside = compiler_.path.substr(0, compiler_.path.rfind('/') + 1) + name;
@@ -460,7 +462,7 @@ class Compilation {
 
   Image link(std::string& log) const {
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
-    // The compiler's library is part of the module, whose faults are the kernel's.
+    // The compiler's library is linked into the module, so that its faults count as the kernel's.
     arguments.insert(arguments.end(), {"-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,--compress-debug-sections=zlib",
                                        own(object)});
     if (!sanitize_) arguments.emplace_back("-Wl,-z,defs");
@@ -478,8 +480,8 @@ class Compilation {
     return {begin, begin + bytes.size()};
   }
 
-  // Few kernels need more than the C library and its mathematics. The compiler's and the C++ library, which take the linker
-  // longer than all else, are for the others. `assembles`: of files that the compiler has to assemble before.
+  // Most kernels need only the C library and its mathematics. Linking the compiler's and the C++ library takes most of the
+  // linker's time, so only kernels that need them get them. `assembles`: whether the compiler must first assemble the files.
   detail::ChildOutcome run_linker(const std::vector<std::string>& arguments, bool assembles) const {
     if (const std::string linker = own_program("ld"); !linker.empty() && !assembles && !sanitize_) try {
         return run_program({linker, "-shared", "-Bsymbolic", "--eh-frame-hdr", "--hash-style=gnu", "--build-id",
@@ -516,8 +518,8 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-// What a compilation ends with: its result, or an error as `Device::compile` promises it. `no_cooperation`: why the threads
-// of a block cannot work together, if they cannot.
+// Runs a compilation and converts its failures to the errors that `Device::compile` documents. `no_cooperation`: why the
+// threads of a block cannot cooperate, if they cannot.
 template <class Compile>
 auto with_errors(const char* operation, const std::string& object, const CompileOptions& options,
                  const std::string& no_cooperation, Compile&& compile) {

@@ -29,10 +29,10 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Of Clang. Version 14 does not keep what CUDA needs of its front end apart from NVIDIA's toolkit.
+// For Clang. Version 14's CUDA front end needs NVIDIA's toolkit.
 constexpr int oldest_cuda_clang = 16;
 
-// Of Clang: "Debian clang version 14.0.6". 0 if it does not say.
+// Clang's major version from "Debian clang version 14.0.6"; 0 if it is not in the text.
 int major_version(const Compiler& compiler) {
   constexpr std::string_view before = "version ";
   const std::size_t at = compiler.version.find(before);
@@ -43,7 +43,7 @@ int major_version(const Compiler& compiler) {
   return major;
 }
 
-// Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
+// Queries a program's version. Throws std::runtime_error if its answer is not that of a compiler.
 Compiler ask(const std::string& path) {
   const detail::ChildOutcome answer = detail::run_child({path, "--version"}, "/", detail::program_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
@@ -61,7 +61,7 @@ Compiler ask(const std::string& path) {
   return compiler;
 }
 
-// The compiler at a path. Asks again if the file has changed. Throws std::runtime_error with the reason.
+// The compiler at a path. Queries it again if the file has changed. Throws std::runtime_error with the reason.
 Compiler compiler_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || ::access(path.c_str(), X_OK) != 0) {
@@ -74,7 +74,7 @@ Compiler compiler_at(const std::string& path) {
       fmt::format("{} {} {} {} {}", path, target, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 
   static std::mutex mutex;
-  // Never destroyed: static objects may compile in their destructors.
+  // Never destroyed, because static objects may compile in their destructors.
   static auto& known = *new std::map<std::string, Compiler>;
   const std::lock_guard lock(mutex);
   const auto found = known.find(state);
@@ -92,7 +92,7 @@ std::string plugin_for(const std::filesystem::path& folder, int major) {
   return (folder / fmt::format("{}{}{}", plugin_begin, major, plugin_end)).string();
 }
 
-// The versions of LLVM that a folder has plugins for, the newest one first.
+// The LLVM versions for which a folder contains plugins, newest first.
 std::vector<int> majors_with_pass(const std::filesystem::path& folder) {
   std::vector<int> majors;
   for (const std::string& name : detail::names_in(folder)) {
@@ -112,7 +112,7 @@ bool is_option(const std::string& option, std::string_view name) {
          (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
 }
 
-// Options that only NVRTC or HIPRTC know.
+// Options that only NVRTC or HIPRTC accept.
 constexpr std::string_view gpu_options =
     "--gpu-architecture -arch --offload-arch --gpu-code -code --device-c -dc --device-w -dw --relocatable-device-code "
     "-rdc --extensible-whole-program -ewp --device-debug -G --generate-line-info -lineinfo --dopt -dopt "
@@ -135,7 +135,7 @@ bool is_gpu_option(const std::string& option) {
   return false;
 }
 
-// Options that make a compilation do something else, and options that Weir passes itself.
+// Options that change the kind of compilation, and options that Weir sets itself.
 constexpr std::string_view reserved_options[] = {
     "-c",          "-E",           "-S",        "-P",    "-C", "-CC", "-###", "-shared", "-static", "-pie", "-fsyntax-only",
     "-save-temps", "--save-temps", "--version", "--help"};
@@ -170,7 +170,7 @@ void check_extra(const std::vector<std::string>& extra) {
     }
     if (!is_one_of(option, options_with_value)) continue;
     if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
-    if (extra[i].starts_with('@')) {  // compilers read options from such a file, wherever it stands
+    if (extra[i].starts_with('@')) {  // compilers read options from such a file, at any position
       throw std::invalid_argument(
           fmt::format("the option '{}' cannot have the value '{}', since it begins with '@'", option, extra[i]));
     }
@@ -267,11 +267,11 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
                     architecture));
   }
   std::vector<std::string> flags = {fmt::format("-std=c++{}", options.cxx_standard), "-fPIC", "-fvisibility=hidden",
-                                    // As on a GPU: no exceptions, and functions set no errno.
+                                    // As on a GPU: no exceptions, and functions do not set errno.
                                     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
                                     // Kernels often read memory as another type.
                                     "-fno-strict-aliasing", "-fno-semantic-interposition", "-fdiagnostics-color=never",
-                                    // Shared variables are the worker's own: no other module has them.
+                                    // Shared variables belong to the worker; no other module accesses them.
                                     "-ftls-model=local-dynamic"};
   const auto add = [&](std::initializer_list<const char*> more) { flags.insert(flags.end(), more.begin(), more.end()); };
   if (architecture != "native") {
@@ -283,23 +283,23 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
     add({"-mcpu=native"});
 #endif
   }
-  add({"-Wno-narrowing"});  // `int a[2] = {0.0, 1.5}` is a warning of CUDA's compilers
+  add({"-Wno-narrowing"});  // CUDA's compilers only warn about `int a[2] = {0.0, 1.5}`
   if (options.debug) {
     add({"-O0"});
   } else {
     add({"-O3"});
   }
   if (compiler.is_gcc) {
-    // Symbols that are unique in the process would prevent the unloading of a module. Dynamic shared memory has no
-    // initializer. CUDA's attributes may stand where C++ has no use for them.
+    // Process-wide unique symbols would prevent unloading a module. Dynamic shared memory has no initializer. CUDA's
+    // attributes may appear where they mean nothing in C++.
     add({"-fno-gnu-unique", "-fno-extern-tls-init", "-Wno-attributes"});
   } else {
     add({"-Qunused-arguments", "-fno-strict-float-cast-overflow"});  // casts to integers saturate, as on a GPU
-    // A lane may hand a shuffle a variable that it has given no value: no promise is made that arguments have one.
+    // A lane may pass an uninitialized variable to a shuffle, so arguments must not be assumed to be initialized.
     const int major = major_version(compiler);
     if (major >= 14) add({"-Xclang", major == 14 ? "-disable-noundef-analysis" : "-no-enable-noundef-analysis"});
 #if defined(__x86_64__) || defined(__i386__)
-    add({"-fno-integrated-as"});  // divisions are assembler macros: see division.hpp
+    add({"-fno-integrated-as"});  // division.hpp uses assembler macros
 #endif
     if (!options.debug) add({"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000"});
 #if defined(__x86_64__)
@@ -308,7 +308,7 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
   }
   if (options.fast_math) {
     // Not -ffast-math: linking with it changes the floating-point mode of the thread that loads the module. NaN and infinity
-    // stay, as in CUDA.
+    // are kept, as in CUDA.
     add({"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-D__FAST_MATH__=1"});
 #if defined(__x86_64__)
     if (!compiler.is_gcc) add({"-fapprox-func"});

@@ -3,17 +3,17 @@
 
 #include <string_view>
 
-/// Integer division as on a GPU, where none ends a program. x86's instructions raise SIGFPE for a divisor of 0, and for the
-/// least number divided by -1. No compiler has an option against that, and `/` of two integers cannot be overloaded; but the
-/// assembler looks for a macro of an instruction's name before it looks for the instruction.
+/// Makes integer division behave as on a GPU, where it never ends a program. x86's instructions raise SIGFPE for a divisor
+/// of 0, and for the lowest integer divided by -1. No compiler has an option against that, and `/` of two integers cannot be
+/// overloaded. But the assembler prefers a macro of an instruction's name to the instruction.
 ///
-/// The macros compare the divisor first: two branches that are predicted, beside an instruction of ten cycles and more. The
-/// least number divided by -1 is itself, remainder 0; what is divided by 0 is all ones, and so is the remainder. Code of
-/// compilers never needs the flags across a division, which leaves them undefined.
+/// The macros compare the divisor first, which costs two predicted branches with an instruction of ten cycles or more. The
+/// lowest integer divided by -1 yields itself, remainder 0; a division by 0 yields all ones for quotient and remainder.
+/// Compilers never use the flags after a division, which leaves them undefined.
 namespace weir::host {
 
-/// What the assembler reads before a module, for compilers that write assembly: see `compiler_flags`. Not in the unit,
-/// because Clang leaves `asm` outside of functions out of device code.
+/// Assembly that precedes a module, for compilers that write assembly: see `compiler_flags`. It is not in the unit, because
+/// Clang drops `asm` outside of functions from device code.
 #define WEIR_DIVISION(suffix, low, high, negated)                                                                          \
   ".macro weir_define_idiv" suffix "\n.macro idiv" suffix " divisor:vararg\ncmp" suffix                                    \
   " $0, \\divisor\n je 8660f\n"                                                                                            \

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-/// Reads what a compiler made. A shared object is not loaded for that, since loading runs its initializers.
+/// Reads a compiler's output. It does not load a shared object for that, because loading runs its initializers.
 namespace weir::host {
 
 /// Why an image is not usable.
@@ -18,9 +18,10 @@ class BadImage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Puts a hash behind an image, where no loader looks, so that a damaged one is not loaded: the loader trusts what it reads.
+/// Appends a hash to an image, where the loader ignores it, so that a damaged image is never loaded: the loader does not
+/// check its input.
 void seal(std::vector<std::byte>& image);
-/// Throws BadImage unless the hash behind the image is there and right.
+/// Throws BadImage unless the image ends with the correct hash.
 void check_seal(std::span<const std::byte> image);
 
 /// The thread-local variables that an object file uses and does not define. Throws BadImage.
@@ -39,7 +40,7 @@ class ElfImage {
   /// object.
   explicit ElfImage(std::span<const std::byte> bytes);
 
-  /// How much memory it takes when it is loaded.
+  /// The size of its memory when loaded.
   std::size_t loaded_size() const noexcept { return loaded_size_; }
   const std::vector<Variable>& variables() const noexcept { return variables_; }
   const Variable* find(std::string_view name) const noexcept;

@@ -16,13 +16,13 @@ namespace {
 using kernels::Token;
 using kernels::TokenizedSource;
 
-// What promises that it is not fused with a neighbour.
+// Intrinsics that must not be fused with a neighbouring operation.
 constexpr std::string_view rounded_alone[] = {"__fadd_rn", "__fsub_rn", "__fmul_rn", "__dadd_rn", "__dsub_rn", "__dmul_rn"};
 
 constexpr std::string_view keywords[] = {"__global__",   "__device__",  "__shared__",
                                          "__constant__", "__managed__", "__host__"};
 
-// Whether the word alone needs the feature `block_cooperation`.
+// Whether this word shows that the feature `block_cooperation` is needed.
 bool is_cooperation(std::string_view word) {
   constexpr std::string_view alone[] = {"__shared__", "cooperative_groups", "__activemask", "__syncwarp"};
   constexpr std::string_view families[] = {"__syncthreads", "__shfl", "__ballot", "__any", "__all", "__match", "__reduce"};
@@ -44,7 +44,7 @@ class Scanner {
       if (source_.tokens[i].kind == Token::Kind::identifier) visit_word(i);
       if (source_.tokens[i].kind == Token::Kind::punctuation) visit_punctuation(i);
     }
-    // A declaration that is older than the definition would be another kernel of that name.
+    // A declaration before the definition would declare another kernel of that name, so remove it.
     for (const Declaration& declaration : declarations_) {
       const auto defined = parameters_.find(declaration.kernel);
       if (defined != parameters_.end() && defined->second != declaration.parameters) {
@@ -59,13 +59,13 @@ class Scanner {
  private:
   struct Scope {
     std::size_t end;
-    std::string name;  // of a namespace: "image::", or "" for one without a name
+    std::string name;  // of a namespace: "image::", or "" for an unnamed one
     bool c_linkage;
   };
 
-  // Of a kernel that is no template and has no C linkage, without a body.
+  // A bodiless declaration of a kernel that is not a template and has no C linkage.
   struct Declaration {
-    std::string kernel, parameters;  // the name with its scope, and what the parentheses hold
+    std::string kernel, parameters;  // the qualified name, and the text in the parentheses
     std::size_t first, name, end;
   };
 
@@ -80,7 +80,7 @@ class Scanner {
   bool is_identifier(std::size_t i) const { return i < count() && token(i).kind == Token::Kind::identifier; }
   bool opens(std::size_t i) const { return is(i, "(") || is(i, "[") || is(i, "{"); }
   bool ends_statement(std::size_t i) const { return is(i, ";") || is(i, "{") || is(i, "}"); }
-  // The token behind `i`, or behind the group that opens there.
+  // The index of the token after `i`, or after the group that opens there.
   std::size_t after(std::size_t i) const { return std::max<std::size_t>(token(i).match, i) + 1; }
   std::size_t begin_of_statement(std::size_t i) const {
     while (i > 0 && !ends_statement(i - 1)) --i;
@@ -155,7 +155,7 @@ class Scanner {
     if (is(i, "__host__") && cuda_) host_function(i);
   }
 
-  // Attributes of C++ that follow a keyword have to begin the declaration.
+  // C++ attributes after a keyword must be moved to the start of the declaration.
   void attributes_first(std::size_t i) {
     std::size_t end = i + 1, first = i;
     while ((is(end, "alignas") && is(end + 1, "(")) || (is(end, "[") && is(end + 1, "["))) {
@@ -185,7 +185,7 @@ class Scanner {
     if (dynamic) edit(i, i + 1, "weir_dynamic_shared_memory");
   }
 
-  // A function that is the host's alone: it is none of the functions that are device code by default.
+  // A function for the host only is excluded from the functions that are device code by default.
   void host_function(std::size_t i) {
     const auto is_device = [&](std::size_t k) { return is(k, "__device__") || is(k, "__global__"); };
     const std::size_t begin = begin_of_statement(i);
@@ -199,8 +199,8 @@ class Scanner {
     if (end < count()) no_default_in(begin, after(end) - 1);
   }
 
-  // Tokens that declare no device function, though those that say nothing are it. The compiler reads such a pragma before
-  // the token that follows it.
+  // Marks tokens that declare no device function, because unmarked functions are device code. The compiler reads the pragma
+  // before the next token.
   void no_default_in(std::size_t begin, std::size_t last) {
     insert_before(begin, "_Pragma(\"clang force_cuda_host_device end\") ");
     insert_after(last, " _Pragma(\"clang force_cuda_host_device begin\")");
@@ -208,7 +208,8 @@ class Scanner {
 
   // --- Kernels
 
-  // The token behind the template's parameters or arguments that begin at `open`; that one itself if they do not end.
+  // The index of the token after the template's parameters or arguments that begin at `open`; `open` itself if they do not
+  // end.
   std::size_t behind_angle(std::size_t open) const {
     int depth = 0;
     for (std::size_t i = open; i < count() && !is(i, ";") && !is(i, "}"); i = opens(i) ? after(i) : i + 1) {
@@ -238,7 +239,8 @@ class Scanner {
       if (is(i, "extern") && is(i + 1, "\"C\"")) kernel.c_linkage = true;
       if (is(i, "__launch_bounds__") && is(i + 1, "(")) {
         kernel.bounds = first_argument(i + 1);
-        blank(i, after(i + 1));  // no macro, since GCC writes line markers into it, which take the parentheses away
+        // not a macro, because GCC would write line markers into it, which would lose the parentheses
+        blank(i, after(i + 1));
       }
       constexpr std::string_view takes_parentheses[] = {"__launch_bounds__", "__attribute__", "alignas",
                                                         "decltype",          "requires",      "_Pragma"};
@@ -254,13 +256,13 @@ class Scanner {
     while (end < count() && !is(end, "{") && !is(end, ";")) ++end;
     if (end == count()) throw_at(global, "__global__ belongs to a function, and none follows");
     if (kernel.kind == ScannedKernel::Kind::instance) {
-      std::size_t first = name;  // `vllm::attention<float>`, outside of the namespace
+      std::size_t first = name;  // `vllm::attention<float>`, outside of its namespace
       while (first > 1 && is(first - 1, "::") && is_identifier(first - 2)) first -= 2;
       kernel.name = text_of(first, open);
       if (open == name + 1) {
         throw_at(name, fmt::format("the instance of '{0}' is not named; write its arguments: {0}<float>(…)", kernel.name));
       }
-      blank(declaration_, end);  // the record makes it
+      blank(declaration_, end);  // the record makes the instance
       if (!is_extern) scan_.kernels.push_back(std::move(kernel));
       return;
     }
@@ -277,7 +279,7 @@ class Scanner {
     if (is(end, "{") && !specialization) scan_.kernels.push_back(std::move(kernel));
   }
 
-  // Makes a kernel of the declaration or definition of a function.
+  // Turns the declaration or definition of a function into a kernel.
   void make_global(std::size_t first, std::size_t name, std::size_t end) {
     if (cuda_) {
       no_default_in(first, end);
@@ -285,7 +287,7 @@ class Scanner {
     }
     constexpr std::string_view inlines[] = {"inline", "__inline__", "__forceinline__"};
     for (std::size_t i = first; i < name; ++i) {
-      if (is_one_of(i, inlines)) blank(i, i + 1);  // what replaces __global__ says so
+      if (is_one_of(i, inlines)) blank(i, i + 1);  // the replacement of __global__ is already inline
     }
     insert_before(name, std::string(cpp_kernel_prefix));
   }
@@ -300,7 +302,7 @@ class Scanner {
     return text_of(open + 1, end);
   }
 
-  // Tokens as they are written, in one line.
+  // The tokens' text in one line.
   std::string text_of(std::size_t first, std::size_t last) const {
     std::string text;
     for (std::size_t i = first; i < last; ++i) {
@@ -314,9 +316,9 @@ class Scanner {
   KernelScan scan_;
   std::vector<Scope> scopes_;
   std::vector<Declaration> declarations_;
-  std::map<std::string, std::string, std::less<>> parameters_;  // of each kernel that is defined, by its name with its scope
-  std::size_t declaration_ = 0;  // the first token of the declaration, outside of functions and classes
-  std::size_t body_end_ = 0;     // tokens before this one are in a function, a class or an initial value
+  std::map<std::string, std::string, std::less<>> parameters_;  // of each defined kernel, by its qualified name
+  std::size_t declaration_ = 0;  // first token of the declaration, outside of functions and classes
+  std::size_t body_end_ = 0;     // tokens before this one are in a function, a class or an initializer
   bool cuda_;
   bool cooperation_;
 };

@@ -33,15 +33,15 @@ using kernels::Token;
 using kernels::tokenize;
 using kernels::TokenizedSource;
 
-// What the source may not define as macros of its own, as headers do for compilers that know no kernels: a `__shared__` that
-// stands for nothing would give each thread a variable of its own.
+// Keywords that the source may not define as macros, as headers do for compilers without kernels: an empty `__shared__`
+// would give each thread its own variable.
 constexpr std::string_view checked_keywords[] = {"__global__", "__device__", "__shared__", "__constant__"};
 
-// Where the prelude goes on, as the preprocessor tells it.
+// Marks the continuation of the prelude for the preprocessor.
 constexpr const char* marker = "# 1 \"{}\" 3\n";
 constexpr std::string_view packed_file_name = "<weir prelude>: packed";
 
-// Not "quoted": the library has a function of that name for strings, and would be found first.
+// Not named "quoted", because argument-dependent lookup would find std::quoted first.
 std::string in_quotes(std::string_view name) {
   std::string text = "\"";
   for (char c : name) {
@@ -68,7 +68,7 @@ constexpr const char* cpp_record =
     "::weir_host::recorder<decltype(&{0}), &{0}>::record(\"{1}\", {2}); "
     "__attribute__((used, section(\"weir_kernels\"))) "
     "static const ::weir_host::kernel_record* weir_entry_{3} = &weir_record_{3};";
-// In CUDA no function can name a kernel: it is called by a constant that has its address.
+// In CUDA a template argument cannot be a kernel, so the record calls it through a constant with its address.
 constexpr const char* cuda_record =
     "static constexpr WEIR_DEVICE decltype(&{0}) weir_pointer_{3} = &{0}; "
     "static constexpr WEIR_DEVICE ::weir_host::kernel_record weir_record_{3} = "
@@ -76,7 +76,7 @@ constexpr const char* cuda_record =
     "static WEIR_DEVICE __attribute__((used, section(\"weir_kernels\"))) "
     "const ::weir_host::kernel_record* weir_entry_{3} = &weir_record_{3};";
 
-// "a::b::" as the beginning of namespaces, and as their end.
+// Opens the namespaces of "a::b::", and closes them.
 std::pair<std::string, std::string> namespaces(std::string_view scope) {
   std::pair<std::string, std::string> text;
   for (std::size_t colons; (colons = scope.find("::")) != scope.npos; scope.remove_prefix(colons + 2)) {
@@ -86,7 +86,7 @@ std::pair<std::string, std::string> namespaces(std::string_view scope) {
   return text;
 }
 
-// The records of a source's kernels, which read as if they stood where the kernels do.
+// Writes the records of a source's kernels, in the scopes of the kernels.
 class RecordWriter {
  public:
   RecordWriter(const TokenizedSource& source, FrontEnd front_end)
@@ -126,7 +126,7 @@ class RecordWriter {
                       function),
           RefusedSource::Reason::wrong);
     }
-    if (recorded_.count(name) == 0) add_instance(name, nullptr);  // no template has a record
+    if (recorded_.count(name) == 0) add_instance(name, nullptr);  // a template itself has no record
   }
 
   std::string text() && { return std::move(text_); }
@@ -160,13 +160,13 @@ class RecordWriter {
   bool cuda_;
   std::string_view prefix_;
   std::string text_;
-  // Names of kernels and templates; with their namespaces, of kernels that have a record, and of templates with bounds.
+  // Names of kernels and templates; qualified names of kernels with a record, and of templates with bounds.
   std::set<std::string> known_, recorded_, bounded_;
   int count_ = 0;
 };
 
-// Takes `prelude_packed`, which compilers read as long as half of the prelude, out of a source that names none of its
-// functions. `names`: of instances, whose arguments may be functions, too.
+// Removes `prelude_packed` from a source that uses none of its functions, because it makes up a third of the prelude's
+// compile time. `names`: of instances, whose arguments may also be functions.
 void drop_packed(std::string& preprocessed, std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (name.find("__") != name.npos || name.find("cyl_") != name.npos) return;
@@ -190,7 +190,7 @@ std::string edited(std::string_view text, std::vector<Edit> edits) {
   std::string out;
   std::uint32_t position = 0;
   for (const Edit& edit : edits) {
-    if (edit.begin < position) continue;  // of a piece that is replaced as a whole
+    if (edit.begin < position) continue;  // inside a piece that is replaced as a whole
     out.append(text.substr(position, edit.begin - position)).append(edit.text);
     position = edit.end;
   }
@@ -214,7 +214,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
                    "#define WEIR_SPIN() weir_host::spin()\n"
                    "#define WEIR_FIBER(name) __weir_##name\n"
                    "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n";
-  if (options.debug) unit += "#define WEIR_FOR_DEBUGGER 1\n";  // which shows threadIdx as a variable
+  if (options.debug) unit += "#define WEIR_FOR_DEBUGGER 1\n";  // makes threadIdx a variable
   unit.append(cuda ? prelude_cuda_library : prelude_c_library)
       .append(prelude_types)
       .append(begin)
@@ -241,7 +241,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
     }
     fmt::format_to(std::back_inserter(unit), "#define {} {}\n", macro, value);
   }
-  // Editors begin a file with this mark; in the middle of a unit it would be a word of the source's.
+  // Editors write this mark at the start of a file; inside a unit it would be an invalid token.
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (source.starts_with(byte_order_mark)) source.remove_prefix(byte_order_mark.size());
   // `Module::global` finds variables by their symbols.
@@ -279,10 +279,11 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
 
   const std::string prelude_line = fmt::format("\n# 1 {} 3\n", in_quotes(prelude_file_name));
   std::string text = prelude_line.substr(1);
-  // Compilers take it for granted that the sanitizer's calls change none of the module's own variables.
+  // Compilers assume that the sanitizer's functions change no variables of the module, so hide that they do.
   text += tier == Tier::lockstep ? "#define WEIR_VISIBLE() __asm__ volatile(\"\" ::: \"memory\")\n"
                                  : "#define WEIR_VISIBLE() ((void)0)\n";
-  // `__restrict__` speaks of what one thread does. Compilers take it to say, too, that nothing comes there at a barrier.
+  // `__restrict__` constrains one thread. Compilers also assume that no other thread's writes become visible at a barrier,
+  // which is wrong here.
   if (tier != Tier::groups) text += "#define __restrict__\n#define __restrict\n";
   text.append(cuda ? cuda_keywords : cpp_keywords)
       .append(edited(with_default, std::move(scan.edits)))
@@ -303,7 +304,7 @@ std::string define_dynamic_memory(std::span<const std::string> symbols) {
 }
 
 std::string lines_of(std::string_view preprocessed, std::string_view name) {
-  // A #line may claim any number: lines behind the last one that an editor would show are left out.
+  // A #line may contain any number: lines beyond what an editor would show are left out.
   constexpr std::uint32_t most_lines = 1U << 20U;
   std::vector<std::string> lines;
   const TokenizedSource source = tokenize(preprocessed);

@@ -38,8 +38,8 @@ int make_memory_file() noexcept {
   return descriptor >= 0 || errno != EINVAL ? descriptor : ::memfd_create("weir-kernels", MFD_CLOEXEC);  // Linux before 6.3
 }
 
-// A path of the open file that no other call uses. The loader takes an object with a known name for a loaded one, and
-// numbers of descriptors are reused. So the name encodes a serial number in components that mean nothing.
+// A path of the open file that no other call uses. The loader treats an object with a known name as loaded, and descriptor
+// numbers are reused. So the path encodes a serial number in components without effect.
 std::string unique_path(int descriptor) {
   static std::atomic<std::uint32_t> loads{0};
   std::string path = "/proc/self/fd";
@@ -92,7 +92,7 @@ void check_image(const ElfImage& image) {
 }  // namespace
 
 const std::string& cpu_features() {
-  // Never destroyed: modules may be loaded in the destructors of static objects.
+  // Never destroyed, because destructors of static objects may load modules.
   static const auto& features = *new std::string([] {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
@@ -126,7 +126,8 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::opti
   }
   std::vector<HostModule::Variable> variables;
   for (const ElfImage::Variable& variable : image.variables()) {
-    if (variable.name.starts_with("weir_host_") || variable.name.starts_with("_ZN9weir_host")) continue;  // the prelude's
+    // belongs to the prelude
+    if (variable.name.starts_with("weir_host_") || variable.name.starts_with("_ZN9weir_host")) continue;
     auto* const address = reinterpret_cast<std::byte*>(map->l_addr + variable.address);
     variables.push_back({variable.name, Span<std::byte>(address, variable.size)});
   }
@@ -146,7 +147,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
       bytes = cache::content_of_entry(bytes, key, flaw);
       if (!flaw.empty()) throw BadImage("as an entry of the cache of kernels, it " + flaw);
     } else {
-      check_image(ElfImage(bytes));  // says best what is wrong with what is no image at all
+      check_image(ElfImage(bytes));  // gives the best message for bytes that are not an image
       check_seal(bytes);
     }
     return load_image(device, bytes, std::nullopt);
@@ -162,7 +163,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
 }
 
 int rank_image(const Device& device, std::span<const std::byte> bytes) {
-  // The threads of a block, and of a warp, are compiled in.
+  // The sizes of a block and of a warp are compiled in.
   if (device.properties().warp_size != image_warp_size || !device.supports(Feature::block_cooperation)) return 0;
   try {
     const ElfImage image(bytes);

@@ -23,7 +23,7 @@ bool AsymmetricLock::close() noexcept {
     open();
     return false;
   }
-  // Whoever enters from here on sees that it is closed; who was before, is seen here.
+  // A thread that enters from here on sees that it is closed; one that entered before is seen here.
   while (inside_.load(std::memory_order_acquire)) std::this_thread::yield();
   return true;
 }

@@ -8,12 +8,12 @@
 
 namespace weir::host {
 
-/// An asymmetric lock: cheap for its owner, one thread at a time that takes it all the time, and membarrier(2) for others,
-/// which rarely do. An atomic exchange would cost the owner a fifth of what an empty host function costs; here it pays two
-/// stores and a load.
+/// An asymmetric lock: cheap for its owner, a single thread at a time that takes it often, and costly, by membarrier(2), for
+/// other threads, which rarely take it. An atomic exchange would cost the owner a fifth of an empty host function; this
+/// costs two stores and a load.
 class AsymmetricLock {
  public:
-  /// By the owner.
+  /// Called by the owner.
   void enter() noexcept {
     for (;;) {
       inside_.store(true, std::memory_order_relaxed);
@@ -26,8 +26,8 @@ class AsymmetricLock {
   }
   void leave() noexcept { inside_.store(false, std::memory_order_release); }
 
-  /// By any other thread: returns when the owner is outside, and keeps it out until `open`. False, and nothing done, where
-  /// the system has no membarrier(2).
+  /// Called by any other thread: returns when the owner is outside, and keeps it out until `open`. Returns false and does
+  /// nothing if the system lacks membarrier(2).
   bool close() noexcept;
   void open() noexcept;
 

@@ -12,7 +12,7 @@ namespace weir::host {
 
 namespace {
 
-constexpr std::size_t block_bytes = 4080;  // a page without the heap's own part
+constexpr std::size_t block_bytes = 4080;  // a page minus the heap's header
 
 // Free blocks, which are kept for reuse: at most 16 MiB.
 struct Kept {

@@ -9,9 +9,9 @@
 
 #include "backends/host/engine/work.hpp"
 
-/// The operations of a queue that are not done yet, in order. They are stored one behind the other: one heap allocation
-/// each, of the size of the largest, would cost more than an empty host function. The first few are in the queue itself,
-/// which is enough for a queue that keeps up. The others are in blocks that all queues share.
+/// The unfinished operations of a queue, in order. They are stored contiguously, because one heap allocation of the largest
+/// size for each would cost more than an empty host function. The first few are in the queue itself, which is enough for a
+/// queue that keeps up. The others are in blocks that all queues share.
 namespace weir::host {
 
 class Backlog {
@@ -32,11 +32,11 @@ class Backlog {
 
   struct Block {
     Block* next = nullptr;
-    std::byte* end = nullptr;  // of its operations, once there is a next block
+    std::byte* end = nullptr;  // of its operations, once a next block exists
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* data() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
-  /// A free block or a new one. Throws `std::bad_alloc`.
+  /// Returns a free block or a new one. Throws `std::bad_alloc`.
   static Block* take_block();
   static void give_back(Block* blocks) noexcept;
 
@@ -50,9 +50,9 @@ class Backlog {
   bool has_room() const noexcept {
     return bytes_of<Payload> <= room_;
   }
-  /// Makes room; takes the block.
+  /// Makes room; takes ownership of the block.
   void extend(Block* block) noexcept;
-  /// Adds a `HostFunction` or a `Work`, for which there is room.
+  /// Adds a `HostFunction` or a `Work`, for which there must be room.
   template <class Payload>
   Operation& append(Payload&& payload) noexcept {
     using Stored = std::decay_t<Payload>;
@@ -68,25 +68,25 @@ class Backlog {
 
   // For the thread that runs the queue.
 
-  /// Under the queue's lock: makes new operations visible to `next`. False if all are done. `idle`: a block to give back, or
-  /// null.
+  /// Under the queue's lock: makes new operations visible to `next`. Returns false if all are done. `idle`: set to a block
+  /// to return, or null.
   bool look(Block*& idle) noexcept;
   /// The next visible operation, or null.
   Operation* first() const noexcept { return next_ != seen_ ? std::launder(reinterpret_cast<Operation*>(next_)) : nullptr; }
-  /// Whether all operations of the first block have been taken out, and others lie in the next one.
+  /// Whether all operations of the first block have been removed and the next ones are in another block.
   bool is_block_spent() const noexcept { return block_ != seen_block_ && next_ == block_->end; }
 
-  // For the thread that runs the queue, while nobody peeks.
+  // For the thread that runs the queue, while no thread peeks.
 
-  /// Takes out the first operation, which the caller destroys.
+  /// Removes the first operation, which the caller destroys.
   Operation& take_first() noexcept;
   static void destroy(Operation& operation) noexcept;
-  /// Leaves the first block, which is spent. The caller gives back what this returns: a block, or null.
+  /// Leaves the first block, which is used up. The caller must return the result, a block or null, to the free blocks.
   Block* leave_block() noexcept;
 
   // For any thread, under the queue's lock, while the running thread calls none of the above.
 
-  /// The first operation, visible or not; null if none is left.
+  /// The first operation, visible or not; null if the backlog is empty.
   const Operation* peek() const noexcept {
     Cursor cursor{block_, next_};
     return operation_at(cursor);
@@ -111,18 +111,18 @@ class Backlog {
     const Block* block;
     const std::byte* next;
   };
-  /// Null behind the last one. Where a block ends, the cursor moves to the next one.
+  /// Null after the last one. At the end of a block the cursor moves to the next block.
   const Operation* operation_at(Cursor& cursor) const noexcept {
     if (cursor.block != last_ && cursor.next == cursor.block->end) cursor = {cursor.block->next, cursor.block->next->data()};
     return cursor.next != end_ ? std::launder(reinterpret_cast<const Operation*>(cursor.next)) : nullptr;
   }
 
-  // The running thread and the enqueuing threads write to their own parts of this object, with `own_` in between: on one
-  // cache line they would wait for each other at every operation.
-  Block* block_;  // that of the first operation
+  // The running thread and the enqueuing threads write to separate parts of this object, with `own_` in between: on one
+  // cache line they would contend at every operation.
+  Block* block_;  // contains the first operation
   std::byte* next_;
   std::byte* seen_;
-  Block* seen_block_;  // where `seen_` lies
+  Block* seen_block_;  // contains `seen_`
 
   struct alignas(Operation) {
     Block block;
@@ -130,8 +130,8 @@ class Backlog {
   } own_;
 
   Block* last_;
-  std::byte* end_;      // where the next operation is added, in the last block
-  std::uint32_t room_;  // behind it
+  std::byte* end_;      // of the last block's operations: the next one is added here
+  std::uint32_t room_;  // bytes left after it
 };
 
 }  // namespace weir::host

@@ -21,7 +21,7 @@ class Executable::Node final : public Runnable, public Continuation {
       executable->run_from(next, executable->schedule_ != nullptr ? ThreadKind::none : thread_kind);
   }
   using Runnable::follow;
-  static constexpr std::uint32_t done = ~0U;  // of `awaited`
+  static constexpr std::uint32_t done = ~0U;  // for `awaited`
 
   Executable* executable = nullptr;
   Work work;
@@ -30,7 +30,7 @@ class Executable::Node final : public Runnable, public Continuation {
   std::uint32_t predecessors = 0;
   std::atomic<std::uint32_t> awaited{done};
   NodeKind kind{};
-  std::chrono::steady_clock::time_point begin;  // if tools are told
+  std::chrono::steady_clock::time_point begin;  // if tools watch the run
 };
 
 Executable::Executable(const GraphData& graph)
@@ -94,9 +94,9 @@ Progress Executable::start(Queue& queue, Continuation& continuation) {
   for (std::uint32_t i = 0; i < node_count_; ++i) {
     nodes_[i].awaited.store(nodes_[i].predecessors, std::memory_order_relaxed);
   }
-  // One more than the nodes, so that the continuation is not resumed before this returns.
+  // One more than the number of nodes, so that the continuation is not resumed before this returns.
   unfinished_.store(node_count_ + 1, std::memory_order_release);
-  // A schedule chooses among all roots.
+  // With a schedule, even a single root must be chosen by it.
   const bool begins_here = roots_.size() == 1 || schedule_ == nullptr;
   for (std::size_t i = begins_here ? 1 : 0; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
   if (begins_here) run_from(&nodes_[roots_[0]], ThreadKind::worker);
@@ -153,7 +153,7 @@ void Executable::report_end(const Node& node) noexcept {
 }
 
 void Executable::run_from(Node* node, ThreadKind thread_kind) noexcept {
-  TimeSlice turn(queue_->level());  // after its last node the executable may be gone
+  TimeSlice turn(queue_->level());  // the executable may be destroyed after its last node
   for (int done = 0; node != nullptr; ++done) {
     const ThreadKind wanted = thread_kind_of(node->work);
     const bool is_over =

@@ -10,7 +10,7 @@
 #include "backends/host/engine/graph_data.hpp"
 #include "backends/host/engine/work.hpp"
 
-/// A graph that is prepared to run. Independent branches run at once. There is one run at a time, and runs do not allocate.
+/// A graph prepared to run. Independent branches run concurrently. There is one run at a time, and runs do not allocate.
 namespace weir::host {
 
 struct OperationName;
@@ -24,21 +24,21 @@ class Executable final : public RefCounted {
   /// `continuation` is resumed when they are.
   Progress start(Queue& queue, Continuation& continuation);
 
-  /// A launch was enqueued: it now records the graph's events, those of subgraphs included.
+  /// Called when a launch was enqueued, which will record the graph's events, including those of subgraphs.
   void expect_records() noexcept;
   bool calls_host_functions() const noexcept { return calls_host_functions_; }
-  /// Whether a launch records an event whose records that signal counts.
+  /// Whether a launch records an event whose records are counted by that signal.
   bool records(const Signal& signal) const noexcept;
-  /// Calls `function(number, work, item)` for each node of the present run that is not done; `begun`: only for those that
+  /// Calls `function(number, work, item)` for each node of the present run that is not done; `begun`: only for nodes that
   /// may have begun. `item`: what a thread runs. The run's launch must stay in its queue meanwhile.
   void for_each_open(bool begun,
                      const std::function<void(std::uint32_t number, const Work&, const Runnable& item)>& function) const;
-  /// The present records of the events that a run waits for, those of subgraphs included.
+  /// The present records of the events that a run waits for, including those of subgraphs.
   std::vector<SignalWait> wait_points() const;
-  /// Sets what the next run waits for: the result of `wait_points` when the run was enqueued. Empty: as before.
+  /// Sets what the next run waits for: the result of `wait_points` when the run was enqueued. Empty: unchanged.
   void set_wait_points(const std::vector<SignalWait>& points);
-  /// Tools are told of each node of the runs that follow. `launch`: the number for tools; `parent`: the node that this is
-  /// the graph of, or null.
+  /// Reports each node of later runs to tools. `launch`: the launch's number for tools; `parent`: the node that contains
+  /// this graph, or null.
   void watch(std::uint64_t launch, const void* parent) noexcept {
     launch_ = launch;
     parent_ = parent;
@@ -57,7 +57,7 @@ class Executable final : public RefCounted {
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
   std::vector<std::uint32_t> roots_;
-  // In the nodes of this executable and of its subgraphs.
+  // The records in the nodes of this executable and of its subgraphs.
   std::vector<ExternalRecord*> recorded_;
   std::vector<ExternalWait*> waited_;
   bool calls_host_functions_ = false;
@@ -66,7 +66,7 @@ class Executable final : public RefCounted {
   Continuation* continuation_ = nullptr;
   std::uint64_t launch_ = 0;
   const void* parent_ = nullptr;
-  const Node* outer_ = nullptr;  // the node that this is the graph of, once and for all
+  const Node* outer_ = nullptr;  // the node that contains this graph; never changes
   SchedulePolicy* const schedule_ = Scheduler::instance().policy();
   std::atomic<std::uint32_t> unfinished_{0};
 };

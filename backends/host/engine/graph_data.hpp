@@ -20,15 +20,15 @@ struct NodeData {
   Work work;
   std::vector<std::uint32_t> after;  ///< sorted
   bool is_disabled = false;          ///< by GraphExec::apply
-  std::size_t captured_bytes = 0;    ///< of a copy that GraphExec::apply has changed
+  std::size_t captured_bytes = 0;    ///< for a copy that GraphExec::apply has changed
 };
 
 class GraphData final : public RefCounted {
  public:
   std::vector<NodeData> nodes;
-  /// Memory that was allocated while the graph was captured: there for as long as a graph or an executable needs it.
+  /// Memory allocated while the graph was captured. It lives as long as the graph or an executable.
   std::vector<std::shared_ptr<void>> memory;
-  std::uint32_t depth = 0;  ///< how many levels of graphs are nested in it
+  std::uint32_t depth = 0;  ///< levels of graphs nested in it
 
   std::uint32_t add(NodeKind kind, Work work, std::vector<std::uint32_t> after);
   Topology topology() const;
@@ -36,11 +36,11 @@ class GraphData final : public RefCounted {
   Ptr<GraphData> copy() const;
 };
 
-/// The graph of a node that is one, or the bodies of a conditional node; none for other work.
+/// The graph of a child-graph node, or the bodies of a conditional node; empty for other work.
 std::span<const Ptr<GraphData>> nested_graphs(const Work& work) noexcept;
 
-/// Graphs are prepared, run and destroyed by recursion, which needs stack. Throws `invalid_argument` if `inner` is nested so
-/// deep that it can be part of no other graph.
+/// Graphs are prepared, run and destroyed recursively, which needs stack. Throws `invalid_argument` if `inner` is nested too
+/// deeply to be added to a graph.
 void check_nesting(const char* operation, const std::string& object, const GraphData& inner);
 
 }  // namespace weir::host

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Which threads of the process are this backend's, so that a schedule sees whether the program's own are at work.
+/// Registers this backend's threads, so that a schedule can tell whether the program's own threads are running.
 namespace weir::host {
 
-/// Before a thread of the backend's starts. Throws std::bad_alloc, as the thread could not.
+/// Called before one of the backend's threads starts. Throws std::bad_alloc here, because the thread could not.
 void expect_own_thread();
-/// It did not start.
+/// The expected thread did not start.
 void forget_own_thread() noexcept;
-/// The calling thread, which was expected, is the backend's.
+/// Registers the calling thread, which was expected.
 void register_own_thread() noexcept;
-/// Whether another thread runs, or would if there were a processor for it.
+/// Whether a thread of the program runs, or would run if a processor were free.
 bool is_program_running() noexcept;
 
 }  // namespace weir::host

@@ -22,16 +22,17 @@ struct alignas(64) Share {
 };
 
 /// One loop. Its pieces are divided into shares, one for each thread. The starting thread begins with the first share. Each
-/// helper begins with the same share in consecutive loops, so that its data is still in its processor's cache. A helper
-/// whose share was short leaves, since reading the other shares takes as long; the starter finishes the rest, and wakes all
-/// workers if the loop takes longer than expected. Helpers may start after the loop is over and its work is gone. So they
-/// own the loop, too, and take a piece before they touch the work.
+/// helper begins with the same share in consecutive loops, so that its data is still in its processor's cache. A helper with
+/// a short share leaves after it, because reading the other shares would take as long; the starter finishes the rest, and
+/// wakes all workers if the loop takes longer than expected. Helpers may start after the loop is over and its work is
+/// destroyed. So they share ownership of the loop, and take a piece before they access the work.
 ///
-/// A small kernel takes as long as a few cache lines take from one processor to another. So the starter writes the whole
-/// loop before it wakes the first helper, what a helper reads lies together, and a helper leaves with one atomic operation.
+/// For a small kernel, moving a few cache lines between processors takes as long as the kernel. So the starter writes the
+/// whole loop before it wakes the first helper, the data for helpers is contiguous, and a helper leaves with one atomic
+/// operation.
 class alignas(64) Loop final : public Runnable {
  public:
-  /// Null if there is no memory. `threads`: how many share it, the caller included. `at_once`: how many pieces each takes
+  /// Returns null without memory. `threads`: how many share it, including the caller. `at_once`: how many pieces each takes
   /// first.
   static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, std::uint32_t threads,
                          std::uint64_t at_once, Level level, Continuation& continuation) {
@@ -47,21 +48,21 @@ class alignas(64) Loop final : public Runnable {
     loop->is_late_.store(false, std::memory_order_relaxed);
     const std::uint64_t pieces = (count + piece - 1) / piece;
     loop->divide(pieces, threads);
-    // Parts of the share, so that others can join if it takes longer than before.
+    // Only parts of the share, so that others can join if it takes longer than before.
     const std::uint64_t own = pieces / loop->share_count_;
     loop->most_at_once_ = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(own / 2, 1, 0xffff));
     loop->at_once_ = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(std::min(at_once, own / 4), 1, 0xffff));
-    // The thread that starts the loop holds a piece, so that it learns whether all is done when it leaves.
+    // The thread that starts the loop holds an extra piece, so that it learns when it leaves whether all pieces are done.
     loop->state_.store(pieces + 1 + one_owner, std::memory_order_relaxed);
     return loop;
   }
 
-  /// `helpers`: how many threads are woken at once. `all`: how many if the loop takes longer than expected.
+  /// `helpers`: how many threads are woken first. `all`: how many if the loop takes longer than expected.
   bool start(StepTime* step_time, std::uint32_t helpers, std::uint32_t all) noexcept {
     const bool needs_pool = wake_idle_workers(helpers) != helpers;
     if (needs_pool) call_from_pool(all);
     const Clock::time_point begin = Clock::now();
-    // Four times as long as a loop takes that is worth just so many threads.
+    // Four times the duration of a loop that deserves exactly this number of threads.
     const Clock::time_point expected_end = begin + 4 * (helpers + 1) * StepTime::call;
     const auto call_all_if_late = [&](Clock::time_point now) {
       if (is_late() || now < expected_end || !has_pieces()) return;
@@ -72,12 +73,12 @@ class alignas(64) Loop final : public Runnable {
     Taker taker{begin, at_once_};
     std::uint64_t own = work_on(shares_[0], taker, call_all_if_late);
     if (step_time != nullptr && own != 0) step_time->learn(taker.now - begin, own * piece_, is_late());
-    // In order, so that blocks may wait for blocks with lower numbers, as a scan with look-back does.
+    // In order, so that blocks may wait for blocks with lower numbers, as in a scan with look-back.
     for (std::uint32_t i = 1; i < share_count_; ++i) own += work_on(shares_[i], taker, call_all_if_late);
-    // The last pieces of others take about as long as one of this thread's, and continuing here is cheaper than there.
+    // Other threads' last pieces take about as long as one of this thread's, and continuing here is cheaper than there.
     const std::uint64_t finished = own + 1;
     wait_a_moment([&] { return unfinished(state_.load(std::memory_order_acquire)) == finished; });
-    if (state_.load(std::memory_order_acquire) == finished + one_owner) {  // no other thread knows the loop
+    if (state_.load(std::memory_order_acquire) == finished + one_owner) {  // no other thread uses the loop
       put_back();
       return true;
     }
@@ -92,7 +93,7 @@ class alignas(64) Loop final : public Runnable {
   void help(std::uint32_t number) noexcept override { work_and_leave(number, false); }
 
  private:
-  /// State of one thread that takes pieces.
+  /// State of a thread that takes pieces.
   struct Taker {
     Clock::time_point now;  // after its last pieces
     std::uint64_t at_once;
@@ -113,8 +114,8 @@ class alignas(64) Loop final : public Runnable {
     if (leave(finished)) continuation.resume(ThreadKind::worker);
   }
 
-  /// Runs pieces of a share until none is left, and returns how many it ran. Reads the clock at the end and behind the
-  /// first, second, fourth, … time that it takes pieces, and calls `after_each` with it.
+  /// Runs pieces of a share until none is left, and returns how many it ran. Reads the clock at the end and after the first,
+  /// second, fourth, … batch of pieces, and calls `after_each` with it.
   template <class AfterEach>
   std::uint64_t work_on(Share& share, Taker& taker, AfterEach&& after_each) noexcept {
     std::uint64_t finished = 0;
@@ -141,7 +142,7 @@ class alignas(64) Loop final : public Runnable {
 
   bool is_late() const noexcept { return is_late_.load(std::memory_order_relaxed); }
 
-  /// Waits a few microseconds at most, and only while no other work waits for a worker.
+  /// Waits a few microseconds at most, and only while no other work needs a worker.
   template <class Condition>
   static void wait_a_moment(Condition&& condition) noexcept {
     constexpr int most_spins = 400;
@@ -149,7 +150,7 @@ class alignas(64) Loop final : public Runnable {
     for (int i = 0; i < most_spins && !condition() && !scheduler.others_wait(Level::low); ++i) spin_pause();
   }
 
-  /// Wakes up to `most` spinning workers, and returns how many came.
+  /// Wakes up to `most` spinning workers, and returns how many started.
   std::uint32_t wake_idle_workers(std::uint32_t most) noexcept {
     if (most == 0) return 0;
     state_.fetch_add(most * one_owner, std::memory_order_relaxed);
@@ -157,7 +158,7 @@ class alignas(64) Loop final : public Runnable {
     if (called != most) state_.fetch_sub((most - called) * one_owner, std::memory_order_relaxed);
     return called;
   }
-  /// Calls workers from the pool, each by the one before while pieces are left. The loop is in no list.
+  /// Calls workers from the pool, each by the previous one while pieces are left. The loop is in no list.
   void call_from_pool(std::uint32_t helpers) noexcept {
     helpers_left_ = helpers - 1;
     state_.fetch_add(one_owner, std::memory_order_relaxed);
@@ -177,7 +178,7 @@ class alignas(64) Loop final : public Runnable {
                        [](const Share& share) { return share.next.load(std::memory_order_relaxed) < share.end; });
   }
 
-  /// The last call of an owner, which has finished so many pieces. True if they were the last ones.
+  /// The last call of an owner that has finished `finished` pieces. Returns true if they were the last ones.
   bool leave(std::uint64_t finished) noexcept {
     const std::uint64_t before = state_.fetch_sub(finished + one_owner, std::memory_order_acq_rel);
     if (before / one_owner == 1) put_back();
@@ -197,7 +198,7 @@ class alignas(64) Loop final : public Runnable {
   }
   void put_back() noexcept { spent_loops().give_back(this); }
 
-  // What helpers read, with the base class in one cache line.
+  // Read by helpers; fits into one cache line with the base class.
   Divisible* work_ = nullptr;
   std::uint64_t count_ = 0;
   std::uint64_t piece_ = 0;
@@ -209,9 +210,9 @@ class alignas(64) Loop final : public Runnable {
   std::atomic<bool> is_late_{false};  // helpers take pieces of all shares
 
   std::uint32_t starter_ = 0;
-  std::uint32_t helpers_left_ = 0;  // to be called from the pool, each by the one before
+  std::uint32_t helpers_left_ = 0;  // still to be called from the pool, each by the previous one
   Loop* next_spent = nullptr;
-  // Pieces that are not finished, and owners above them.
+  // The number of unfinished pieces, with the number of owners in the upper bits.
   static constexpr std::uint64_t one_owner = std::uint64_t{1} << 48;
   alignas(64) std::atomic<std::uint64_t> state_{0};
   static constexpr std::size_t most_shares = 32;
@@ -224,7 +225,7 @@ bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Lev
                   StepTime* step_time, std::uint32_t most_workers) noexcept {
   const Scheduler& scheduler = Scheduler::instance();
   const std::uint32_t workers = std::min(static_cast<std::uint32_t>(scheduler.threads()), most_workers);
-  // A schedule runs one operation at a time, and helpers of loops would be drawn like operations.
+  // A schedule runs one operation at a time, and would choose helpers like operations.
   if (count > piece && workers != 1 && !scheduler.has_policy()) {
     const StepTime::Plan plan = step_time != nullptr ? step_time->plan(count, workers) : StepTime::Plan{workers, 1};
     const std::uint64_t pieces = (count + piece - 1) / piece;

@@ -18,10 +18,11 @@
 namespace weir::host {
 namespace {
 
-// After so many host functions a queue yields its thread to others that wait.
+// After this many host functions a queue yields its thread to others that wait.
 constexpr unsigned turn_of_functions = 256;
 
-/// Whether an operation counts when operations get their names. Waits do not: there are none for what is done already.
+/// Whether an operation counts for operation names. Waits do not count, because a wait for something already complete is not
+/// enqueued.
 bool has_name(const Work& work) noexcept {
   return !std::holds_alternative<SignalWait>(work) && !std::holds_alternative<TimedRecord>(work);
 }
@@ -33,7 +34,7 @@ std::uint64_t new_id() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// The queues that there are. A handle is looked up here, since a program may give any number as a handle.
+/// All existing queues. Handles are looked up here, because a program may pass any number as a handle.
 struct LiveQueues {
   std::mutex mutex;
   std::unordered_set<const void*> queues;
@@ -103,7 +104,7 @@ void Queue::push(Payload&& payload) {
   Backlog::Operation& operation = backlog_.append(std::forward<Payload>(payload));
   submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool was_active = std::exchange(active_, true);
-  // Asked before another thread can run the operation.
+  // Evaluated before another thread can run the operation.
   const ThreadKind thread_kind = was_active ? ThreadKind::none : thread_kind_of(operation);
   lock_.unlock();
   if (block != nullptr) [[unlikely]]
@@ -148,7 +149,7 @@ bool Queue::run_here(const Work& work) {
     if (tries == 100 || !has_reached(submitted())) return false;
     spin_pause();
   }
-  // From here on this thread runs the queue, and others only add to it.
+  // From here on this thread runs the queue, and other threads only add to it.
   work_run_.start(work, *this, *this);
   if (!take_more()) return true;
   retain();
@@ -227,7 +228,7 @@ void Queue::finish_first() noexcept {
   departure_.enter();
   Backlog::Operation& done = backlog_.take_first();
   departure_.leave();
-  Backlog::destroy(done);  // outside: this may run code of the program's
+  Backlog::destroy(done);  // outside the lock, because this may run the program's code
   // Enqueuing threads may still add to the last block that was seen.
   if (backlog_.is_block_spent()) [[unlikely]] {
     departure_.enter();

@@ -17,17 +17,17 @@
 #include "backends/host/engine/work.hpp"
 #include "core/base/spin_lock.hpp"
 
-/// The queue of a stream, which a native stream handle stands for. It counts its finished operations, uses no thread while
+/// The queue of a stream; the native stream handle points to it. It counts its finished operations, occupies no thread while
 /// it waits or is idle, and lives as long as it has work.
 namespace weir::host {
 
 class Engine;
 
-/// The capture that a queue is in. Captures set it, under a lock of theirs.
+/// The state of a queue that is in a capture. Captures set it, under their lock.
 struct QueueCapture {
   std::atomic<bool> is_open{false};
   Ptr<RefCounted> capture;
-  std::vector<std::uint32_t> nodes;  ///< what the queue's next node comes behind
+  std::vector<std::uint32_t> nodes;  ///< the nodes before the queue's next node
 };
 
 class Queue final : public Signal, private Runnable, private Continuation {
@@ -35,11 +35,12 @@ class Queue final : public Signal, private Runnable, private Continuation {
   /// The queue's relation to its device's legacy default stream.
   enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
 
-  /// `most_workers`: how many may run one kernel of this queue's at once.
+  /// `most_workers`: how many may run one kernel of this queue concurrently.
   Queue(Engine& engine, Role role, int priority, std::uint32_t most_workers = all_workers);
   ~Queue() override;
 
-  /// The queue of a native handle. Throws `invalid_argument` if it is no queue, `wrong_device` for one of another device.
+  /// The queue of a native handle. Throws `invalid_argument` if it is not a queue, `wrong_device` for a queue of another
+  /// device.
   static Queue& from_handle(Engine& engine, void* handle);
 
   Engine& engine() const noexcept { return engine_; }
@@ -53,31 +54,32 @@ class Queue final : public Signal, private Runnable, private Continuation {
 
   void enqueue(Work&& work);
   void enqueue(HostFunction&& function);
-  /// Does `work`, which no worker shares and which waits for nothing, on the calling thread, if the queue is idle. False if
-  /// it is not: enqueue it. To wake a worker takes longer than a small copy.
+  /// If the queue is idle, runs `work`, which must be indivisible and wait for nothing, on the calling thread. Otherwise it
+  /// returns false: enqueue the work. This is faster for small copies than waking a worker.
   bool run_here(const Work& work);
   /// The number that this signal reaches when all present work is done. If the queue is ordered against the legacy default
-  /// stream, the work of the other side counts, too.
+  /// stream, that includes the work of the other side.
   std::uint64_t point();
   bool is_idle() const noexcept { return has_reached(submitted()); }
   std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
-  /// With WEIR_SCHEDULE: how many operations it has been given, by which they have names, and how many have begun.
+  /// With WEIR_SCHEDULE: the number of operations enqueued, by which they are named, and how many have begun.
   std::uint64_t given() const noexcept { return given_.load(std::memory_order_relaxed); }
   std::uint64_t begun() const noexcept { return begun_; }
 
   /// Calls `look(backlog, left)` while nothing leaves the queue: `left` operations are not done, the first in the backlog.
-  /// Not called if all are. False where the system cannot keep the queue as it is.
+  /// Does not call it if all are done. Returns false if the system cannot hold the queue still.
   template <class Look>
   bool inspect(Look&& look) const;
-  /// What a thread runs of it.
+  /// The item that a thread runs for this queue.
   const Runnable& as_item() const noexcept { return *this; }
 
-  /// The caller of `release_handle` owns the queue, until somebody adopts its handle.
+  /// Makes the caller of `release_handle` the owner of the queue, until its handle is adopted.
   void release_to_caller() noexcept;
-  /// False if no caller owns the queue.
+  /// Returns false if no caller owns the queue.
   bool take_from_caller() noexcept { return released_.exchange(false, std::memory_order_acq_rel); }
 
-  /// For the queue's next synchronize, if there is none yet. `status`: what callbacks are told until then, for one of work.
+  /// Stores an error for the queue's next synchronize, unless one is stored already. `status`: passed to callbacks until
+  /// then, for an error of work.
   void keep_error(std::exception_ptr error, std::error_code status = {}) noexcept;
   std::exception_ptr take_error() noexcept;
   std::error_code status() noexcept;
@@ -107,16 +109,16 @@ class Queue final : public Signal, private Runnable, private Continuation {
   const Queue* queue() const noexcept override { return this; }
 
   SchedulePolicy* const schedule_ = Scheduler::instance().policy();
-  std::uint64_t begun_ = 0;  // these two only for the thread that runs the queue
+  std::uint64_t begun_ = 0;  // used only, like the next, by the thread that runs the queue
   WorkRun work_run_;
   mutable AsymmetricLock departure_;  // held while the first operation leaves the backlog, and by `inspect`
   Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
-  // For enqueuing threads and the running thread.
+  // Used by enqueuing threads and the running thread.
   mutable SpinLock lock_;
   bool active_ = false;
   const Role role_;
-  const bool is_plain_;  // a stream that no rule orders against others, and no schedule
+  const bool is_plain_;  // neither ordered against other streams nor scheduled
   const int priority_;
   const std::uint32_t most_workers_;
   std::atomic<std::uint64_t> submitted_{0}, given_{0};
@@ -124,7 +126,8 @@ class Queue final : public Signal, private Runnable, private Continuation {
   const std::uint64_t id_;
   std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
   std::atomic<bool> released_{false};
-  // Under the device's default-stream mutex: how far this queue waits for the default stream's queue, and that for this.
+  // Under the device's default-stream mutex: how far this queue waits for the default stream's queue, and the other way
+  // round.
   std::uint64_t default_stream_seen_ = 0;
   std::uint64_t default_stream_waits_ = 0;
 
@@ -153,13 +156,13 @@ bool Queue::inspect(Look&& look) const {
     if (left == 0) return true;
     if (!departure_.close()) return false;
     const ReopenAtEnd reopen{departure_};
-    if (backlog_.peek() == nullptr) continue;  // the last operation is done and about to be counted
+    if (backlog_.peek() == nullptr) continue;  // the last operation is done but not yet counted
     look(backlog_, left);
     return true;
   }
 }
 
-/// The queue of a stream of this backend's, whose native handle it is.
+/// The queue of this backend's stream: its native handle.
 inline Queue& queue_of(const Stream& stream) noexcept { return *static_cast<Queue*>(stream.native_handle()); }
 
 /// The queues of all devices that have work, so that waits for them need not look at idle ones.
@@ -168,7 +171,7 @@ class BusyQueues {
   static BusyQueues& instance() noexcept;
   void add(Queue& queue) noexcept;
   void remove(Queue& queue) noexcept;
-  /// Those for which `wanted(queue)`.
+  /// The busy queues for which `wanted(queue)` returns true.
   template <class Wanted>
   std::vector<Ptr<Queue>> matching(Wanted&& wanted) const {
     std::vector<Ptr<Queue>> result;

@@ -10,10 +10,10 @@
 #include "core/base/spin_lock.hpp"
 #include "weir/plugin/event.hpp"
 
-/// What work needs of events.
+/// The part of events that work uses.
 namespace weir::host {
 
-/// Where an event was recorded: at a point of a queue, of a graph's launches, or of a capture.
+/// Where an event was recorded: a point of a queue, of a graph's launches, or of a capture.
 struct RecordPoint {
   Ptr<Signal> signal;                ///< null: never recorded, so complete
   std::uint64_t number = 0;
@@ -24,19 +24,19 @@ struct RecordPoint {
 /// An event: a number that a signal must reach.
 class RecordedEvent : public EventImpl {
  public:
-  /// Sets the event to `number` of `signal`.
+  /// Records the event at `number` of `signal`.
   void record_at(Signal& signal, std::uint64_t number) noexcept;
   void record_in(Ptr<RefCounted> capture, std::vector<std::uint32_t> nodes);
   RecordPoint point() const;
-  /// The work before the record is done now.
+  /// Called when the work before the record is done.
   void stamp() noexcept;
 
  protected:
   using Clock = std::chrono::steady_clock;
   using EventImpl::EventImpl;
-  /// When that was; 0 if it has not come to that yet.
+  /// When that was; 0 if it has not happened yet.
   Clock::rep time() const noexcept { return time_.load(std::memory_order_acquire); }
-  /// As if it had never been recorded.
+  /// Resets the event to never recorded.
   void forget() noexcept;
 
  private:

@@ -29,7 +29,7 @@ namespace weir::host {
 namespace {
 
 constexpr int most_threads = 1024;
-// Then oneTBB may send the worker to another arena.
+// After this many items the worker returns, so that oneTBB may send it to another arena.
 constexpr int most_items_at_once = 64;
 
 [[noreturn]] void throw_no_thread(const char* purpose, const char* cause) {
@@ -76,8 +76,8 @@ Runnable* RunList::take(std::size_t before) noexcept {
 
 namespace {
 
-/// Blocks signals in each worker when it first enters the arena: oneTBB starts workers with the mask of the enqueuing
-/// thread. They stay blocked, since a sleeping worker is in no arena.
+/// Blocks signals in each worker when it first enters the arena, because oneTBB starts workers with the mask of the
+/// enqueuing thread. They stay blocked, because a sleeping worker is in no arena.
 class WorkerSignals final : public tbb::task_scheduler_observer {
  public:
   explicit WorkerSignals(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
@@ -94,22 +94,22 @@ struct Scheduler::Arena {
         arena(threads, 0),
         worker_signals(arena) {}
 
-  /// oneTBB counts the caller as a worker, but streams have no caller: one more is needed.
+  /// oneTBB counts the caller as a worker, but streams have no caller, so one more is needed.
   static std::size_t wanted_parallelism(int threads) {
     return std::max(static_cast<std::size_t>(threads) + 1,
                     tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   }
 
-  tbb::global_control more_workers;  // made before the arena, which it affects
+  tbb::global_control more_workers;  // created before the arena, which it affects
   tbb::task_arena arena;
   WorkerSignals worker_signals;
 };
 
-/// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
-/// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
-/// that goes from one processor to another.
+/// Where a worker that has helped looks for more such work: finding it again through oneTBB would take a microsecond, as
+/// long as a small kernel. It has its own cache line, because passing on an item this way costs the transfer of one line
+/// between processors.
 struct alignas(64) Scheduler::IdleWorker {
-  /// Null; `&spinning` while the worker spins; or the address of the item that it is to help with, plus its number there.
+  /// Null; `&spinning` while the worker spins; or the address of the item to help with, plus the worker's number for it.
   std::atomic<std::byte*> state{nullptr};
   static inline std::byte spinning{};
   static constexpr std::uintptr_t numbers = 64;
@@ -134,8 +134,8 @@ Scheduler::Scheduler(int threads, std::unique_ptr<SchedulePolicy> policy)
       arena_(new Arena(threads)),
       idle_workers_(new IdleWorker[static_cast<std::size_t>(threads)]),
       policy_(std::move(policy)) {
-  // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
-  // and then oneTBB makes no arenas; existing ones go on working.
+  // Creates the arena here, where it may fail for lack of memory, and not for the first work. That may be submitted when
+  // static objects are destroyed, and then oneTBB creates no arenas; existing ones still work.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
   try {
     arena_->arena.initialize();
@@ -157,7 +157,7 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
   if (policy_ != nullptr) [[unlikely]]
     return policy_->made_ready();
   try {
-    // The task is empty: the worker that runs it takes the most urgent work of that moment.
+    // The task is empty: the worker that runs it takes the most urgent work at that moment.
     if (!helps) {
       arena_->arena.enqueue([] { instance().run_most_urgent(); });
     } else {
@@ -167,7 +167,7 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
       });
     }
   } catch (const std::bad_alloc&) {
-    // No memory for a task: this thread runs the work, which never blocks.
+    // Out of memory for a task: this thread runs the work, which never blocks.
     run_most_urgent();
   }
 }
@@ -236,7 +236,7 @@ std::uint32_t Scheduler::wake_idle_workers(Runnable* item, std::uint32_t most) n
 bool Scheduler::help_again() noexcept {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
-  constexpr auto spin_time = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
+  constexpr auto spin_time = 30us;  // covers the time between kernels, and until the slowest share of a kernel is done
   constexpr int spins_between_clock_reads = 16;
   IdleWorker& seat = idle_workers_[worker()];
   seat.state.store(&IdleWorker::spinning, std::memory_order_relaxed);
@@ -317,7 +317,7 @@ void HostThread::submit(Runnable* item) {
 }
 
 void HostThread::loop() noexcept {
-  // A wake-up costs more than a short host function, so the thread spins a little before it sleeps.
+  // Waking a thread costs more than a short host function, so the thread spins a little before it sleeps.
   constexpr int looks_before_sleep = 400;
   for (int looks = 0;; ++looks) {
     if (waiting_.load(std::memory_order_relaxed) == 0 && looks < looks_before_sleep) {

@@ -20,21 +20,21 @@ class Queue;
 class SchedulePolicy;
 class Signal;
 
-/// Where work may run. `none`: on a thread that runs no work, such as one that waited.
+/// The kinds of threads that run work. `none`: a thread that runs no work, such as one that waited.
 enum class ThreadKind : std::uint8_t { worker, host_functions, none };
 
 /// Priority in the pool, most urgent first.
 enum class Level : std::uint8_t { high, normal, low };
 inline constexpr std::size_t level_count = 3;
-/// The level of a priority as vendors number them: the lower the more urgent.
+/// The level of a priority in the vendors' numbering: lower is more urgent.
 inline Level level_of(int priority) noexcept {
   return priority < 0 ? Level::high : priority > 0 ? Level::low : Level::normal;
 }
 
-/// A thread that is started when it is first needed and lives until the process ends.
+/// A thread that starts on first use and lives until the process ends.
 class OnDemandThread {
  public:
-  /// Throws `out_of_memory`, which names `purpose`, if the system gives no thread.
+  /// Throws `out_of_memory`, with `purpose`, if the system cannot start a thread.
   template <class Loop>
   void ensure_started(const char* purpose, Loop&& loop) {
     if (!started_.load(std::memory_order_acquire)) [[unlikely]] start(purpose, std::forward<Loop>(loop));
@@ -51,15 +51,16 @@ class OnDemandThread {
 class Runnable {
  public:
   virtual void execute(ThreadKind thread_kind) noexcept = 0;
-  /// Runs it on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several may do so at once, while it
-  /// is in a list, too.
+  /// Called on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several workers may call it
+  /// concurrently, even while the item is in a list.
   virtual void help(std::uint32_t /*number*/) noexcept {}
-  /// The queue whose work it is, if it is a queue's.
+  /// The queue that the item belongs to, or null.
   virtual const Queue* queue() const noexcept { return nullptr; }
 
  protected:
   virtual ~Runnable() = default;
-  /// For schedules: this goes on with what `other` has begun; or it may have any priority when it comes next.
+  /// For schedules: this item inherits the priority of `other`, whose work it continues; or it gets a new priority when it
+  /// comes next.
   void follow(const Runnable& other) noexcept { priority_ = other.priority_; }
   void forget_priority() noexcept { priority_ = 0; }
 
@@ -67,10 +68,10 @@ class Runnable {
   friend class RunList;
   friend class SchedulePolicy;
   Runnable* next_runnable_ = nullptr;
-  std::uint64_t priority_ = 0;  // of schedules; 0: none was drawn
+  std::uint64_t priority_ = 0;  // set by schedules; 0: not drawn
 };
 
-/// Called once, when work that was not finished at once is finished. `thread_kind`: that of the calling thread, which the
+/// Called once when work finishes that was not finished on return. `thread_kind`: that of the calling thread, which the
 /// continuation may use.
 class Continuation {
  public:
@@ -87,7 +88,7 @@ class RunList {
   Runnable* first() const noexcept { return head_; }
   void push(Runnable* item) noexcept;
   Runnable* pop() noexcept;
-  /// The item behind `before` others. There must be so many.
+  /// Removes the item at index `before`, which must exist.
   Runnable* take(std::size_t before) noexcept;
 
  private:
@@ -95,7 +96,7 @@ class RunList {
   Runnable* tail_ = nullptr;
 };
 
-/// The workers, which are oneTBB's. Work on them does not wait for other work, cooperative launches apart, so one worker
+/// The workers, which are oneTBB's. Their work does not wait for other work, except in cooperative launches, so one worker
 /// serves any number of streams.
 class Scheduler {
  public:
@@ -104,22 +105,21 @@ class Scheduler {
 
   int threads() const noexcept { return threads_; }
   void submit(Runnable* item, Level level) { submit(item, level, false); }
-  /// Work of a microsecond or so, after which its worker looks for more such work for a while.
+  /// Submits work of about a microsecond; afterwards its worker polls for more such work for a while.
   void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
-  /// Wakes up to `most` spinning workers, each of which calls `item->help(number)`, whatever the item's level. Numbers are
-  /// from 1 to `most`, each at most once. Returns how many were woken, at most `most_woken`. A worker gets the same number
-  /// each time if it can: the n-th behind this worker gets n, and workers further behind stand in for busy ones. `item` is
-  /// aligned to 64 bytes.
+  /// Wakes up to `most` spinning workers. Each calls `item->help(number)`, whatever the item's level. Numbers are from 1 to
+  /// `most`, each at most once. Returns how many were woken, at most `most_woken`. A worker gets the same number each time
+  /// if possible: the n-th after this worker gets n, and later workers replace busy ones. `item` is aligned to 64 bytes.
   std::uint32_t wake_idle_workers(Runnable* item, std::uint32_t most) noexcept;
   static constexpr std::uint32_t most_woken = 31;
   /// This worker's number, below `threads()`. Any number on other threads.
   std::uint32_t worker() const noexcept;
-  /// Whether work that is at least as urgent as `level` waits for a worker.
+  /// Whether work at least as urgent as `level` needs a worker.
   bool others_wait(Level level) const noexcept;
-  /// What WEIR_SCHEDULE asks for, or null.
+  /// The policy that WEIR_SCHEDULE selects, or null.
   SchedulePolicy* policy() const noexcept { return policy_.get(); }
   bool has_policy() const noexcept { return policy_ != nullptr; }
-  /// Runs what the policy chooses, if anything is ready.
+  /// Runs the item that the policy chooses, if any is ready.
   void run_chosen() noexcept;
 
  private:
@@ -140,14 +140,14 @@ class Scheduler {
   std::atomic<std::uint32_t> ready_count_[level_count]{};
 };
 
-/// Held by a thread of the host while it waits until a signal has reached a number; null: until nothing can run.
+/// Represents a host thread's wait until a signal reaches a number; null signal: until nothing can run.
 class HostWait {
  public:
   explicit HostWait(const Signal* signal, std::uint64_t number = 0);
   ~HostWait();
   HostWait(const HostWait&) = delete;
   HostWait& operator=(const HostWait&) = delete;
-  /// Its deadline has come.
+  /// Ends the wait at its deadline.
   void give_up() noexcept;
 
   bool is_over() const noexcept;
@@ -158,12 +158,12 @@ class HostWait {
   std::uint64_t number_;
 };
 
-/// How long a worker goes on with one stream or graph.
+/// How long a worker continues with one stream or graph.
 class TimeSlice {
  public:
   explicit TimeSlice(Level level) noexcept : level_(level) {}
-  /// Asked between two operations: whether more urgent work waits for a worker, or other work has waited for a millisecond,
-  /// or a schedule decides behind each operation what is next.
+  /// Called between two operations: whether more urgent work needs a worker, other work has waited for a millisecond, or a
+  /// schedule chooses after each operation.
   bool is_over() noexcept;
 
  private:
@@ -172,20 +172,20 @@ class TimeSlice {
   Clock::time_point others_since_{};
 };
 
-/// A device's thread for host functions. There is one, so host functions of different streams run one at a time, as drivers
-/// run them. Started when the first function is enqueued.
+/// A device's thread for host functions. There is only one, so host functions of different streams run one at a time, as in
+/// drivers. Started when the first function is enqueued.
 class HostThread {
  public:
   HostThread() = default;
-  /// Called before the first submission. Throws `out_of_memory` if the system gives no thread.
+  /// Call it before the first submission. Throws `out_of_memory` if the system cannot start a thread.
   void ensure_started() {
     thread_.ensure_started("for host functions", [this] { loop(); });
   }
   void submit(Runnable* item);
   bool others_wait() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-  /// Whether it runs that item.
+  /// Whether it is running that item.
   bool runs(const Runnable& item) const noexcept { return running_.load(std::memory_order_acquire) == &item; }
-  /// The queue whose item it runs, or null. It may be gone.
+  /// The queue whose item it is running, or null. It may be destroyed already.
   const Queue* runs_queue() const noexcept { return running_queue_.load(std::memory_order_acquire); }
 
  private:

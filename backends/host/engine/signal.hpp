@@ -28,7 +28,7 @@ class Waiter {
   bool is_before(const Waiter& other) const noexcept {
     return awaited_ != other.awaited_ ? awaited_ < other.awaited_ : arrival_ < other.arrival_;
   }
-  Waiter* next_waiter_ = nullptr;  // with the same parent, or in the list of those to call
+  Waiter* next_waiter_ = nullptr;  // with the same parent, or in the list of waiters to call
   Waiter* child_ = nullptr;
   std::uint64_t awaited_ = 0, arrival_ = 0;
 };
@@ -38,12 +38,12 @@ class Signal : public RefCounted {
   std::uint64_t value() const noexcept { return value_.load(std::memory_order_seq_cst); }
   bool has_reached(std::uint64_t number) const noexcept { return value() >= number; }
 
-  /// The same, asked by the host.
+  /// The same, for a query by the host.
   bool is_done(std::uint64_t number) const noexcept;
 
   /// Raises the counter by one.
   void advance() noexcept {
-    // Sequentially consistent with `wait`: either this sees the waiter, or the waiter sees this.
+    // Sequentially consistent with `wait`: either this thread sees the waiter, or the waiter sees this value.
     const std::uint64_t now = value_.fetch_add(1, std::memory_order_seq_cst) + 1;
     if (now >= awaited_first_.load(std::memory_order_seq_cst)) release_waiters(now);
   }
@@ -52,7 +52,7 @@ class Signal : public RefCounted {
 
   /// Blocks the calling thread until the number is reached.
   void wait_on_host(std::uint64_t number, SynchronizationPolicy policy);
-  /// The same until `deadline`; false if the number is not reached by then.
+  /// The same until `deadline`; returns false if the number is not reached by then.
   bool wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline);
 
  protected:
@@ -66,7 +66,7 @@ class Signal : public RefCounted {
 
   std::atomic<std::uint64_t> value_{0};
   std::atomic<std::uint64_t> awaited_first_{std::numeric_limits<std::uint64_t>::max()};
-  // A pairing heap, by number and arrival. Adding a waiter costs the same however many there are.
+  // A pairing heap, by number and arrival. Adding a waiter costs the same for any number of waiters.
   Waiter* waiters_ = nullptr;
   std::uint64_t arrivals_ = 0;
   SpinLock waiters_lock_;

@@ -24,7 +24,7 @@ bool is_met(const MemoryOperation& wait) noexcept {
 }
 
 void write_value(const MemoryOperation& write) {
-  // A waiter is counted before it reads the value: either this sees the waiter, or the waiter sees the value.
+  // A waiter is counted before it reads the value: either this thread sees the waiter, or the waiter sees the value.
   if (write.is_64()) {
     __atomic_store_n(static_cast<std::uint64_t*>(write.address), write.value, __ATOMIC_SEQ_CST);
   } else {
@@ -41,7 +41,7 @@ ValueWaits& ValueWaits::instance() noexcept {
 }
 
 ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
-  // A write to either half may meet a wait for 64 bits.
+  // A write to either half may satisfy a wait for 64 bits.
   const std::uint64_t word = reinterpret_cast<std::uintptr_t>(address) / 8;
   return buckets_[word * 0x9E3779B97F4A7C15U >> 54U];
 }
@@ -51,7 +51,7 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
   waiter.given_ = &wait;
   Bucket& bucket = bucket_of(wait.address);
   {
-    // Counted before others can find it.
+    // Counted before other threads can find it.
     std::lock_guard lock(mutex_);
     waiting_.fetch_add(1, std::memory_order_relaxed);
     ++additions_;
@@ -63,7 +63,7 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
     bucket.count.fetch_add(1, std::memory_order_seq_cst);
   }
   wake_.notify_one();
-  // Checks again: a write between the caller's check and the registration was not noticed.
+  // Checks again, because a write between the caller's check and the registration was missed.
   look(bucket);
 }
 
@@ -121,7 +121,7 @@ void ValueWaits::poll() noexcept {
       if (waiting_.load(std::memory_order_relaxed) == 0) {
         wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
       } else if (looks >= eager_looks) {
-        // A store is noticed late by a small part of the time for which it was awaited, so that long waits cost little.
+        // Sleeps for a small part of the time waited so far, so that long waits cost little.
         const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - since);
         wake_.wait_for(lock, std::clamp(waited / 32, microseconds(10), microseconds(20000)), is_new);
       }

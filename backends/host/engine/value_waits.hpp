@@ -9,15 +9,15 @@
 #include "backends/host/engine/scheduler.hpp"
 #include "weir/stream_memory.hpp"
 
-/// Streams that wait for a value in memory. Any store may end such a wait, also one that Weir does not see, so a thread
-/// polls the values while there are waits. Stores by streams are noticed at once.
+/// Streams that wait for a value in memory. Any store may end such a wait, even one that Weir cannot see, so a thread polls
+/// the values while there are waits. Stores by streams are noticed at once.
 namespace weir::host {
 
-/// What the memory at the operation's address holds.
+/// The present value at the operation's address.
 std::uint64_t value_at(const MemoryOperation& wait) noexcept;
-/// Whether that meets the operation's condition.
+/// Whether that value satisfies the operation's condition.
 bool is_met(const MemoryOperation& wait) noexcept;
-/// Writes a value and releases the waits that it meets.
+/// Writes a value and releases the waits that it satisfies.
 void write_value(const MemoryOperation& write);
 
 /// A waiter for a value. Must not move until `met` is called.
@@ -31,7 +31,7 @@ class ValueWaiter {
  private:
   friend class ValueWaits;
   MemoryOperation operation_{};
-  const MemoryOperation* given_ = nullptr;  // what `operation_` is a copy of
+  const MemoryOperation* given_ = nullptr;  // `operation_` is a copy of this
   ValueWaiter* next_ = nullptr;
 };
 
@@ -39,15 +39,15 @@ class ValueWaits {
  public:
   static ValueWaits& instance() noexcept;
 
-  /// Called before a wait is enqueued. Throws `out_of_memory` if the system gives no thread.
+  /// Call it before a wait is enqueued. Throws `out_of_memory` if the system cannot start a thread.
   void ensure_started() {
     thread_.ensure_started("that looks at values which streams wait for", [this] { poll(); });
   }
-  /// Calls `waiter.met()` once, on some thread, when the condition is met.
+  /// Calls `waiter.met()` once, on any thread, when the condition is satisfied.
   void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
-  /// Whether a waiter was added with that very object, and waits.
+  /// Whether a waiter added with exactly that object is waiting.
   bool has(const MemoryOperation& wait) noexcept;
-  /// Releases all waits whose condition is met.
+  /// Releases all waits whose condition is satisfied.
   void look() noexcept;
 
  private:
@@ -61,13 +61,13 @@ class ValueWaits {
   static constexpr std::size_t bucket_count = 1024;
 
   Bucket& bucket_of(const void* address) noexcept;
-  /// Releases those of a bucket.
+  /// Releases the satisfied waits of a bucket.
   void look(Bucket& bucket) noexcept;
   void poll() noexcept;
 
   Bucket buckets_[bucket_count];
   OnDemandThread thread_;
-  // For the thread that polls.
+  // For the polling thread.
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<std::uint32_t> waiting_{0};

@@ -5,16 +5,16 @@
 
 #include "weir/plugin/waits.hpp"
 
-/// What queues wait for: `Stream::pending`, and whether they can go on.
+/// Reports what queues wait for, for `Stream::pending`, and whether they can continue.
 namespace weir::host {
 
 class Queue;
 
-/// The first operation of the queue that is not done.
+/// The queue's first operation that is not done.
 PendingWork pending_of(Queue& queue);
 /// The device's queues that have work.
 std::vector<BusyStream> busy_streams(const Device& device);
-/// The operations of its queues that write the value for which `wait` waits.
+/// The operations of its queues that write the value that `wait` waits for.
 std::vector<ValueWriter> writers_of(const Device& device, const MemoryOperation& wait);
 
 }  // namespace weir::host

@@ -28,7 +28,7 @@ struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
 template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;  // which Clang before 17 does not find by itself
+Overloaded(Visitors...) -> Overloaded<Visitors...>;  // Clang before 17 does not deduce it
 
 std::size_t alignment_for(std::size_t size) noexcept {
   return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1));
@@ -54,8 +54,8 @@ void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::si
   }
 }
 
-/// Copies a single aligned word atomically, so that waiting streams and threads see the old or the new value. False if the
-/// copy is no such word.
+/// Copies a single aligned word atomically, so that waiting streams and threads see the old or the new value. Returns false
+/// if the copy is not such a word.
 bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
   const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   const auto copy = [&]<class T>(T) {
@@ -111,10 +111,10 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 namespace {
 
-/// Keeps what has ended a launch.
+/// Stores the error that ended a launch.
 void keep_fault(Queue& queue, const Error& error) { queue.keep_error(std::make_exception_ptr(error), error.code()); }
 
-/// Logs the current exception and keeps it for the queue's next synchronize.
+/// Logs the current exception and stores it for the queue's next synchronize.
 void keep_thrown(Queue& queue, const char* subject, const char* what, std::error_code status = {}) noexcept {
   queue.keep_error(std::current_exception(), status);
   try {
@@ -144,7 +144,7 @@ void call_host_function_once(HostFunction& function, Queue& queue) noexcept {
 }
 
 SharedFunction::~SharedFunction() {
-  // As on a GPU, where the driver destroys the functions of a graph on its own thread.
+  // As on a GPU, where the driver destroys a graph's functions on its own thread.
   const support::HostFunctionScope scope;
   function.reset();
 }
@@ -221,7 +221,7 @@ Progress WorkRun::run_copy(const Copy& copy) {
 }
 
 Progress WorkRun::run_fill(const Fill& fill) {
-  if (fill.height == 1 && fill.width == 1 && fill.element_size == 4) {  // a word, likewise
+  if (fill.height == 1 && fill.width == 1 && fill.element_size == 4) {  // a word is written atomically
     __atomic_store_n(static_cast<std::uint32_t*>(fill.to), fill.value, __ATOMIC_RELEASE);
     return Progress::done;
   }
@@ -274,7 +274,8 @@ Progress WorkRun::run_launch(const Launch& launch) {
   return done ? Progress::done : Progress::pending;
 }
 
-/// Runs a launch on fibers and, from the same memory, as its kernel is compiled. What the latter leaves stays.
+/// Runs a launch on fibers and then, from the same initial memory, as its kernel is compiled. Keeps the results of the
+/// latter.
 void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
   const HostKernel& kernel = *launch.kernel;
   const auto run = [&](const Work& work) {
@@ -305,7 +306,7 @@ void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
   keep_thrown(*queue_, "a launch was not checked, or not run", e.what(), Errc::out_of_memory);
 }
 
-/// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
+/// Reports a stuck block. The other blocks of the launch run; the stream's next synchronize throws.
 void WorkRun::fail(const KernelFault& fault) { keep_fault(*queue_, fault_error(*std::get<Launch>(*work_).kernel, fault)); }
 
 /// All blocks of the grid wait for each other.
@@ -337,7 +338,8 @@ BlockRange WorkRun::block_range(const Launch& launch, std::uint64_t first, std::
           first};
 }
 
-/// A cooperative launch: a thread for each block, since a worker that waited for other blocks could keep them from running.
+/// A cooperative launch: one thread for each block, because a worker that waited for other blocks could keep them from
+/// running.
 void WorkRun::run_together(std::uint64_t blocks) {
   GridBarrier barrier(static_cast<std::uint32_t>(blocks));
   barrier_ = &barrier;
@@ -382,7 +384,7 @@ void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
     try {
       do_blocks(*launch, first, last);
-    } catch (const std::bad_alloc&) {  // for what blocks keep in memory, and for stacks of threads that wait
+    } catch (const std::bad_alloc&) {  // for memory of blocks, and for stacks of waiting threads
       WorkerMemory::mine().reset();
       try {
         throw out_of_memory_error(*launch->kernel);
@@ -430,9 +432,9 @@ void WorkRun::resume(ThreadKind thread_kind) noexcept {
   }
 }
 
-/// Behind all that waits for a worker, however urgent this is: what ends the loop may be among it.
+/// Queues after all work that needs a worker, whatever its urgency, because that work may be what ends the loop.
 void WorkRun::take_next_turn() noexcept {
-  forget_priority();  // else one loop could keep another out for ever
+  forget_priority();  // otherwise one loop could starve another for ever
   Scheduler::instance().submit(this, Level::low);
 }
 

@@ -35,7 +35,7 @@ class Arguments {
  public:
   Arguments() = default;
   Arguments(std::span<void* const> values, std::span<const std::size_t> sizes);
-  /// The address of each value, valid while this object is not moved.
+  /// Sets `out` to the address of each value, valid while this object is not moved.
   void addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const;
 
  private:
@@ -44,7 +44,7 @@ class Arguments {
   std::shared_ptr<std::byte[]> heap_;
 };
 
-struct Nothing {};  // an allocation or a free in a graph: the memory is the graph's for as long as the graph lives
+struct Nothing {};  // an allocation or a free in a graph: the memory lives as long as the graph
 struct Copy : PitchedCopy {
   std::size_t rows() const noexcept { return height * depth; }
 };
@@ -63,9 +63,9 @@ struct Fill {
   std::size_t width;
   std::size_t height;
 };
-/// Blocks of a cooperative launch run at once, each on a thread of its own.
+/// Blocks of a cooperative launch run concurrently, each on its own thread.
 inline constexpr std::uint64_t most_cooperative_blocks = 1024;
-/// Throws `invalid_argument` for a cooperative launch of more.
+/// Throws `invalid_argument` for a cooperative launch with more blocks.
 void check_cooperative(const char* operation, const std::string& object, const Kernel& kernel, const LaunchConfig& config);
 
 struct Launch {
@@ -84,7 +84,7 @@ struct Launch {
   Dim3 block;
   std::uint64_t shared_bytes;
   bool cooperative;  ///< blocks can wait for each other
-  std::optional<int> priority;  ///< instead of the queue's
+  std::optional<int> priority;  ///< replaces the queue's
   std::uint32_t most_workers = all_workers;
   Arguments arguments;
 };
@@ -109,8 +109,8 @@ struct TimedRecord {
 };
 struct ExternalRecord {
   Ptr<RecordedEvent> event;
-  /// For a prepared node: how often it has recorded. Each node counts separately, since launches of different executables
-  /// reach their records in any order.
+  /// For a prepared node: counts its records. Each node counts separately, because launches of different executables reach
+  /// their records in any order.
   Ptr<PlainSignal> records{};
   std::uint64_t launches = 0;
 };
@@ -128,18 +128,18 @@ struct PoolFree {
 };
 struct SubGraph {
   Ptr<GraphData> graph;
-  Ptr<Executable> executable;             // null until the graph around it is instantiated
-  std::vector<SignalWait> wait_points{};  // of a launch: where the events that it waits for were recorded
-  std::uint64_t launch = 0;               // of a launch: its number for tools, or 0
+  Ptr<Executable> executable;             // null until the enclosing graph is instantiated
+  std::vector<SignalWait> wait_points{};  // for a launch: where the events that it waits for were recorded
+  std::uint64_t launch = 0;               // for a launch: its number for tools, or 0
 };
 struct Conditional {
   const std::uint32_t* condition;
   ConditionalKind kind;
   std::vector<Ptr<GraphData>> bodies;
-  std::vector<Ptr<Executable>> executables{};  // likewise
+  std::vector<Ptr<Executable>> executables{};  // null until the enclosing graph is instantiated
 
   bool is_loop() const noexcept { return kind == ConditionalKind::while_nonzero; }
-  /// The number of the body that runs for this value; none if it is not below `bodies.size()`.
+  /// The index of the body that runs for this value; at least `bodies.size()` if none runs.
   std::size_t chosen(std::uint32_t value) const noexcept {
     return kind == ConditionalKind::switch_case  ? value
            : value != 0                          ? 0
@@ -156,7 +156,7 @@ ThreadKind thread_kind_of(const Work& work) noexcept;
 
 /// Calls a host function; the queue keeps its exception.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;
-/// The same, and destroys the function on the same thread: its captured objects must not call Weir either.
+/// The same, and destroys the function on the same thread, because its captured objects must not call Weir either.
 void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
 
 enum class Progress : std::uint8_t { done, pending };
@@ -169,8 +169,8 @@ class WorkRun final : private Divisible,
                       private Runnable,
                       private Continuation {
  public:
-  /// Starts `work` for `queue` on a thread of a suitable kind. `work` must live until it is done. If it is not done at once,
-  /// `continuation` is resumed when it is; nothing may use this object meanwhile.
+  /// Starts `work` for `queue` on a thread of a suitable kind. `work` must live until it is done. If it is not done on
+  /// return, `continuation` is resumed when it is; this object must not be used meanwhile.
   Progress start(const Work& work, Queue& queue, Continuation& continuation);
 
  private:
@@ -198,8 +198,8 @@ class WorkRun final : private Divisible,
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;
   std::size_t position_ = 0;          // in a list of memory operations
-  GridBarrier* barrier_ = nullptr;    // of a cooperative launch, while it runs
-  std::atomic<bool> crashed_{false};  // a thread of the launch: the blocks that have not begun are left out
+  GridBarrier* barrier_ = nullptr;    // of a running cooperative launch
+  std::atomic<bool> crashed_{false};  // a thread of the launch has crashed: blocks that have not begun are skipped
   std::vector<const void*> argument_addresses_;
 };
 

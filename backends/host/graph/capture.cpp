@@ -26,7 +26,7 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
   into = std::move(result);
 }
 
-/// Only where several threads end or join one capture at once: the core has refused all else.
+/// Happens only if several threads end or join one capture concurrently, because the core has checked everything else.
 [[noreturn]] void throw_capture_refusal(Errc code, const char* operation, const Queue& queue) {
   throw Error(code, operation, queue.device().describe(), support::capture_refusal(code));
 }
@@ -82,7 +82,7 @@ bool Capture::all_joined() const {
 }
 
 Ptr<HostGraph> Capture::end(Queue& origin) {
-  // Destroyed outside the lock: the graph owns host functions, whose captured objects may call Weir.
+  // Destroyed outside the lock, because the graph owns host functions whose captured objects may call Weir.
   Ptr<Capture> capture;
   Ptr<HostGraph> graph;
   std::vector<Ptr<Queue>> queues;

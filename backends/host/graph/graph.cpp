@@ -85,7 +85,7 @@ void HostGraphExec::do_upload(Stream&) {}
 
 namespace {
 
-/// The difference between the shapes of two graphs; empty if there is none.
+/// Describes how the shapes of two graphs differ; empty if they do not.
 std::string difference_of(const GraphData& now, const GraphData& then) {
   if (then.nodes.size() != now.nodes.size()) {
     return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " +
@@ -115,7 +115,7 @@ void HostGraphExec::do_update(const Graph& graph) {
   const auto throw_update_failed = [this](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
   };
-  // The former executable is destroyed outside the lock, since that may run user code.
+  // The former executable is destroyed outside the lock, because that may run user code.
   Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
   Ptr<Executable> executable = make_ptr<Executable>(*fresh);
   std::lock_guard lock(mutex_);
@@ -167,7 +167,7 @@ void change_node(NodeData& node, const NodeChange& change, const GraphChanges& c
 }  // namespace
 
 void HostGraphExec::do_apply(const GraphChanges& changes) {
-  Ptr<Executable> executable;  // the former one is destroyed outside the lock, since that may run user code
+  Ptr<Executable> executable;  // the former one is destroyed outside the lock, because that may run user code
   Ptr<GraphData> fresh;
   const std::lock_guard lock(mutex_);
   fresh = data_->copy();

@@ -43,7 +43,7 @@ class HostGraphExec final : public GraphExecImpl {
 
  private:
   const std::shared_ptr<void> memory_claim_;
-  // Held while launches are enqueued, so that each runs behind the one before, whatever its queue.
+  // Held while launches are enqueued, so that each runs after the previous one, on any queue.
   std::mutex mutex_;
   Ptr<GraphData> data_;
   Ptr<Executable> executable_;

@@ -24,20 +24,20 @@ std::size_t guard_bytes() noexcept {
 
 std::size_t slot_bytes() noexcept { return fiber_stack_bytes + guard_bytes(); }
 
-// A guard page of mprotect splits a map into two more, and a process that has as many maps as it may have cannot even load a
-// library. So these pages leave half of them.
+// A guard page by mprotect splits a map and so adds two, and a process at its limit of maps cannot even load a library. So
+// guard pages use at most half of them.
 std::atomic<std::size_t> maps_of_guards{0};
 
 std::size_t most_maps() {
   static const std::size_t most = [] {
-    std::size_t of_process = 65530;  // what Linux begins with
+    std::size_t of_process = 65530;  // Linux's default
     std::ifstream("/proc/sys/vm/max_map_count") >> of_process;
     return of_process / 2;
   }();
   return most;
 }
 
-// Threads touch the ends of their stacks alone. At equal distances from a page these would share few sets of the cache.
+// Threads touch only the ends of their stacks. At equal distances from a page these would share few sets of the cache.
 std::size_t colour(std::size_t number) noexcept { return number % 21 * 192; }
 
 }  // namespace
@@ -65,7 +65,7 @@ FiberStacks::~FiberStacks() {
 bool FiberStacks::make_guards(std::size_t most) noexcept {
   for (std::uint32_t i = 0; i < capacity_; ++i) {
     std::byte* const page = memory_ + i * slot_bytes();
-    constexpr int guard_install = 102;  // MADV_GUARD_INSTALL: Linux 6.13, and no map of its own for each guard
+    constexpr int guard_install = 102;  // MADV_GUARD_INSTALL: Linux 6.13; guards that need no maps
     if (maps_ == 0 && ::madvise(page, guard_bytes(), guard_install) == 0) continue;
     if (maps_ == 0) {
       maps_ = std::size_t{2} * capacity_;
@@ -97,7 +97,7 @@ bool FiberStacks::overflows(const FiberContext& stack, const void* address) noex
 }
 
 FiberStackPool& FiberStackPool::instance() {
-  // Never destroyed: workers may run until the process ends.
+  // Never destroyed, because workers may run until the process ends.
   static auto& pool = *new FiberStackPool;
   return pool;
 }
@@ -119,7 +119,7 @@ std::unique_ptr<FiberStacks> FiberStackPool::borrow(std::uint32_t fibers, bool m
       try {
         stacks = std::make_unique<FiberStacks>(std::max(std::bit_ceil(fibers), 64U));
       } catch (const std::bad_alloc&) {
-        if (!idle_.empty()) {  // too small ones
+        if (!idle_.empty()) {  // they are too small
           idle_.clear();
           continue;
         }
@@ -142,13 +142,13 @@ void FiberStackPool::give_back(std::unique_ptr<FiberStacks> stacks) noexcept {
   {
     const std::lock_guard lock(mutex_);
     --borrowed_;
-    // One for each worker; a cooperative launch has more threads than there are workers.
+    // One for each worker. A cooperative launch may have more threads than workers.
     static const std::size_t most = std::max(std::thread::hardware_concurrency(), 1U);
     if (idle_.size() >= most) idle_.erase(idle_.begin());
     try {
       idle_.push_back(std::move(stacks));
     } catch (const std::bad_alloc&) {
-      // They are freed.
+      // Their destructor frees them.
     }
   }
   given_back_.notify_all();

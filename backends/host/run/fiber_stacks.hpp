@@ -10,27 +10,27 @@
 
 #include "backends/host/run/fiber_switch.hpp"
 
-/// The stacks on which threads of a block wait.
+/// The stacks of a block's waiting threads.
 namespace weir::host {
 
-/// As much as CUDA gives a thread of local memory. Only what is touched takes memory.
+/// As much as CUDA's limit of local memory for a thread. Only touched pages use memory.
 inline constexpr std::size_t fiber_stack_bytes = std::size_t{512} << 10U;
 
 /// Stacks for one block, each above a guard page. For one thread at a time.
 class FiberStacks {
  public:
-  /// Throws std::bad_alloc if the system has no more addresses, or guard pages would take more than half of the maps that a
-  /// process may have.
+  /// Throws std::bad_alloc if the system has no more addresses, or if guard pages would use more than half of the process's
+  /// maps.
   explicit FiberStacks(std::uint32_t capacity);
   ~FiberStacks();
   FiberStacks(const FiberStacks&) = delete;
   FiberStacks& operator=(const FiberStacks&) = delete;
 
   std::uint32_t capacity() const noexcept { return capacity_; }
-  /// A stack that nobody uses, prepared to call `entry`. There are `capacity` of them.
+  /// Returns an unused stack, prepared to call `entry`. There are `capacity` of them.
   FiberContext& take(void (*entry)()) noexcept;
   void give_back(FiberContext& stack) noexcept { free_.push_back(&stack); }
-  /// What comes before the first `take`, too.
+  /// Call it also before the first `take`.
   void give_all_back() noexcept;
   /// Whether the address is in the guard page of `stack`.
   static bool overflows(const FiberContext& stack, const void* address) noexcept;
@@ -42,7 +42,7 @@ class FiberStacks {
   std::vector<FiberContext> contexts_;
   std::vector<FiberContext*> free_;
   std::byte* memory_;
-  std::size_t maps_ = 0;  // that its guard pages take
+  std::size_t maps_ = 0;  // used by its guard pages
 };
 
 /// The process's FiberStacks. A worker borrows some while it runs blocks.
@@ -50,8 +50,8 @@ class FiberStackPool {
  public:
   static FiberStackPool& instance();
 
-  /// With room for `fibers`. If there are no more it waits until another worker gives some back, if `may_wait`. Throws
-  /// std::bad_alloc if that cannot help.
+  /// Returns stacks with room for `fibers`. If the limit is reached and `may_wait`, it waits until another worker returns
+  /// some. Throws std::bad_alloc if waiting cannot help.
   std::unique_ptr<FiberStacks> borrow(std::uint32_t fibers, bool may_wait);
   void give_back(std::unique_ptr<FiberStacks> stacks) noexcept;
 

@@ -37,7 +37,7 @@ weir_switch_stack:
 .popsection
 )");
 namespace {
-constexpr std::size_t saved_words = 8, entry_word = 6;  // six registers, the return address, and an end for unwinders
+constexpr std::size_t saved_words = 8, entry_word = 6;  // six registers, the return address, and a terminator for unwinders
 }
 #elif defined(__aarch64__)
 asm(R"(
@@ -99,7 +99,7 @@ void prepare_fiber(FiberContext& context, void* bottom, void* top, void (*entry)
 }
 
 void retire_fiber(FiberContext& context) noexcept {
-  // What the frames of the last fiber here left: it did not return from them.
+  // Clears the poison of the last fiber's frames, from which it did not return.
   if (context.bottom != nullptr) unpoison(context.bottom, context.size);
 #ifdef WEIR_FIBERS_TSAN
   if (context.sanitizer != nullptr) __tsan_destroy_fiber(context.sanitizer);

@@ -27,13 +27,13 @@ void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 }
 #endif
 
-/// From one stack to another. Own code, because Boost.Context also saves the floating-point modes, which kernels do not
-/// change: 12 ns a switch instead of 4.
+/// Switches from one stack to another. Boost.Context would also save the floating-point modes, which kernels do not change:
+/// 12 ns a switch instead of 4.
 namespace weir::host {
 
 /// A stack that can be switched to.
 struct FiberContext {
-  void* pointer = nullptr;  ///< where its registers lie, while it does not run
+  void* pointer = nullptr;  ///< to its saved registers, while it is suspended
   const void* bottom = nullptr;
   std::size_t size = 0;
 #ifdef WEIR_FIBERS_TSAN
@@ -43,14 +43,14 @@ struct FiberContext {
 
 /// Prepares a stack whose first switch calls `entry`, which must not return. `top`: its end, aligned to 64 bytes.
 void prepare_fiber(FiberContext& context, void* bottom, void* top, void (*entry)());
-/// Before a stack is prepared again, or its memory is given up.
+/// Call it before a stack is prepared again or its memory is released.
 void retire_fiber(FiberContext& context) noexcept;
 /// The calling thread's own stack, which fibers switch back to.
 void adopt_thread(FiberContext& context) noexcept;
 
 extern "C" __attribute__((visibility("hidden"))) void weir_switch_stack(void** save, void* to);
 
-/// Goes on in `to`; returns when something switches back to `from`. `ends`: nothing will.
+/// Continues in `to`; returns when something switches back to `from`. `ends`: nothing will switch back.
 inline void switch_fiber(FiberContext& from, FiberContext& to, [[maybe_unused]] bool ends = false) noexcept {
 #ifdef WEIR_FIBERS_ASAN
   void* fake_stack = nullptr;
@@ -65,7 +65,7 @@ inline void switch_fiber(FiberContext& from, FiberContext& to, [[maybe_unused]] 
 #endif
 }
 
-/// What `entry` calls first. `from`: the context that was left for it.
+/// Must be the first call in `entry`. `from`: the context that switched to it.
 inline void begin_fiber([[maybe_unused]] FiberContext& from) noexcept {
 #ifdef WEIR_FIBERS_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &from.bottom, &from.size);

@@ -19,20 +19,20 @@ namespace {
 
 constexpr std::uint32_t most_threads = 1024;
 constexpr std::uint32_t widest_warp = 64;
-// A thread that can run will run. `pick` prefers threads that just met in a warp, because their memory is in the cache, and
-// those may be looping until another thread does something. So every few switches the longest waiting ready thread runs, and
-// every `patience` switches threads that spin run, too, and warps are settled although others are ready.
+// Any thread that can run will run eventually. `pick` prefers threads that just met in a warp, because their memory is in
+// the cache; but those may loop until another thread does something. So every few switches the longest waiting ready thread
+// runs, and every `patience` switches spinning threads also run, and warps are settled even if other threads are ready.
 constexpr std::uint32_t few = 64, patience = 1024;
-// Lanes that wait for their warp, while others of it are ready each time that it is looked at, go on after so many times.
+// Lanes waiting for their warp continue after this many checks at which other lanes of it were ready.
 constexpr std::uint32_t most_delays = 16;
-// Lanes that loop at a volatile access are waited for by those further on, for about half a second: they may wait for
-// another block, and the ones further on rely on them, as in a warp that runs in lockstep. Where they did not, the block's
-// warps wait half as long the next time, so that a chain of lanes that wait for each other takes a second and not a minute.
+// Lanes ahead wait about half a second for lanes that loop at a volatile access: the loop may wait for another block, and
+// the lanes ahead rely on lockstep. If that was in vain, the block's warps wait half as long the next time, so that a chain
+// of lanes that wait for each other takes a second and not a minute.
 constexpr std::uint32_t lockstep_turns = 1U << 22U, least_lockstep_turns = 1U << 8U;
-// Of a fiber's stack, for what happens while a thread waits.
+// The part of a fiber's stack that is reserved for the functions run while a thread waits.
 constexpr std::ptrdiff_t own_stack = 16384;
 
-/// A thread that has started and waits, or is about to go on.
+/// A thread that has started and waits, or is about to continue.
 struct Thread {
   FiberContext* stack;
   Thread* next;  // in a list
@@ -64,7 +64,7 @@ class ThreadList {
   Thread* last_ = nullptr;
 };
 
-/// Lanes of a warp that wait in the same call, for those that it names.
+/// Lanes of a warp that wait in the same call for the lanes that it names.
 struct Meeting {
   const Wait* call;
   std::uint64_t here;
@@ -79,8 +79,8 @@ bool same_call(const Wait& a, const Wait& b) noexcept {
 
 struct Warp {
   Meeting* meetings = nullptr;
-  ThreadList active;  // in calls that do not say for whom they wait; the first has waited longest
-  std::uint32_t passed_over = 0;  // how many others went on before it
+  ThreadList active;  // in calls that do not name lanes; the first has waited longest
+  std::uint32_t passed_over = 0;  // how many others continued before it
   std::uint32_t delays = 0;       // how often `active` was not settled because lanes were ready
 };
 
@@ -92,7 +92,7 @@ class FiberBlocks final : public FiberOwner {
   FiberBlocks(const FiberBlocks&) = delete;
   FiberBlocks& operator=(const FiberBlocks&) = delete;
 
-  /// Runs blocks until one cannot go on. Returns the number behind the last one.
+  /// Runs blocks until one is stuck. Returns the number after the last block.
   std::uint64_t run();
   std::uint32_t wait(Wait& wait, std::uint32_t started);
 
@@ -114,7 +114,7 @@ class FiberBlocks final : public FiberOwner {
   std::uint32_t warp_size() const noexcept { return 1U << warp_shift_; }
   std::uint32_t lane_of(std::uint32_t thread) const noexcept { return thread & (warp_size() - 1); }
 
-  // A waiting thread keeps the frames of `wait`. What is rare is not inlined, so that they are few lines of the cache.
+  // The frames of `wait` stay on a waiting thread's stack. Rare code is not inlined, so that they take few cache lines.
   void arrive(Thread& thread, Wait& wait);
   [[gnu::noinline]] void meet(Thread& thread, Wait& wait, std::uint32_t warp);
   Thread* pick();
@@ -146,30 +146,30 @@ class FiberBlocks final : public FiberOwner {
 
   FiberContext worker_;              // the thread's own stack
   FiberContext* running_ = nullptr;  // null on the thread's own stack
-  FiberContext* left_ = nullptr;     // what was left for a fiber that begins
+  FiberContext* left_ = nullptr;     // the context from which a new fiber was started
   std::uint32_t started_ = 0;        // threads of the block
-  std::uint32_t waiting_ = 0;        // of them, those that wait or are ready
+  std::uint32_t waiting_ = 0;        // those that wait or are ready
   std::uint32_t switches_ = 0;
-  ThreadList hot_;                   // ready, and met in a warp: their memory is in the cache
+  ThreadList hot_;                   // ready after a meeting in a warp: their memory is in the cache
   ThreadList ready_;
-  ThreadList turns_;                 // spin, and let others run first
+  ThreadList turns_;                 // they spin, and let others run first
   ThreadList barrier_;
   std::uint32_t at_barrier_ = 0;
-  std::uint64_t busy_warps_ = 0;     // those with meetings or active lanes
+  std::uint64_t busy_warps_ = 0;     // with meetings or active lanes
   std::uint32_t most_passed_over_ = lockstep_turns;
   Meeting* free_meetings_ = nullptr;
   std::uint32_t meetings_made_ = 0;
   bool out_of_memory_ = false;
 
   Warp warps_[most_threads / 32];
-  // Without values until they are used.
+  // Uninitialized until used.
   Thread threads_[most_threads];
   Wait* waits_[most_threads];        // by thread; null for one that has not started, runs, or has ended
   Wait* met_[widest_warp];
   alignas(Meeting) std::byte meetings_[most_threads * sizeof(Meeting)];
 };
 
-// Where a fiber finds its block.
+// The block of the running fiber.
 thread_local FiberBlocks* current = nullptr;
 
 std::string place_of(const Wait& wait) { return fmt::format("{}:{}", wait.file, wait.line); }
@@ -228,7 +228,7 @@ void FiberBlocks::enter() {
   current->run_blocks();
 }
 
-// Runs threads until none is left to start; block after block, as long as no thread waits.
+// Runs threads until none is left to start; then the next block, as long as no thread waits.
 void FiberBlocks::run_blocks() {
   for (;;) {
     started_ = kernel_.run_threads(kernel_, this, index_, started_);
@@ -238,7 +238,7 @@ void FiberBlocks::run_blocks() {
   }
 }
 
-// The last thread of this stack has ended, and others wait.
+// Called when the last thread of this stack has ended and others wait.
 void FiberBlocks::end_fiber() {
   FiberContext& ended = *running_;
   Thread* const next = pick();
@@ -248,7 +248,7 @@ void FiberBlocks::end_fiber() {
   __builtin_unreachable();
 }
 
-// Back to `run`. What is left on the fibers' stacks is forgotten.
+// Returns to `run` and abandons the fibers' stacks.
 void FiberBlocks::leave() {
   FiberContext& left = *running_;
   running_ = nullptr;
@@ -261,7 +261,8 @@ void FiberBlocks::leave_crashed() noexcept { leave(); }
 // --- Waiting ----------------------------------------------------------------------------------------------------------
 
 std::uint32_t FiberBlocks::wait(Wait& wait, std::uint32_t started) {
-  // An overflow of the functions below could not be told from one of a library's, which may hold a lock.
+  // An overflow of the functions below would look like one in a library function, which may hold a lock, so check the stack
+  // first.
   if (static_cast<const std::byte*>(__builtin_frame_address(0)) - static_cast<const std::byte*>(running_->bottom) <
       own_stack) [[unlikely]] {
     KernelSection::current().leave({.cause = KernelCrash::Cause::stack,
@@ -291,7 +292,7 @@ inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
     return barrier_.push(thread);
   }
   if (wait.kind == Wait::turn) {
-    if (range_.is_over->load(std::memory_order_relaxed)) leave();  // what it waits for may never come
+    if (range_.is_over->load(std::memory_order_relaxed)) leave();  // the thread that it waits for may never arrive
     return turns_.push(thread);
   }
   const std::uint32_t warp = wait.thread >> warp_shift_;
@@ -317,13 +318,13 @@ void FiberBlocks::meet(Thread& thread, Wait& wait, std::uint32_t warp) {
   Meeting& meeting = **link;
   meeting.here |= mine;
   meeting.threads.push(thread);
-  // Where all that are named are here, nobody else need be looked at. `settle` finds out whether those missing have ended.
+  // If all named lanes are here, no other lane matters. `settle` determines whether missing ones have ended.
   const std::uint32_t first = warp << warp_shift_;
   const std::uint64_t exist = ~std::uint64_t{0} >> (64 - std::min(count_ - first, warp_size()));
   if ((wait.named & exist & ~meeting.here) == 0) end_meeting(link, first);
 }
 
-// The next thread to go on, or null for one that has yet to start.
+// The next thread to continue, or null to start a new one.
 inline Thread* FiberBlocks::pick() {
   Thread* thread = nullptr;
   if (++switches_ % few != 0) [[likely]] {
@@ -340,7 +341,7 @@ inline Thread* FiberBlocks::pick() {
   return thread;
 }
 
-// Where nobody is ready, or others than `hot_` ought to have a turn.
+// For when `hot_` is empty or other threads are due.
 Thread* FiberBlocks::pick_ready() {
   const bool for_all = switches_ % patience == 0;
   if (for_all || (hot_.empty() && ready_.empty())) {
@@ -348,7 +349,7 @@ Thread* FiberBlocks::pick_ready() {
     if (started_ < count_) return nullptr;
     settle();
   }
-  // A thread that spins comes last, and alone: the one that it waits for goes on as soon as it can.
+  // A spinning thread comes last, and alone: the thread that it waits for continues as soon as it can.
   for (ThreadList* const list : {&ready_, &hot_, &turns_}) {
     if (Thread* const thread = list->pop()) return thread;
   }
@@ -367,7 +368,8 @@ void FiberBlocks::settle() {
   }
 }
 
-// Those with lanes that may come to where others of the warp wait. Lanes that spin are left out: they come when they come.
+// The warps with ready lanes that may still reach the waiting ones. Spinning lanes do not count, because they may never
+// arrive.
 std::uint64_t FiberBlocks::ready_warps() const noexcept {
   std::uint64_t warps = 0;
   for (const ThreadList* const list : {&hot_, &ready_}) {
@@ -404,10 +406,10 @@ void FiberBlocks::settle_warp(std::uint32_t number, bool has_ready_lanes) {
   if (warp.meetings == nullptr && warp.active.empty()) busy_warps_ &= ~(std::uint64_t{1} << number);
 }
 
-// The lanes of one call go on: those that are behind in the code, as in a warp that runs in lockstep. After very many turns
-// it is those that have waited longest, in case the others wait for them, and so it is where lanes are ready.
+// Lets the lanes of one call continue: those furthest behind in the code, as in a warp in lockstep. After very many turns,
+// or if other lanes are ready, it is those that have waited longest, in case the others wait for them.
 void FiberBlocks::settle_active(Warp& warp, std::uint32_t first, bool in_lockstep) {
-  if (range_.is_over->load(std::memory_order_relaxed)) leave();  // they may loop for what a crashed thread would have done
+  if (range_.is_over->load(std::memory_order_relaxed)) leave();  // they may loop for a thread that has crashed
   const Wait& oldest = wait_of(*warp.active.first());
   const Wait* chosen = &oldest;
   if (in_lockstep && warp.passed_over < most_passed_over_) {
@@ -459,7 +461,7 @@ void FiberBlocks::combine_lanes(std::uint32_t first, std::uint64_t lanes) {
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
-// `tell` makes the report.
+// `tell` writes the report.
 template <class Tell>
 void FiberBlocks::fail(Tell&& tell) {
   try {
@@ -499,7 +501,7 @@ void FiberBlocks::fail_barrier() {
   });
 }
 
-// All threads wait, and none can go on: a warp's function lacks lanes, or else a barrier lacks threads.
+// All threads wait and none can continue: a warp function lacks lanes, or a barrier lacks threads.
 void FiberBlocks::fail_stuck() {
   for (std::uint64_t left = busy_warps_; left != 0; left &= left - 1) {
     const auto number = static_cast<std::uint32_t>(std::countr_zero(left));

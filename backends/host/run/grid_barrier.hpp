@@ -5,26 +5,26 @@
 #include <cstdint>
 #include <mutex>
 
-/// Where the blocks of a cooperative launch wait for each other.
+/// The barrier of the blocks of a cooperative launch.
 namespace weir::host {
 
 class GridBarrier {
  public:
   explicit GridBarrier(std::uint32_t blocks) : blocks_(blocks) {}
 
-  /// Lets the blocks' threads begin, or tells them to end at once.
+  /// Lets the blocks' threads begin, or makes them end at once.
   void open(bool run) {
     const std::lock_guard lock(mutex_);
     state_ = run ? State::running : State::cancelled;
     changed_.notify_all();
   }
-  /// What a block's thread does first. False if it is not to run.
+  /// A block's thread calls it first. Returns false if it must not run.
   bool begin() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_ != State::closed; });
     return state_ == State::running;
   }
-  /// What a block's thread does last: it waits for nobody any more.
+  /// A block's thread calls it last, when it waits for no other block.
   void end() {
     const std::lock_guard lock(mutex_);
     ++ended_;
@@ -33,11 +33,11 @@ class GridBarrier {
 
   struct Outcome {
     bool all_came;
-    bool first_to_know;     ///< that not all came
-    std::uint32_t waiting;  ///< of how many blocks did
+    bool first_to_know;     ///< this is the first block to notice that not all arrived
+    std::uint32_t waiting;  ///< how many blocks arrived
     std::uint32_t blocks;
   };
-  /// Waits until every block has come. Returns early where one has ended instead.
+  /// Waits until every block has arrived. Returns early if one has ended instead.
   Outcome wait() {
     std::unique_lock lock(mutex_);
     const std::uint64_t round = round_;

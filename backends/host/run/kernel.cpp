@@ -40,8 +40,8 @@ int HostKernel::do_max_active_blocks(std::uint32_t block_threads, std::size_t sh
   return fits ? 1 : 0;
 }
 
-// A block is a loop of a worker's: long enough that its beginning costs nothing, and short enough that its threads' arrays
-// stay in the nearest cache.
+// A block is a loop on one worker: long enough that starting it costs nothing, and short enough that its threads' arrays
+// stay in the first-level cache.
 std::uint32_t HostKernel::do_suggested_block_size(std::size_t) const {
   return std::min<std::uint32_t>(256, max_threads_per_block_);
 }

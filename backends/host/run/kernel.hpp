@@ -26,13 +26,13 @@ class HostKernel final : public KernelImpl {
   HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
-  /// All of its module, as it is loaded.
+  /// The loaded code of its whole module.
   std::span<const std::byte> code() const noexcept { return code_; }
-  /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
+  /// The lower of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
-  /// Of its launches, whose steps are blocks.
+  /// Measured on its launches; a step is a block.
   StepTime& step_time() const noexcept { return step_time_; }
-  /// The same kernel on fibers, with which launches are compared; or null.
+  /// The same kernel on fibers, for comparing launches; or null.
   const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
   void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
 
@@ -50,13 +50,13 @@ class HostKernel final : public KernelImpl {
   alignas(64) mutable StepTime step_time_;  // written by each launch, while other threads read the rest
 };
 
-/// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.
+/// The number of threads in a warp: 32, or 64 with WEIR_HOST_WARP_SIZE=64. Throws `invalid_environment`.
 int warp_size();
-/// The error of a launch with a block that could not go on.
+/// The error of a launch with a stuck block.
 Error fault_error(const HostKernel& kernel, const KernelFault& fault);
-/// That of a launch of which a thread has crashed in the block of that index, or in one of those up to the last.
+/// The error of a launch with a crashed thread, in the block of that index, or in one from there to the last.
 Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block, const Dim3& last_block);
-/// That of a launch with blocks for which there was no memory.
+/// The error of a launch that had no memory for some blocks.
 Error out_of_memory_error(const HostKernel& kernel);
 
 }  // namespace weir::host

@@ -18,19 +18,20 @@
 namespace weir::host {
 namespace {
 
-// Initial-exec: the handler may run on a thread that has no other memory of this library, where it must not allocate.
+// Initial-exec, because the handler may run on a thread without this library's thread-local memory, and must not allocate
+// it.
 __attribute__((tls_model("initial-exec"))) thread_local KernelSection* section = nullptr;
 __attribute__((tls_model("initial-exec"))) thread_local const std::byte* thread_stack = nullptr;  // its lowest byte
 
 constexpr int signals[] = {
     SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 #if defined(__aarch64__)
-    SIGTRAP  // of __builtin_trap
+    SIGTRAP  // from __builtin_trap
 #endif
 };
 struct sigaction previous[std::size(signals)];
 
-// Where the processor was.
+// The instruction pointer.
 const std::byte* code_of(const void* context) noexcept {
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -40,7 +41,7 @@ const std::byte* code_of(const void* context) noexcept {
 #endif
 }
 
-// Where it would have returned to, if it was in a function that has made no frame.
+// The return address, if the function has made no frame.
 const std::byte* caller_of(const void* context) noexcept {
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -67,13 +68,13 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else if (const bool was_sent = info->si_code <= 0; before.sa_handler == SIG_DFL || !was_sent) {
-    ::sigaction(signal, &before, nullptr);  // the instruction fails again
+    ::sigaction(signal, &before, nullptr);  // the instruction fails again, under the former handler
     if (was_sent) ::raise(signal);
   }
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-  if (section != nullptr && info->si_code > 0) {  // not sent
+  if (section != nullptr && info->si_code > 0) {  // not sent by a process
     if (const auto crash = section->crash_of(*info, context)) section->leave(*crash);
   }
   pass_on(signal, info, context);
@@ -82,12 +83,12 @@ void handle(int signal, siginfo_t* info, void* context) {
 void install_handlers() {
   struct sigaction mine {};
   mine.sa_sigaction = &handle;
-  // The handler may be left for good, with the signal still allowed.
+  // The handler may be left by a jump, so it must not block the signal.
   mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (std::size_t i = 0; i < std::size(signals); ++i) ::sigaction(signals[i], &mine, &previous[i]);
 }
 
-/// An alternate signal stack of the calling thread: the handler cannot run on one that is full.
+/// Gives the calling thread an alternate signal stack, because the handler cannot run on a full one.
 class SignalStack {
  public:
   SignalStack() {
@@ -165,7 +166,7 @@ std::optional<KernelCrash> KernelSection::crash_of(const siginfo_t& info, const 
       info.si_signo == SIGSEGV &&
       (fibers_ != nullptr ? fibers_->overflowed(address) : address < thread_stack && address >= thread_stack - guard);
   const std::byte* code = code_of(context);
-  // Also a call of a null pointer.
+  // Also covers a call of a null pointer.
   if (!overflow && !is_code(code)) code = caller_of(context) - 1;
   if (is_code(code)) {
     return KernelCrash{.cause = overflow ? KernelCrash::Cause::stack : cause_of(info), .code = code, .address = address};

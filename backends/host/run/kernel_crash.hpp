@@ -11,56 +11,56 @@
 
 #include "kernels/kernel_abi.hpp"
 
-/// What happens when a kernel's thread cannot go on in the middle of its code: it reads through a null pointer, divides by
-/// zero, executes a trap, runs out of stack, or fails an assertion. The launch ends with an error, and the process lives.
+/// Handles a kernel's thread that crashes in the middle of its code: it reads through a null pointer, divides by zero,
+/// executes a trap, runs out of stack, or fails an assertion. The launch ends with an error, and the process survives.
 namespace weir::host {
 
-/// Why a thread could not go on.
+/// Why a thread crashed.
 struct KernelCrash {
   enum class Cause : std::uint8_t { address, no_address, alignment, quotient, instruction, stack, assertion };
 
   Cause cause;
   const void* code = nullptr;       ///< the instruction
-  const void* address = nullptr;    ///< `address`, `alignment`: what it accesses
-  const char* file = nullptr;       ///< where that is, if it is known without a look at the instruction
+  const void* address = nullptr;    ///< `address`, `alignment`: the accessed address
+  const char* file = nullptr;       ///< its place, if known without the instruction
   std::uint32_t line = 0;
   const char* condition = nullptr;  ///< `assertion`
-  std::optional<std::uint32_t> thread{};  ///< its linear index in the block, if it is known
+  std::optional<std::uint32_t> thread{};  ///< its linear index in the block, if known
 };
 
 /// The fibers of a thread that runs a kernel.
 class FiberOwner {
  public:
-  /// Whether the address lies below the stack of the fiber that runs.
+  /// Whether the address is below the stack of the running fiber.
   virtual bool overflowed(const void* address) const noexcept = 0;
-  /// Gives the fiber up and does not return. Called in a signal's handler, too.
+  /// Abandons the fiber and does not return. May be called in a signal handler.
   [[noreturn]] virtual void leave_crashed() noexcept = 0;
 
  protected:
   ~FiberOwner() = default;
 };
 
-/// Blocks of a kernel on the calling thread. The handler of signals acts only while there is one, and only on faults in the
-/// module's code or in a function that it calls and that has no frame, such as memcpy: any other might hold a lock.
+/// Scope in which the calling thread runs blocks of a kernel. The signal handler acts only in this scope, and only on faults
+/// in the module's code or in a frameless function that it calls, such as memcpy: any other function might hold a lock.
 class KernelSection {
  public:
-  /// `code`: of the module. Installs the handlers, once in the process, and gives the thread a stack for them.
+  /// `code`: the module's. Installs the handlers, once in the process, and gives the thread a signal stack.
   explicit KernelSection(std::span<const std::byte> code);
   ~KernelSection();
   KernelSection(const KernelSection&) = delete;
   KernelSection& operator=(const KernelSection&) = delete;
 
-  /// Of the calling thread, which runs a kernel.
+  /// The calling thread's section; the thread must be running a kernel.
   static KernelSection& current() noexcept;
 
   /// Runs the blocks, and returns early if one crashes.
   void run(RunBlocks blocks, const BlockRange& range, const void* const* arguments);
-  /// What runs the kernel's threads meanwhile; null where they run on the calling thread's own stack.
+  /// Sets the owner of the fibers that run the kernel's threads; null if they run on the calling thread's own stack.
   void set_fibers(FiberOwner* fibers) noexcept { fibers_ = fibers; }
   std::optional<KernelCrash>& crash() noexcept { return crash_; }
   /// Ends the thread of the kernel.
   [[noreturn]] void leave(const KernelCrash& crash) noexcept;
-  /// What the handler has been told of is the kernel's: then it may be left.
+  /// The crash reported by a signal, if the kernel caused it and so the handler may leave.
   std::optional<KernelCrash> crash_of(const siginfo_t& info, const void* context) const noexcept;
 
  private:
@@ -74,7 +74,7 @@ class KernelSection {
   sigjmp_buf begin_;  // in `run`
 };
 
-/// Whether WEIR_HOST_SIGNALS allows the handlers, and no sanitizer's runtime wants the signals itself. Throws
+/// Whether WEIR_HOST_SIGNALS allows the handlers, and no sanitizer's runtime needs the signals. Throws
 /// `invalid_environment`.
 bool handles_signals();
 

@@ -3,15 +3,16 @@
 
 #include "kernels/kernel_abi.hpp"
 
-/// What compiled kernels call.
+/// The functions that compiled kernels call.
 namespace weir::host {
 
 /// A launch while its blocks run. `BlockRange::launch` points to it.
 class RunningLaunch {
  public:
-  /// A block cannot go on.
+  /// Reports a stuck block.
   virtual void fail(const KernelFault& fault) = 0;
-  /// Waits until all blocks of a cooperative launch have called it. False if they cannot, which it has reported then.
+  /// Waits until all blocks of a cooperative launch have called it. Returns false if they cannot; the fault is already
+  /// reported.
   virtual bool sync_grid(const char* place) = 0;
 
  protected:

@@ -25,22 +25,22 @@ class HostModule final : public ModuleImpl {
     Span<std::byte> memory;
   };
 
-  /// Takes over the handle from dlopen. `image` is copied. `code`: where it was loaded. `file`: the folder of the object's
+  /// Takes ownership of the handle from dlopen. Copies `image`. `code`: its loaded code. `file`: the folder of the object's
   /// file, if it has one.
   HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
              std::span<const std::byte> image, std::span<const std::byte> code, std::optional<detail::TemporaryFolder> file);
   ~HostModule() override;
 
   std::span<const std::byte> code() const noexcept { return code_; }
-  /// Where the source has an instruction: "kernel.cu:12", or or an offset in the module where that cannot be found out.
+  /// The source location of an instruction: "kernel.cu:12", or an offset in the module if that is unknown.
   std::string place_of(const void* instruction) const;
   std::span<const Variable> variables() const noexcept { return variables_; }
-  /// Keeps the object until the image is about to be unloaded.
+  /// Keeps the object alive until just before the image is unloaded.
   void attach(std::shared_ptr<void> object) noexcept { attached_ = std::move(object); }
-  /// Called behind each load: a module may lie where another one was, and is used behind all uses of that one. The loader
-  /// has a lock for this, which ThreadSanitizer does not see.
+  /// Called after each load: a module may occupy the addresses of an unloaded one, and is used only after all uses of that
+  /// one. The loader's lock ensures this, but ThreadSanitizer does not see it.
   static void see_unloaded() noexcept { (void)unloaded_.load(std::memory_order_acquire); }
-  /// The same module on fibers, with whose kernels launches are compared.
+  /// Sets the same module on fibers, with whose kernels launches are compared.
   void set_reference(ModulePtr reference) noexcept { reference_ = std::move(reference); }
 
  protected:
@@ -52,7 +52,7 @@ class HostModule final : public ModuleImpl {
 
   const ModuleRecord& record_;
   std::vector<Variable> variables_;
-  std::vector<std::byte> image_;  // whose lines a report of a crash names
+  std::vector<std::byte> image_;  // crash reports look up lines in it
   std::span<const std::byte> code_;
   ModulePtr reference_;
   std::optional<detail::TemporaryFolder> file_;

@@ -30,8 +30,8 @@ std::string source_line(std::span<const std::byte> image, std::uint64_t offset) 
   } catch (const std::system_error&) {
     return {};
   }
-  // Two lines for each function, those that others are inlined into behind them. What the prelude does, its caller asked
-  // for.
+  // addr2line prints two lines for each function, inlined ones first. Skip the prelude's functions, because their caller is
+  // the program's line.
   for (std::string function, place; std::getline(answer, function) && std::getline(answer, place);) {
     std::string_view name(place);
     // The folder where it was compiled.

@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 
-/// Which line of a kernel's source an instruction is made of.
+/// Finds an instruction's line in a kernel's source.
 namespace weir::host {
 
-/// "kernel.cu:12" for the code at `offset` of a shared object. Runs addr2line. Empty where there is none, or the object does
-/// not tell. Throws nothing but std::bad_alloc.
+/// Returns "kernel.cu:12" for the code at `offset` of a shared object, by running addr2line. Empty without addr2line or line
+/// information. Throws only std::bad_alloc.
 std::string source_line(std::span<const std::byte> image, std::uint64_t offset);
 
 }  // namespace weir::host

@@ -8,8 +8,7 @@
 namespace weir::host {
 
 WorkerMemory& WorkerMemory::mine() {
-  // Aligned because AddressSanitizer (before LLVM 16) takes thread-local memory that begins 16 bytes into a page for
-  // something else.
+  // Aligned because AddressSanitizer before LLVM 16 misreads thread-local memory that begins 16 bytes into a page.
   alignas(64) thread_local WorkerMemory memory;
   return memory;
 }
@@ -18,7 +17,7 @@ void* WorkerMemory::take(std::size_t bytes) {
   bytes = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   std::size_t at = current_;
   while (at < chunks_.size() && chunks_[at].size - chunks_[at].used < bytes) {
-    if (chunks_[at].used == 0) {  // too small, and nobody uses it
+    if (chunks_[at].used == 0) {  // too small, and unused
       chunks_.resize(at);
     } else {
       ++at;

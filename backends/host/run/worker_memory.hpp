@@ -16,10 +16,10 @@ class WorkerMemory {
   /// The calling thread's.
   static WorkerMemory& mine();
 
-  /// Aligned to 64 bytes; undefined content. Throws std::bad_alloc.
+  /// Aligned to 64 bytes; uninitialized. Throws std::bad_alloc.
   void* take(std::size_t bytes);
   void give_back(void* memory) noexcept;
-  /// Takes all back: kernels are compiled without exceptions, so a block that finds no memory gives back nothing.
+  /// Takes everything back: kernels are compiled without exceptions, so a block that finds no memory returns nothing.
   void reset() noexcept;
 
  private:

@@ -39,7 +39,7 @@ StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
 
 namespace {
 
-/// A number of workers: which ones run a kernel is not fixed.
+/// A number of workers: any workers may run a kernel, up to that number.
 class HostPartition final : public PartitionImpl {
  public:
   HostPartition(HostDevice& device, Engine& engine, std::uint32_t workers)
@@ -128,7 +128,7 @@ void HostDevice::do_copy(void* destination, const void* source, std::size_t byte
 }
 
 void* HostDevice::do_register_host(void* data, std::size_t bytes) {
-  // Nothing has to be done, but memory that does not exist cannot be pinned on a GPU either. The call fails for unmapped
+  // Nothing has to be done, but this must fail for memory that does not exist, as on a GPU. The call fails for unmapped
   // pages and has no other effect.
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(data);
@@ -159,7 +159,7 @@ void HostDevice::do_disable_peer_access(const Device&) {}
 
 namespace {
 
-/// With WEIR_SCHEDULE: the module's variables are memory of the program's, which the witness compares.
+/// With WEIR_SCHEDULE: the module's variables belong to the program's memory, which the witness compares.
 ModulePtr with_watched_variables(ModulePtr module) {
   struct WatchedVariables {
     std::vector<void*> variables;

@@ -12,14 +12,14 @@
 
 namespace weir::host {
 
-/// One of the devices as which the CPU appears. All share the workers and the memory. Each has its own streams, its own
+/// One of the host devices that the CPU provides. All share the workers and the memory. Each has its own streams, its own
 /// default stream and its own thread for host functions.
 class HostDevice final : public DeviceImpl {
  public:
   HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler);
 
   EventPool& events() noexcept { return events_; }
-  /// The workers of a partition that ends.
+  /// Returns the workers of a partition that is being destroyed.
   void give_workers_back(std::uint32_t count) noexcept;
   HostMemoryPool& memory_pool() const noexcept { return *memory_pool_; }
 
@@ -53,7 +53,7 @@ class HostDevice final : public DeviceImpl {
  private:
   EventPool events_;
   Engine engine_{*this};
-  std::mutex partition_mutex_;  // guards what follows
+  std::mutex partition_mutex_;  // guards the members below
   std::uint32_t partitioned_ = 0;
   Ptr<HostMemoryPool> memory_pool_;
 };

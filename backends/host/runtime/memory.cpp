@@ -32,9 +32,9 @@ std::size_t rounded(std::size_t bytes) noexcept {
                   std::to_string(device.properties().total_memory) + " in all");
 }
 
-/// Memory that was dropped and that work may still use, in the order in which it was dropped. A block is freed once each
-/// queue has done the work that it had then. A queue that holds back one block holds back all later ones, too: so it is
-/// enough to wait for the first block, with one waiter for all.
+/// Dropped memory that work may still use, in the order of dropping. A block is freed once each queue has done the work that
+/// it had at that time. A queue that holds back one block also holds back all later ones, so one waiter, for the first
+/// block, is enough.
 class DroppedMemory final : private Waiter {
  public:
   struct Block {
@@ -57,8 +57,8 @@ class DroppedMemory final : private Waiter {
     if (first_ == block) free_done(lock);
   }
 
-  /// Makes the calling thread wait while there is too much of it, so that a loop that allocates and drops cannot outrun the
-  /// work. Not for ever: the work may be waiting for this thread.
+  /// Blocks the calling thread while there is too much of it, so that a loop that allocates and drops cannot outrun the
+  /// work. The wait is bounded, because the work may be waiting for this thread.
   void wait_for_room() {
     if (cost_.load(std::memory_order_relaxed) <= most_cost) [[likely]]
       return;
@@ -68,7 +68,7 @@ class DroppedMemory final : private Waiter {
   }
 
  private:
-  static constexpr std::size_t cost_of_block = std::size_t{16} << 10U;  // so their number is limited, too
+  static constexpr std::size_t cost_of_block = std::size_t{16} << 10U;  // limits the number of blocks as well
   static constexpr std::size_t most_cost = std::size_t{64} << 20U;
   static constexpr std::chrono::milliseconds longest_wait{100};
 
@@ -80,7 +80,7 @@ class DroppedMemory final : private Waiter {
     free_done(lock);
   }
 
-  /// Frees what no work uses any more, and waits for the next block's work. Unlocks.
+  /// Frees blocks that no work uses now, and waits for the next block's work. Unlocks.
   void free_done(std::unique_lock<std::mutex>& lock) noexcept {
     Block* const done = first_;
     Block** last = &first_;
@@ -95,7 +95,7 @@ class DroppedMemory final : private Waiter {
     if (last == &first_) return;
     for (Block* block = done; block != nullptr;) {
       free_aligned(block->memory);
-      delete std::exchange(block, block->next);  // outside of the lock: a queue may end here, and run code of the program's
+      delete std::exchange(block, block->next);  // outside the lock, because a queue may end here and run the program's code
     }
   }
 
@@ -114,9 +114,9 @@ class DroppedMemory final : private Waiter {
 }  // namespace
 
 void* allocate_aligned(const Device& device, const char* operation, std::size_t bytes) {
-  // The system would grant more memory than there is, and end the process when it is used.
+  // The system would promise more memory than exists, and end the process when it is used.
   void* memory = nullptr;
-  // Not rounded up, so that AddressSanitizer knows where it ends.
+  // Not rounded up, so that AddressSanitizer detects accesses beyond the end.
   if (bytes > device.properties().total_memory ||
       ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
     throw_out_of_memory(device, operation, bytes);
@@ -132,7 +132,7 @@ void free_aligned(void* memory) noexcept {
 
 void free_behind_work(void* memory) {
   std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
-  // Of all devices: streams of other devices may use pinned and peer memory.
+  // On all devices, because streams of other devices may use pinned and peer memory.
   for (Ptr<Queue>& queue : BusyQueues::instance().matching([](const Queue&) { return true; })) {
     const std::uint64_t point = queue->submitted();
     points.emplace_back(std::move(queue), point);
@@ -151,15 +151,15 @@ void wait_for_room() { DroppedMemory::instance().wait_for_room(); }
 struct HostMemoryPool::Header {
   HostMemoryPool* const pool;       // an owned reference while the block is in use
   const std::size_t size;           // without the header
-  const Queue* freed_on = nullptr;  // while it is in `queued_`
-  std::uint32_t frees_to_skip = 0;  // that are enqueued, and behind which the queue has the block again
-  std::size_t bytes_behind = 0;     // that it has behind the last of these
+  const Queue* freed_on = nullptr;  // while the block is in `queued_`
+  std::uint32_t frees_to_skip = 0;  // enqueued frees that must run before the queue's use of the block is over
+  std::size_t bytes_behind = 0;     // the size that the queue uses after the last of these
 
   static Header& of(void* memory) noexcept {
     return *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
   }
   void* memory() noexcept { return reinterpret_cast<std::byte*>(this) + allocation_alignment; }
-  /// Lets the first bytes alone be used.
+  /// Makes only the first bytes accessible.
   void show(std::size_t bytes) noexcept {
     poison(this + 1, allocation_alignment - sizeof(Header));
     unpoison(memory(), bytes);
@@ -179,7 +179,7 @@ void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
     used_ += header->size;
     retain();
     unpoison(header->memory(), header->size);
-    watch_memory(header->memory(), header->size, Watch::pool);  // as new, whether it is or not
+    watch_memory(header->memory(), header->size, Watch::pool);  // filled as if it were new
     header->show(bytes);
     return header->memory();
   };
@@ -191,7 +191,7 @@ void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
     queued_.erase(found);
     header.freed_on = nullptr;
     ++header.frees_to_skip;
-    // Work that came before still runs on as much as it asked for: nothing is taken away until the last of these frees.
+    // Earlier work may still use the block's former size: it shrinks only when the last of these frees runs.
     header.bytes_behind = bytes;
     unpoison(header.memory(), bytes);
     return header.memory();  // it has never left `used_`
@@ -220,7 +220,7 @@ void HostMemoryPool::offer_to(const Queue& queue, void* memory) noexcept {
     header.pool->queued_.emplace(std::pair(&queue, header.size), &header);
     header.freed_on = &queue;
   } catch (const std::bad_alloc&) {
-    // No memory for the list: the block comes back when the free has run.
+    // Out of memory for the list: the block returns when the free has run.
   }
 }
 
@@ -258,7 +258,7 @@ void HostMemoryPool::give_back(void* memory) noexcept {
       header->show(0);
       kept = true;
     } catch (const std::bad_alloc&) {
-      // No memory for the list: the block goes back to the system.
+      // Out of memory for the list: the block returns to the system.
     }
   }
   if (!kept) pool->free_block(header);

@@ -24,14 +24,14 @@ inline constexpr std::size_t allocation_alignment = 256;
 void* allocate_aligned(const Device& device, const char* operation, std::size_t bytes);
 void free_aligned(void* memory) noexcept;
 
-/// Frees `memory` after all work that queues have at the time of the call. So memory that is dropped while work still uses
-/// it stays, and the caller does not wait.
+/// Frees `memory` after all work that queues have at the time of the call. So memory that is dropped during its use stays
+/// valid, and the caller does not wait.
 void free_behind_work(void* memory);
-/// Called before memory is allocated: waits while much memory is about to be freed behind work, but 100 ms at most.
+/// Call it before allocating: waits, for at most 100 ms, while much memory is waiting to be freed after work.
 void wait_for_room();
 
-/// Memory that is freed and reused in the order of streams. Blocks know their pool. A queue gets a block that it has freed
-/// again at once, since what uses it next comes behind the free; others get it when the free has run.
+/// Memory that is freed and reused in stream order. Blocks contain their pool. A queue gets a block that it has freed again
+/// at once, because its next use comes after the free; other queues get it when the free has run.
 class HostMemoryPool final : public MemoryPoolImpl {
  public:
   HostMemoryPool(Device& device, const MemoryPoolOptions& options);
@@ -39,11 +39,11 @@ class HostMemoryPool final : public MemoryPoolImpl {
 
   /// For work of `queue`.
   void* take(std::size_t bytes, const Queue& queue);
-  /// Called before the free of a block is enqueued there: from now on the queue may have the block again.
+  /// Called before the free of a block is enqueued there: from now on the queue may reuse the block.
   static void offer_to(const Queue& queue, void* memory) noexcept;
-  /// A free: returns the block to its pool, unless the queue that it was offered to has it again.
+  /// A free: returns the block to its pool, unless the queue that it was offered to has reused it.
   static void give_back(void* memory) noexcept;
-  /// The same, called in the order of `queue`. With WEIR_SCHEDULE what the block holds is lost, and noted.
+  /// The same, called in the order of `queue`. With WEIR_SCHEDULE it overwrites the block and records that.
   static void free_behind(void* memory, const Queue& queue) noexcept;
 
  protected:

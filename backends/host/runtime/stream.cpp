@@ -175,14 +175,14 @@ void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_
 
 Ptr<GraphData> HostStream::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
                                         const CaptureState& outer) {
-  // A stream that nobody else knows. It does not own the queue's capture, so that the function cannot end it.
+  // A stream that no other code can use. It does not own the queue's capture, so that the function cannot end it.
   const auto queue = make_ptr<Queue>(queue_->engine(), Queue::Role::non_blocking, 0);
   const auto stream = make_ptr<HostStream>(host_device(*this), queue, StreamKind::borrowed);
   stream->mark_private();
   const auto data = make_ptr<GraphData>();
   struct End {
     Queue& queue;
-    ~End() { Capture::abandon(queue); }  // unless it has ended
+    ~End() { Capture::abandon(queue); }  // does nothing if the capture has ended
   } const end{*queue};
   {
     BodyCapture capture(*stream, outer,
@@ -246,8 +246,8 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const C
 
 bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) {
   if (capture && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
-  // A queue may be idle while work of the default stream, against which it is ordered, still uses the memory.
-  // Under a schedule each free is an operation, so that the names of others do not depend on how far the queue is.
+  // A queue may be idle while work of the default stream, against which it is ordered, still uses the memory. Under a
+  // schedule each free is an operation, so that the names of others do not depend on the queue's progress.
   if (queue_->is_non_blocking() && queue_->is_idle() && !Scheduler::instance().has_policy()) {
     HostMemoryPool::give_back(memory);
   } else {

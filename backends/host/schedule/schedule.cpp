@@ -24,7 +24,7 @@ std::uint64_t number(std::string_view text, std::uint64_t most) noexcept {
   return error == std::errc() && rest == text.data() + text.size() && value <= most ? value : 0;
 }
 
-/// Mixes as SplitMix64 does: each bit of the result depends on all bits of `x`.
+/// The mixing function of SplitMix64: each bit of the result depends on all bits of `x`.
 std::uint64_t mixed(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
   x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
@@ -61,7 +61,7 @@ std::unique_ptr<Schedule> Schedule::from_environment() {
   return schedule;
 }
 
-/// How many operations there will be is not known. So the range of the steps is drawn first: the first 4, 8, … or 8192.
+/// The number of operations is not known in advance. So the range of the steps is drawn first: the first 4, 8, … or 8192.
 void Schedule::draw_changes(std::size_t count) {
   const std::uint64_t steps = std::uint64_t{4} << lot_() % 12;
   for (std::size_t i = 0; i < count; ++i) changes_.push_back(1 + lot_() % steps);
@@ -77,8 +77,8 @@ Runnable* Schedule::take(RunList& ready) noexcept {
   return by_priority_ ? take_by_priority(ready) : take_by_lot(ready);
 }
 
-/// Each draw gives each item a lot by the draw and by when the item was first seen. So the order in the list does not
-/// matter: a stream that gets more work just when it has none left joins the list sooner or later.
+/// Each draw hashes the draw's number with the item's age, so the result does not depend on the order of the list: a stream
+/// that gets more work just when it runs out joins the list at a random time.
 Runnable* Schedule::take_by_lot(RunList& ready) noexcept {
   const std::uint64_t draw = lot_();
   std::uint64_t highest = 0;
@@ -99,7 +99,7 @@ Runnable* Schedule::take_by_priority(RunList& ready) noexcept {
     std::size_t before = 0, i = 0;
     for (Runnable* item = ready.first(); item != nullptr; item = SchedulePolicy::next_of(*item), ++i) {
       if (SchedulePolicy::priority_of(*item) == 0)
-        SchedulePolicy::priority_of(*item) = lot_() | std::uint64_t{1} << 63U;  // above what a change gives
+        SchedulePolicy::priority_of(*item) = lot_() | std::uint64_t{1} << 63U;  // above the priorities that changes set
       if (highest != nullptr && SchedulePolicy::priority_of(*item) <= SchedulePolicy::priority_of(*highest)) continue;
       highest = item;
       before = i;

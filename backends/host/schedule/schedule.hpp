@@ -9,16 +9,16 @@
 
 #include "backends/host/schedule/schedule_order.hpp"
 
-/// Schedules that are legal but unusual, by a seed: WEIR_SCHEDULE.
+/// Legal but unusual schedules, selected by a seed: WEIR_SCHEDULE.
 namespace weir::host {
 
-/// Which of the streams that may run is next, one operation at a time. What it draws depends on the seed alone.
+/// Chooses the next of the streams that may run, one operation at a time. Its draws depend only on the seed.
 class Schedule {
  public:
-  /// What WEIR_SCHEDULE asks for; null if it is not set. Throws `invalid_environment`.
+  /// The schedule that WEIR_SCHEDULE selects; null if it is not set. Throws `invalid_environment`.
   static std::unique_ptr<Schedule> from_environment();
 
-  /// Takes what runs next out of `ready`, which is not empty.
+  /// Removes the next item from `ready`, which is not empty, and returns it.
   Runnable* take(RunList& ready) noexcept;
   ScheduleOrder& order() noexcept { return order_; }
   const ScheduleOrder& order() const noexcept { return order_; }
@@ -33,7 +33,8 @@ class Schedule {
   std::mt19937_64 lot_;
   std::uint64_t items_seen_ = 0;
   bool by_priority_ = false;
-  /// With priorities: the steps at which what would run gets a priority below all that were drawn, which is its place here.
+  /// With priorities: the steps at which the next item gets a priority below all drawn ones; the index here is that
+  /// priority.
   std::vector<std::uint64_t> changes_;
   std::uint64_t step_ = 0;
 };

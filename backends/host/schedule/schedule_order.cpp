@@ -120,13 +120,13 @@ std::uint64_t ScheduleOrder::memory() const {
   return hash;
 }
 
-/// Whether it is part of one of the two, or one of them part of it, as nodes are of launches.
+/// Whether it is part of one of the two, or one of them is part of it, as nodes are parts of launches.
 bool ScheduleOrder::belongs_to_pair(const OperationName& name) const {
   const auto belongs_to = [&](const Side& each) { return is_part_of(name, each.name) || is_part_of(each.name, name); };
   return belongs_to(early_) || belongs_to(late_);
 }
 
-/// The side may run, and is what comes next. The caller calls what this returns, outside of the lock.
+/// The side may run, and comes next. The caller must call the result outside the lock.
 std::function<void()> ScheduleOrder::release(Side& side) {
   preferred_.store(side.item, std::memory_order_relaxed);
   auto go_on = std::exchange(side.go_on, nullptr);
@@ -162,10 +162,10 @@ bool ScheduleOrder::holds(const OperationName& name, Runnable& item, const Work*
       if (must_wait) {
         side.go_on = std::move(go_on);
         update_holding();
-        if (other.go_on) other_goes_on = release(other);  // both are there: the early one runs, and this right behind it
+        if (other.go_on) other_goes_on = release(other);  // both are ready: the early one runs, and this one right after it
       }
     } else {
-      must_wait = false;  // it was let go
+      must_wait = false;  // it was released
     }
     if (!must_wait) {
       if (&side == &early_) are_running_ = late_.go_on != nullptr;
@@ -207,7 +207,7 @@ void ScheduleOrder::let_go(std::string_view why) {
   {
     const std::lock_guard lock(mutex_);
     Side& side = early_.go_on ? early_ : late_;
-    if (!others_.empty()) {  // the late one may wait for them, so it does not come right behind the early one
+    if (!others_.empty()) {  // the late one may wait for them, so it does not come right after the early one
       are_running_ = false;
       go_on = std::exchange(others_, {});
       update_holding();

@@ -13,23 +13,23 @@
 
 #include "backends/host/engine/schedule_policy.hpp"
 
-/// One order of two operations that a schedule keeps, for `weir race --witness`.
+/// A fixed order of two operations in a schedule, for `weir race --witness`.
 namespace weir::host {
 
 /// WEIR_SCHEDULE=SEED,hold=LATE,until=EARLY: LATE does not run before EARLY has run, unless nothing else can run while the
-/// host waits. If both could run at once, they do, one right behind the other: then all that ran before is the same in the
-/// opposite order, and so is all that memory holds, unless the order of the two matters. Either may be the host: what it
-/// does by itself to memory that streams use.
+/// host waits. If both can run at the same time, they run one right after the other: everything before them is then the same
+/// in the opposite order, and so are all memory contents unless the order of the two matters. Either may be the host: its
+/// own accesses to memory that streams use.
 class ScheduleOrder {
  public:
-  /// What can be told of an operation that runs.
+  /// Known facts about a running operation.
   struct Kind {
     std::string text;                     ///< "kernel 'scale'", "copy", "fill", or nothing
-    std::function<std::uint64_t()> hash;  ///< of what it writes, if that is known
+    std::function<std::uint64_t()> hash;  ///< of what it writes, if known
   };
 
-  /// Reads what stands behind the seed: ",hold=LATE,until=EARLY", ",watch=OPERATION+OPERATION…", ",notes=FILE", in this
-  /// order, or nothing. False for anything else.
+  /// Parses the text after the seed: ",hold=LATE,until=EARLY", ",watch=OPERATION+OPERATION…", ",notes=FILE", in this order,
+  /// or nothing. Returns false for anything else.
   bool read(std::string_view text);
 
   /// Whether names of operations matter.
@@ -37,24 +37,24 @@ class ScheduleOrder {
   bool has_notes() const noexcept { return notes_ >= 0; }
   void write_note(std::string_view line) noexcept;
 
-  /// Called before that operation runs. `work`: null for a host function. True: it must not yet; `go_on` is called when it
-  /// may, by the thread that lets it.
+  /// Called before an operation runs. `work`: null for a host function. Returns true if it must not run yet; `go_on` is
+  /// called, on the thread that releases it, once it may.
   bool holds(const OperationName& name, Runnable& item, const Work* work, std::function<void()> go_on);
-  /// It has run.
+  /// Records that the operation has run.
   void has_run(const OperationName& name);
-  /// What comes next if it may run, or null.
+  /// The item that comes next if it may run, or null.
   Runnable* preferred() const noexcept { return preferred_.load(std::memory_order_relaxed); }
   bool is_holding() const noexcept { return is_holding_.load(std::memory_order_acquire); }
-  /// Whether it has held anything back until now: then the program has taken longer than it would.
+  /// Whether it has held anything back so far, so that the program was delayed.
   bool has_held() const noexcept { return has_held_.load(std::memory_order_relaxed); }
-  /// Nothing else can run. `why`: a word for the notes.
+  /// Releases held operations because nothing else can run. `why`: a word for the notes.
   void let_go(std::string_view why);
 
-  /// A stream has been given its operation of this number.
+  /// Records that the operation with this number was enqueued to the stream.
   void was_given(std::uint64_t stream, std::uint64_t number) noexcept;
-  /// With hold=host: whether the host is to wait for an operation that was given.
+  /// With hold=host: whether the host must wait for an enqueued operation.
   bool holds_host() const noexcept { return holds_host_.load(std::memory_order_acquire); }
-  /// The host begins, or ends, to wait for that.
+  /// The host begins or ends to wait for that operation.
   void set_host_waits(bool waits) noexcept { host_waits_.store(waits, std::memory_order_relaxed); }
 
  private:
@@ -63,7 +63,7 @@ class ScheduleOrder {
     Runnable* item = nullptr;
     Kind kind;
     std::function<void()> go_on;  // while it is held
-    std::uint64_t memory = 0;     // when it begins
+    std::uint64_t memory = 0;     // hash of all memory when it begins
   };
 
   bool belongs_to_pair(const OperationName& name) const;
@@ -73,11 +73,11 @@ class ScheduleOrder {
 
   bool is_wanted_ = false;
   int notes_ = -1;
-  Side early_, late_;  // both are the host if no order is kept
-  std::vector<OperationName> watched_;  // it is noted when they have run
-  std::mutex mutex_;   // guards what follows, and the sides
-  bool is_over_ = false;      // the late one need not wait any more
-  bool are_running_ = false;  // the early one has begun, and the late one comes next: until then others wait
+  Side early_, late_;  // both are the host if no order is fixed
+  std::vector<OperationName> watched_;  // their ends are written to the notes
+  std::mutex mutex_;   // guards the members below, and the sides
+  bool is_over_ = false;      // the late one need no longer wait
+  bool are_running_ = false;  // the early one has begun, and the late one comes next; others wait until then
   std::vector<std::function<void()>> others_;
   std::atomic<Runnable*> preferred_{nullptr};
   std::atomic<bool> is_holding_{false}, has_held_{false}, holds_host_{false}, host_waits_{false};

@@ -45,9 +45,8 @@ void ScheduledRun::count_functions(int more) noexcept {
   changed_.notify_all();
 }
 
-/// Until the host waits, or seems to: it has submitted nothing for a while, and none of its threads is at work. One that is
-/// may only have been held up, on a machine that does much else; but if it has had much time of a processor, it waits by
-/// looking again and again.
+/// Waits until the host waits or seems to: it has submitted nothing for a while, and none of its threads is running. A
+/// running one may only have been delayed on a busy machine; but after much processor time it is assumed to wait by polling.
 void ScheduledRun::wait_for_host() noexcept {
   using namespace std::chrono_literals;
   constexpr auto a_while = 2ms, much_time = 100ms;
@@ -60,7 +59,7 @@ void ScheduledRun::wait_for_host() noexcept {
     return time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
   };
   std::unique_lock lock(mutex_);
-  // A thread whose wait is over goes on before any work does.
+  // A thread whose wait is over continues before any work runs.
   const auto waits = [&] {
     for (const HostWait* wait = host_waits_; wait != nullptr; wait = wait->next) {
       if (wait->is_over()) return false;
@@ -74,7 +73,7 @@ void ScheduledRun::wait_for_host() noexcept {
     if (!changed_.wait_for(lock, a_while, is_news)) {
       if (processor_time() - begin >= much_time) silent_at_ = seen;
       if (seen == silent_at_ || asks_.exchange(false, std::memory_order_relaxed)) return;
-      lock.unlock();  // for which a thread may wait, and look asleep
+      lock.unlock();  // a thread may wait for it and look asleep
       const bool is_asleep = !is_program_running();
       lock.lock();
       if (!is_news()) {
@@ -87,7 +86,7 @@ void ScheduledRun::wait_for_host() noexcept {
   }
 }
 
-/// A host function is one operation of the schedule, too. One that waits for something goes on beside the others.
+/// A host function is also one operation of the schedule. If it waits for something, it continues alongside the others.
 void ScheduledRun::wait_for_function() noexcept {
   using namespace std::chrono_literals;
   constexpr auto longest = 50ms;
@@ -98,8 +97,8 @@ void ScheduledRun::wait_for_function() noexcept {
   changed_.notify_all();  // the host may wait for what has run
 }
 
-/// What the order holds back may run once nothing else can: when nothing has happened for half a second, a thread of the
-/// host waits for work, and all others sleep at three looks in a row; or when nothing has happened for longer. The notes say
+/// Releases a held operation once nothing else can run: when nothing has happened for half a second, a thread of the host
+/// waits for work, and all others sleep at three checks in a row; or when nothing has happened for longer. The notes contain
 /// which.
 void ScheduledRun::wait_for_work() noexcept {
   using namespace std::chrono_literals;
@@ -167,7 +166,7 @@ bool ScheduledRun::run_all() noexcept {
     return is_idle_ && functions_ == 0 && !Scheduler::instance().others_wait(Level::low) && !is_holding();
   };
   while (!is_done()) {
-    // What is held is let go once no thread can wake by itself, as one with a deadline does.
+    // Releases held operations only once no thread can wake by itself, as one with a deadline does.
     if (is_holding())
       changed_.wait(lock, [&] { return !is_holding(); });
     else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout)
@@ -179,7 +178,7 @@ bool ScheduledRun::run_all() noexcept {
 // --- Waits of the host ------------------------------------------------------------------------------------------------
 
 void ScheduledRun::begin_wait(HostWait& wait) {
-  ensure_started();  // host functions alone may be what never ends
+  ensure_started();  // a host function alone may be what never ends
   const std::lock_guard lock(mutex_);
   wait.next = std::exchange(host_waits_, &wait);
   changed_.notify_all();

@@ -14,16 +14,16 @@
 
 namespace weir::host {
 
-/// One operation runs at a time, of a stream that the schedule chooses. None runs before the host waits, or has submitted
-/// nothing for a while: so the choice depends on the seed, and not on how fast the host is.
+/// Runs one operation at a time, on a stream that the schedule chooses. No operation runs before the host waits, or has
+/// submitted nothing for a while, so the choice depends on the seed, and not on the host's speed.
 class ScheduledRun final : public SchedulePolicy {
  public:
   explicit ScheduledRun(std::unique_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
-  /// That of the process; null without WEIR_SCHEDULE.
+  /// The process's instance; null without WEIR_SCHEDULE.
   static ScheduledRun* instance() noexcept { return static_cast<ScheduledRun*>(Scheduler::instance().policy()); }
 
   ScheduleOrder& order() noexcept { return schedule_->order(); }
-  /// Waits until nothing can run, for a second at most. Whether it has come to that.
+  /// Waits until nothing can run, for at most a second. Returns whether that was reached.
   bool run_all() noexcept;
 
   Runnable* take(RunList& ready) noexcept override { return schedule_->take(ready); }
@@ -50,17 +50,18 @@ class ScheduledRun final : public SchedulePolicy {
   void wait_for_host() noexcept;
   void wait_for_function() noexcept;
 
-  const std::unique_ptr<Schedule> schedule_;  // of the thread that runs the work
+  const std::unique_ptr<Schedule> schedule_;  // used by the thread that runs the work
   std::mutex step_;                           // held while something runs
-  std::mutex mutex_;                          // guards what follows
+  std::mutex mutex_;                          // guards the members below
   std::condition_variable changed_;
   std::uint64_t submissions_ = 0;  // by the host
-  std::uint64_t silent_at_ = 0;    // how many there were when the host had been at something else for long
-  std::atomic<bool> asks_{false};  // it has asked whether work is done
+  std::uint64_t silent_at_ = 0;    // the number of submissions when the host had last been busy with something else for long
+  std::atomic<bool> asks_{false};  // it has queried work that was not complete
   HostWait* host_waits_ = nullptr;
-  std::uint32_t order_waits_ = 0;  // of the host, for the schedule's order alone
-  std::uint32_t functions_ = 0;    // that were handed to threads for host functions, and have not returned
-  std::uint64_t function_changes_ = 0, waiting_function_ = 0;  // how often that has changed; when nobody waited any longer
+  std::uint32_t order_waits_ = 0;  // host waits only for the schedule's order
+  std::uint32_t functions_ = 0;    // passed to host-function threads, and not returned
+  // how often that has changed; the value when no thread waited any longer
+  std::uint64_t function_changes_ = 0, waiting_function_ = 0;
   bool is_idle_ = true;                                        // the thread below has nothing to run
   OnDemandThread thread_;
 };
