@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* path_variable = "WEIR_PLUGIN_PATH";
 
-// The file from which this library was loaded, or "". It is determined at load time, because a relative path (from
+// The file that this library was loaded from; empty if unknown. It is determined at load time, because a relative path (from
 // LD_LIBRARY_PATH) is relative to the current folder at that moment.
 char library_path[PATH_MAX];
 const char* const found_library_path = [] {
