@@ -3,7 +3,7 @@
 // ROCm/rocm-systems #10967: https://github.com/ROCm/rocm-systems/issues/10967
 //
 // Wrong: A test clears slots with hipMemset, and a stream writes values into them. hipMemset of device memory
-// returns before it is done, on the default stream, and the stream is non-blocking, so it does not wait for that.
+// returns before it is done, on the default stream, and the stream is non-blocking and does not wait for that.
 // Cost: Nightly tests failed with `0 == 0xdeadbeeffeedface`. The failures were mistaken for defects of one GPU, or
 // of the tested code.
 // Here: As in the test, with one slot of 32 bits.
