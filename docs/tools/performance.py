@@ -207,7 +207,7 @@ def scaling_section(name, part, pictures):
         return ""
     text = """### Many streams, many operations
 
-Fills of 4 bytes. In the first picture they go to so many streams in turn, in the second they all go to one stream. Each number is the
+Fills of 4 bytes. In the first picture they go to n streams in turn, in the second n of them go to one stream. Each number is the
 time from the first call to the end of the last operation, divided by the number of operations. On the CPU the one stream is blocked until
 all are enqueued, so all are pending at once; a GPU's driver accepts some thousand and then blocks the caller.
 """
@@ -223,8 +223,8 @@ all are enqueued, so all are pending at once; a GPU's driver accepts some thousa
             lines.append([f"{count:,}", time(created.get(count, {}).get("ns")), time(filled.get(count, {}).get("ns")),
                           time(pending.get(count, {}).get("enqueue_ns")), time(pending.get(count, {}).get("ns"))])
         text += f"\n`{backend}` ({one['device']}):\n\n"
-        text += table(["count", "to make a stream, of so many", "a fill, over so many streams", "to enqueue a fill, of so many",
-                       "a fill, of so many on one stream"], lines)
+        text += table(["n", "make one of n streams", "one fill over n streams", "enqueue one of n fills",
+                       "one of n fills on one stream"], lines)
         for key, error in one.get("errors", {}).items():
             text += f"\n`{key}`: {error}\n"
     text += "\n### Memory of an object\n\nThe memory that each of some hundred to ten thousand objects adds.\n\n"
