@@ -34,8 +34,8 @@
 #include "weir/stream_scope.hpp"
 #include "weir/version.hpp"
 
-/// The fingerprint of what a program and the library must share to pass C++ objects, and the check that a program's headers
-/// fit the library. Plugins share more: weir/plugin/abi.hpp. See docs/abi.md.
+/// A fingerprint of everything that a program and the library must share to pass C++ objects, and the check that a program's
+/// headers fit the library. Plugins share more: weir/plugin/abi.hpp. See docs/abi.md.
 extern "C" {
 /// Throws `headers_incompatible` if headers of that version, interface revision and fingerprint do not fit this library. Its
 /// name and parameters never change, so that every library can check every program. Any thread.
@@ -45,7 +45,7 @@ WEIR_API void weir_check_headers(std::uint32_t version, std::uint32_t revision, 
 
 namespace weir::detail {
 
-// GCC and Clang follow one C++ ABI. Further differences show in the sizes.
+// GCC and Clang follow one C++ ABI. Other differences show in the sizes.
 #if defined(__GXX_ABI_VERSION)
 #define WEIR_ABI_CXX "itanium"
 #else
@@ -58,7 +58,7 @@ namespace weir::detail {
 #else
 #define WEIR_ABI_LIBRARY "libstdc++-cxx98"
 #endif
-// _GLIBCXX_ASSERTIONS is not here: it changes no layout.
+// _GLIBCXX_ASSERTIONS is left out: it changes no layout.
 #if defined(_GLIBCXX_DEBUG)
 #define WEIR_ABI_DEBUG "1"
 #else
@@ -82,7 +82,7 @@ namespace weir::detail {
 #endif
 
 // clang-format off
-/// The types whose size both sides must agree on.
+/// The types whose size must be the same on both sides.
 #define WEIR_ABI_SIZES(X)                                                                                        \
   X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)      \
   X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex) X(Error) X(NativeError) X(Backend) \
@@ -95,7 +95,7 @@ namespace weir::detail {
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)       \
   X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
   X(MemoryAccess)
-/// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
+/// The fields whose offset must be the same on both sides: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)               \
@@ -134,7 +134,7 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // GCC and Clang know the offsets of every structure
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 /// The words of the fingerprint, separated by single spaces.
 consteval AbiText<4096> make_fingerprint() {
   AbiText<4096> all;
@@ -163,7 +163,7 @@ consteval auto trimmed() {
   return exact;
 }
 
-// Not `inline`: each translation unit has its own, since units may be compiled with different options.
+// Not `inline`: each translation unit has its own copy, because units may be compiled with different options.
 static constexpr auto fingerprint = trimmed<make_fingerprint()>();
 static constexpr std::uint64_t fingerprint_hash = hash_of({fingerprint.text, fingerprint.size});
 

@@ -11,7 +11,7 @@
 #include "weir/fwd.hpp"
 #include "weir/stream_ref.hpp"
 
-/// What host code can tell tools (docs/tools.md). Costs a test of one variable where there are none.
+/// Annotations of host code for tools (docs/tools.md). They cost a test of one variable if there are no tools.
 namespace weir {
 
 namespace detail {
@@ -22,8 +22,8 @@ WEIR_API void note_external_work(StreamRef stream, const char* name, std::span<c
 inline bool tools_look() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 }  // namespace detail
 
-/// A named part of what the calling thread does, from here to the end of the scope: `weir::ScopedRange step{"solver
-/// step"};`. Ranges nest (nvtxRangePush). Tools show them, and each operation within.
+/// Names a part of the calling thread's work, from here to the end of the scope: `weir::ScopedRange step{"solver step"};`.
+/// Ranges nest (nvtxRangePush). Tools show them, with the operations in each.
 class [[nodiscard]] ScopedRange {
  public:
   explicit ScopedRange(std::string_view name) : told_(detail::tools_look()) {
@@ -43,9 +43,9 @@ class [[nodiscard]] ScopedRange {
 
 namespace accesses {
 
-/// The next kernel that the calling thread launches touches this memory and no other:
-/// `accesses::touches(accesses::reads(x), accesses::writes(half));`. For kernels whose arguments do not say it: that use a
-/// part of a buffer, or follow pointers in memory. A launch that is refused counts.
+/// Declares that the next kernel launched by the calling thread accesses only this memory:
+/// `accesses::touches(accesses::reads(x), accesses::writes(half));`. For kernels whose arguments do not show it, because
+/// they use a part of a buffer or follow pointers in memory. A refused launch also uses up the declaration.
 template <class... Accesses>
 void touches(const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]
@@ -56,8 +56,8 @@ void touches(const Accesses&... accesses) {
 
 }  // namespace accesses
 
-/// Code that tools do not see, such as a vendor's library, enqueues work on `stream` here:
-/// `external_work(stream, "gemm", accesses::reads(a), accesses::writes(c));`. Throws what all functions of a stream throw.
+/// Declares that code invisible to tools, such as a vendor's library, enqueues work on `stream` here: `external_work(stream,
+/// "gemm", accesses::reads(a), accesses::writes(c));`. Throws the common errors of stream functions.
 template <class... Accesses>
 void external_work(StreamRef stream, const char* name, const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]

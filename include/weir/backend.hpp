@@ -10,9 +10,9 @@
 /// Backends: a vendor's driver, opened.
 namespace weir {
 
-/// What was opened. Empty if the backend has no such thing.
+/// Versions of the opened libraries. Empty where a backend has no such library.
 struct BackendVersions {
-  std::string driver;        ///< what the driver says it is ("13.0")
+  std::string driver;        ///< the version that the driver reports ("13.0")
   std::string runtime;       ///< the runtime's version, if that is separate
   std::string library_path;  ///< the driver library that was opened
   std::string compiler;      ///< the run-time compiler and its version, or why it is missing
@@ -24,13 +24,13 @@ class WEIR_API Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  /// "cuda", "hip", "host", or a third party's.
+  /// "cuda", "hip", "host", or a third party's name.
   const std::string& name() const noexcept { return name_; }
-  /// What was opened, and which versions it has.
+  /// The opened libraries and their versions.
   const BackendVersions& versions() const noexcept { return versions_; }
-  /// How many devices there are; at least one.
+  /// The number of devices; at least one.
   int device_count() const noexcept { return static_cast<int>(devices_.size()); }
-  /// Throws `invalid_argument`, which names the number of devices, for an ordinal out of range.
+  /// Throws `invalid_argument`, with the number of devices, for an ordinal out of range.
   Device& device(int ordinal) const;
 
  private:

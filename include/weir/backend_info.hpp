@@ -14,7 +14,7 @@
 /// The state of a backend on this machine.
 namespace weir {
 
-/// What came of opening a backend.
+/// The outcome of opening a backend.
 enum class BackendState : std::uint8_t {
   usable,
   plugin_not_found,
@@ -37,11 +37,12 @@ struct LoadAttempt {
 struct BackendInfo {
   std::string name;
   BackendState state = BackendState::plugin_not_found;
-  std::string reason;                  ///< empty if usable, else cause and remedy
-  std::string plugin_path;             ///< the plugin that was loaded; empty also where the backend is built in
+  std::string reason;                  ///< empty if usable, otherwise cause and remedy
+  std::string plugin_path;             ///< the plugin that was loaded; also empty if the backend is built in
   std::string plugin_version;
   std::vector<LoadAttempt> attempts;   ///< plugins and driver libraries, in the order tried
-  /// If the driver works but shows no device: the features that the driver's release would give one. Else null.
+  /// If the driver works but shows no device: the features that a device would have with this driver release. Otherwise
+  /// null.
   std::shared_ptr<const FeatureTable> features;
   Backend* backend = nullptr;          ///< null unless usable
 };

@@ -9,7 +9,7 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// Stream capture: work that is submitted to streams is recorded as a graph instead of being run.
+/// Stream capture: work submitted to streams is recorded as a graph instead of being run.
 namespace weir {
 
 /// Which calls are allowed while the capture is open, as in CUDA. "Unsafe" calls are those that may make the driver
@@ -25,27 +25,27 @@ WEIR_API std::string_view to_string(CaptureMode) noexcept;
 enum class CaptureStatus : std::uint8_t {
   none,         ///< not capturing
   active,       ///< capturing
-  invalidated,  ///< an error broke the capture; it must be ended, which throws
+  invalidated,  ///< an error invalidated the capture; it must be ended, which throws
 };
 WEIR_API std::string_view to_string(CaptureStatus) noexcept;
 
-/// How a capture begins.
+/// The options of a capture.
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::thread_local_;
   /// Joins a capture that other code began on this stream. `end_capture` then leaves it open and returns null.
   bool external = false;
-  /// Writes down what is captured, so that `Graph::save` can save the graph: see weir/portable_graph.hpp. Each operation of
-  /// the capture costs microseconds more, launches of the graph nothing.
+  /// Records the captured operations, so that `Graph::save` can save the graph: see weir/portable_graph.hpp. Each operation
+  /// of the capture takes some microseconds longer; launches of the graph do not.
   bool portable = false;
 };
 
-/// What `Stream::capture_info` tells.
+/// The result of `Stream::capture_info`.
 struct CaptureInfo {
   CaptureStatus status = CaptureStatus::none;
   /// The capture's id, unique for the life of the process; 0 if none is active.
   std::uint64_t id = 0;
-  /// The graph being built. The capture owns it: read it (topology, dot) before the capture ends, and do not keep it.
-  /// Null if none is active, or if the driver does not tell.
+  /// The graph being built. The capture owns it: read it (topology, dot) before the capture ends, and do not keep it. Null
+  /// if none is active, or if the driver does not provide it.
   GraphPtr graph;
 };
 

@@ -12,7 +12,7 @@
 #ifdef __cplusplus
 #define WEIR_C_BEGIN extern "C" {
 #define WEIR_C_END }
-// As C compilers do it, so that a number which is none of the enumeration's is an argument like any other.
+// An enumeration with a fixed underlying type, so that a value outside of it is an ordinary argument.
 #define WEIR_C_ENUM : unsigned int
 #else
 #define WEIR_C_BEGIN
@@ -22,7 +22,7 @@
 /// Marks what `libweir_c` exports.
 #define WEIR_C_API __attribute__((visibility("default")))
 
-/// The revision of these headers. Each release that adds something adds 1.
+/// The revision of these headers. Each release with additions raises it by 1.
 #define WEIR_C_REVISION 1
 
 WEIR_C_BEGIN
@@ -56,7 +56,8 @@ typedef struct weir_portable_graph weir_portable_graph;
 
 // --- Results ------------------------------------------------------------------------------------------------------------
 
-/// What came of a call. docs/errors.md has usual causes and remedies. A later library may return numbers that are not here.
+/// The result of a call. docs/errors.md lists usual causes and remedies. A later library may return numbers that are not
+/// here.
 typedef enum weir_result WEIR_C_ENUM {
   WEIR_SUCCESS = 0,
   WEIR_ERROR_INVALID_ARGUMENT = 1,           ///< an argument outside its domain
@@ -67,8 +68,8 @@ typedef enum weir_result WEIR_C_ENUM {
   WEIR_ERROR_UNSUPPORTED = 6,                ///< the device lacks a feature; the message has the reason
   WEIR_ERROR_CALLED_FROM_HOST_FUNCTION = 7,  ///< a host function must not call Weir
   WEIR_ERROR_FORKED_PROCESS = 8,             ///< the backend was opened before fork(); the child cannot use it
-  WEIR_ERROR_CAPTURE_UNSUPPORTED = 9,        ///< not allowed while capturing; the capture goes on
-  WEIR_ERROR_CAPTURE_INVALIDATED = 10,       ///< an earlier error broke the capture
+  WEIR_ERROR_CAPTURE_UNSUPPORTED = 9,        ///< not allowed while capturing; the capture continues
+  WEIR_ERROR_CAPTURE_INVALIDATED = 10,       ///< an earlier error invalidated the capture
   WEIR_ERROR_CAPTURE_MERGE = 11,             ///< would join two separate captures
   WEIR_ERROR_CAPTURE_UNMATCHED = 12,         ///< another stream began the capture
   WEIR_ERROR_CAPTURE_UNJOINED = 13,          ///< ended while a forked stream was not joined
@@ -76,7 +77,7 @@ typedef enum weir_result WEIR_C_ENUM {
   WEIR_ERROR_CAPTURE_IMPLICIT = 15,          ///< the legacy default stream would be ordered against a capture
   WEIR_ERROR_CAPTURED_EVENT = 16,            ///< the event was last recorded in a capture, so it does not complete
   WEIR_ERROR_CAPTURE_WRONG_THREAD = 17,      ///< another thread began the capture, and only it may end it
-  WEIR_ERROR_NOT_CAPTURING = 18,             ///< the call needs a capture, and there is none
+  WEIR_ERROR_NOT_CAPTURING = 18,             ///< the call needs an open capture
   WEIR_ERROR_ALREADY_CAPTURING = 19,         ///< the stream captures already
   WEIR_ERROR_TIMING_DISABLED = 20,           ///< elapsed time of an event made without timing
   WEIR_ERROR_NOT_RECORDED = 21,              ///< elapsed time of an event that was never recorded
@@ -99,37 +100,36 @@ typedef enum weir_result WEIR_C_ENUM {
   WEIR_ERROR_DRIVER_FAILED = 38,             ///< the driver did not start
   WEIR_ERROR_DEVICE_FAULT = 39,              ///< work on the device failed; the device's state may be lost
   WEIR_ERROR_BACKEND_FAILURE = 40,           ///< any other error of the driver; see `weir_error::native_code`
-  WEIR_ERROR_COMMUNICATOR_FAILED = 41,       ///< of collectives, which C programs do not reach yet
-  WEIR_ERROR_UNKNOWN = 999,                  ///< an exception that is not Weir's, of a callback written in C++
+  WEIR_ERROR_COMMUNICATOR_FAILED = 41,       ///< from collectives, which are not available in C
+  WEIR_ERROR_UNKNOWN = 999,                  ///< an exception from another library, thrown by a callback written in C++
 } weir_result;
 
-/// The result's own word, "stream_closed", or "success"; "unknown" for a number that the library does not know. Static text.
+/// The result's name, "stream_closed", or "success"; "unknown" for a number that the library does not define. Static text.
 /// (cudaGetErrorName)
 WEIR_C_API const char* weir_result_name(weir_result result);
 
-/// What the calling thread's last failure was.
+/// The calling thread's last failure.
 typedef struct weir_error {
   size_t struct_size;     ///< `sizeof(weir_error)`
   weir_result code;       ///< `WEIR_SUCCESS` if no call of this thread has failed; all texts are "" then
   uint32_t reserved;      ///< 0
   const char* message;    ///< the whole text: "weir_stream_wait_event: Stream::wait on cuda:0 stream 0x55…: cause; remedy"
-  const char* operation;  ///< the operation in the words of C++, "Stream::wait", or the C function
-  const char* object;     ///< what it was called on: "cuda:0 stream 0x55…", or ""
+  const char* operation;  ///< the operation's C++ name, "Stream::wait", or the C function
+  const char* object;     ///< the object of the call: "cuda:0 stream 0x55…", or ""
   const char* detail;     ///< cause and remedy
-  int64_t native_code;    ///< the driver's code; 0 if no driver was asked
+  int64_t native_code;    ///< the driver's code; 0 if the error does not come from a driver
   const char* native_name;     ///< "CUDA_ERROR_INVALID_VALUE"
-  const char* native_message;  ///< the driver's sentence
+  const char* native_message;  ///< the driver's message
 } weir_error;
 
-/// Why the calling thread's last failed call failed, in words; "" if none has failed. Never null. The text lives until the
-/// thread's next call that fails, or its end; calls that succeed do not change it. Costs nothing to calls that succeed.
-/// (cudaGetErrorString, sqlite3_errmsg)
+/// Explains the calling thread's last failed call; "" if none has failed. Never null. The text lives until the thread's next
+/// failed call, or its end; successful calls do not change it and pay nothing for it. (cudaGetErrorString, sqlite3_errmsg)
 WEIR_C_API const char* weir_last_error_message(void);
-/// The same in parts. `error`: its `struct_size` is set; its texts live as long as the message. Does not change the message,
-/// unless it fails: `WEIR_ERROR_INVALID_ARGUMENT` for null and for a size that is none.
+/// The same in parts. `error`: set its `struct_size` before the call; its texts live as long as the message. Changes the
+/// message only if it fails: `WEIR_ERROR_INVALID_ARGUMENT` for null and for an invalid size.
 WEIR_C_API weir_result weir_last_error(weir_error* error);
 
-/// Frees what a function gave through a `char**` or a `void**` for the caller to free. Null: does nothing. (sqlite3_free)
+/// Frees memory that a function returned through a `char**` or a `void**`. Null: does nothing. (sqlite3_free)
 WEIR_C_API void weir_free(void* memory);
 
 // --- Versions -----------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ WEIR_C_API void weir_free(void* memory);
 WEIR_C_API uint32_t weir_version(void);
 /// Weir's version as text: "0.1.0". Static text.
 WEIR_C_API const char* weir_version_string(void);
-/// The `WEIR_C_REVISION` that the library was built with. It has everything of that revision and of those before.
+/// The `WEIR_C_REVISION` of the library's build. The library has everything of that revision and earlier ones.
 WEIR_C_API uint32_t weir_c_revision(void);
 
 WEIR_C_END

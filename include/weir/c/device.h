@@ -17,7 +17,7 @@ typedef struct weir_dim3 {
 
 // --- Backends -----------------------------------------------------------------------------------------------------------
 
-/// What came of opening a backend.
+/// The outcome of opening a backend.
 typedef enum weir_backend_state WEIR_C_ENUM {
   WEIR_BACKEND_USABLE = 0,
   WEIR_BACKEND_PLUGIN_NOT_FOUND = 1,
@@ -35,13 +35,13 @@ typedef struct weir_backend_info {
   const char* name;    ///< "cuda"
   weir_backend_state state;
   uint32_t reserved;        ///< 0
-  const char* reason;       ///< "" if usable, else cause and remedy
+  const char* reason;       ///< "" if usable, otherwise cause and remedy
   const char* plugin_path;  ///< the plugin that was loaded, or ""
   const char* plugin_version;
   weir_backend* backend;  ///< null unless usable
 } weir_backend_info;
 
-/// What was opened. "" where there is no such thing. The texts live until the process ends.
+/// Versions of the opened libraries; "" where a backend has no such library. The texts live until the process ends.
 typedef struct weir_backend_versions {
   size_t struct_size;  ///< `sizeof(weir_backend_versions)`
   const char* driver;  ///< "13.0"
@@ -53,32 +53,33 @@ typedef struct weir_backend_versions {
 /// The name of Weir's own backend number `index`, in the order of `WEIR_BACKEND=auto`: cuda, hip, host. Null beyond the
 /// last. Static text.
 WEIR_C_API const char* weir_backend_known_name(size_t index);
-/// Opens a backend, or finds it open. `name`: "cuda", "hip", "host" or a third party's. Fails with
+/// Opens a backend, or returns it if it is open. `name`: "cuda", "hip", "host" or a third party's name. Fails with
 /// `WEIR_ERROR_BACKEND_UNKNOWN`, or the reason why the backend is not usable: `WEIR_ERROR_PLUGIN_NOT_FOUND`,
 /// `…_PLUGIN_INCOMPATIBLE`, `…_DRIVER_NOT_FOUND`, `…_DRIVER_TOO_OLD`, `…_NO_DEVICE`, `…_DRIVER_FAILED`. (cuInit)
 WEIR_C_API weir_result weir_backend_open(const char* name, weir_backend** backend);
-/// The backend that `WEIR_BACKEND` selects. Fails as `weir_backend_open`; the message names all that was tried.
+/// The backend that `WEIR_BACKEND` selects. Fails like `weir_backend_open`; the message lists all attempts.
 WEIR_C_API weir_result weir_backend_open_default(weir_backend** backend);
-/// Tries to open a backend and tells the outcome. That it is not usable is no failure. `info`: its `struct_size` is set.
+/// Tries to open a backend and reports the outcome. Succeeds even if the backend is not usable. `info`: set its
+/// `struct_size` before the call.
 WEIR_C_API weir_result weir_backend_probe(const char* name, weir_backend_info* info);
-/// "cuda", "hip", "host", or a third party's.
+/// "cuda", "hip", "host", or a third party's name.
 WEIR_C_API const char* weir_backend_name(const weir_backend* backend);
-/// The versions of what was opened. `versions`: its `struct_size` is set. (cuDriverGetVersion)
+/// The versions of the opened libraries. `versions`: set its `struct_size` before the call. (cuDriverGetVersion)
 WEIR_C_API weir_result weir_backend_get_versions(const weir_backend* backend, weir_backend_versions* versions);
-/// How many devices the backend has; at least one. (cudaGetDeviceCount)
+/// The number of the backend's devices; at least one. (cudaGetDeviceCount)
 WEIR_C_API int32_t weir_backend_device_count(const weir_backend* backend);
 /// Its device number `ordinal`, from 0. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for one that is out of range. (cuDeviceGet)
 WEIR_C_API weir_result weir_backend_device(const weir_backend* backend, int32_t ordinal, weir_device** device);
 
 // --- Devices ------------------------------------------------------------------------------------------------------------
 
-/// The device that `WEIR_BACKEND` and `WEIR_DEVICE` select: where most programs start. Fails as `weir_backend_open`, and
+/// The device that `WEIR_BACKEND` and `WEIR_DEVICE` select: where most programs start. Fails like `weir_backend_open`, and
 /// with `WEIR_ERROR_INVALID_ENVIRONMENT`.
 WEIR_C_API weir_result weir_device_get_default(weir_device** device);
-/// A device by name: "cuda:1", "host". Fails as `weir_backend_open`; `WEIR_ERROR_INVALID_ARGUMENT` for a malformed name.
+/// A device by name: "cuda:1", "host". Fails like `weir_backend_open`; `WEIR_ERROR_INVALID_ARGUMENT` for a malformed name.
 WEIR_C_API weir_result weir_device_get(const char* name, weir_device** device);
-/// The devices of all backends that are usable. Writes as many as there are, but at most `capacity`, to `devices`, which may
-/// be null if `capacity` is 0, and the number of all to `count`. (vkEnumeratePhysicalDevices)
+/// The devices of all backends that are usable. Writes at most `capacity` of them to `devices`, which may be null if
+/// `capacity` is 0, and their total number to `count`. (vkEnumeratePhysicalDevices)
 WEIR_C_API weir_result weir_device_enumerate(size_t capacity, weir_device** devices, size_t* count);
 /// The backend that the device belongs to.
 WEIR_C_API weir_backend* weir_device_backend(const weir_device* device);
@@ -89,7 +90,7 @@ WEIR_C_API const char* weir_device_describe(const weir_device* device);
 /// The vendor's number for the device (CUdevice, hipDevice_t).
 WEIR_C_API int64_t weir_device_native_handle(const weir_device* device);
 
-/// Properties of a device. What the backend does not know is 0, false or "". The texts live until the process ends.
+/// Properties of a device. Unknown ones are 0, false or "". The texts live until the process ends.
 typedef struct weir_device_properties {
   size_t struct_size;                         ///< `sizeof(weir_device_properties)`
   const char* name;                           ///< the marketing name
@@ -98,7 +99,7 @@ typedef struct weir_device_properties {
   const char* pci_bus_id;                     ///< "0000:65:00.0"
   uint64_t total_memory;                      ///< bytes
   uint64_t shared_memory_per_block;           ///< bytes that every block may use
-  uint64_t shared_memory_per_block_optin;     ///< bytes that a launch may ask for
+  uint64_t shared_memory_per_block_optin;     ///< bytes that a launch may request
   uint64_t shared_memory_per_multiprocessor;  ///< bytes
   uint64_t l2_cache_size;                     ///< bytes
   int32_t compute_capability_major;
@@ -113,7 +114,7 @@ typedef struct weir_device_properties {
   int32_t clock_rate_khz;
   int32_t memory_clock_rate_khz;
   int32_t memory_bus_width_bits;
-  int32_t async_engine_count;  ///< copies that run beside kernels
+  int32_t async_engine_count;  ///< copies that run concurrently with kernels
   uint32_t flags;              ///< `weir_device_flags`
 } weir_device_properties;
 
@@ -124,28 +125,27 @@ typedef enum weir_device_flags WEIR_C_ENUM {
   WEIR_DEVICE_UNIFIED_ADDRESSING = 4,
 } weir_device_flags;
 
-/// What the device is; fixed from when its backend is opened. `properties`: its `struct_size` is set.
+/// The device's properties, which are fixed once its backend is open. `properties`: set its `struct_size` before the call.
 /// (cudaGetDeviceProperties)
 WEIR_C_API weir_result weir_device_get_properties(const weir_device* device, weir_device_properties* properties);
-/// Free and total memory in bytes, at this moment; 0 if the backend cannot tell. Either pointer may be null.
-/// (cudaMemGetInfo)
+/// The present free and total memory in bytes; 0 if unknown. Either pointer may be null. (cudaMemGetInfo)
 WEIR_C_API weir_result weir_device_memory_info(const weir_device* device, size_t* free_bytes, size_t* total_bytes);
 /// Blocks until all work of the device is done. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` if an open capture forbids it.
 /// (cudaDeviceSynchronize)
 WEIR_C_API weir_result weir_device_synchronize(weir_device* device);
-/// Likewise, but gives up after `timeout_ns` nanoseconds: `complete` gets false then, and that is no failure. Zero or less:
-/// asks once.
+/// The same, but gives up after `timeout_ns` nanoseconds; `complete` is then false, which is not a failure. Zero or less:
+/// queries once.
 WEIR_C_API weir_result weir_device_synchronize_for(weir_device* device, int64_t timeout_ns, bool* complete);
 
 // --- Features -----------------------------------------------------------------------------------------------------------
 
 /// Whether the device has the feature, natively or emulated. False for a number that is no feature. Costs a bit test.
 WEIR_C_API bool weir_device_supports(const weir_device* device, weir_feature feature);
-/// How the device supports a feature, and why it does not: `reason` gets "" if it does natively. Either pointer may be null.
-/// The text lives until the process ends.
+/// How the device supports a feature, and the reason if it is not native: `reason` is set to "" for a native feature. Either
+/// pointer may be null. The text lives until the process ends.
 WEIR_C_API weir_result weir_device_get_feature(const weir_device* device, weir_feature feature, weir_support* support,
                                                const char** reason);
-/// Fails with `WEIR_ERROR_UNSUPPORTED` if the device lacks some of `count` features; the message lists all of them, with
+/// Fails with `WEIR_ERROR_UNSUPPORTED` if the device lacks any of `count` features; the message lists all missing ones, with
 /// reasons.
 WEIR_C_API weir_result weir_device_require(const weir_device* device, const weir_feature* features, size_t count);
 
@@ -153,19 +153,19 @@ WEIR_C_API weir_result weir_device_require(const weir_device* device, const weir
 
 /// Whether kernels of `device` can address `peer`'s memory once access is enabled. (cudaDeviceCanAccessPeer)
 WEIR_C_API weir_result weir_device_can_access_peer(const weir_device* device, const weir_device* peer, bool* can);
-/// Lets kernels of `device` address `peer`'s memory. Enabled already: does nothing. Feature `peer_access`.
+/// Lets kernels of `device` address `peer`'s memory. Does nothing if access is already enabled. Feature `peer_access`.
 /// (cudaDeviceEnablePeerAccess)
 WEIR_C_API weir_result weir_device_enable_peer_access(weir_device* device, const weir_device* peer);
-/// Ends it. Not enabled: does nothing. (cudaDeviceDisablePeerAccess)
+/// Disables the access again. Does nothing if it is not enabled. (cudaDeviceDisablePeerAccess)
 WEIR_C_API weir_result weir_device_disable_peer_access(weir_device* device, const weir_device* peer);
 
 // --- Health -------------------------------------------------------------------------------------------------------------
 
-/// Whether the device is usable: `state` gets `WEIR_SUCCESS`, or the first error of a device that is poisoned
-/// (docs/health.md). `description`, if not null, gets a text for the caller to free: "ok", or the error and the operations
-/// that were not known to be done, a line each. Asks the driver, and harms no capture.
+/// Whether the device is usable: `state` is set to `WEIR_SUCCESS`, or to the first error of a poisoned device
+/// (docs/health.md). `description`, if not null, is set to a text for the caller to free: "ok", or the error and the
+/// operations that were not known to be done, one in each line. Queries the driver, and invalidates no capture.
 WEIR_C_API weir_result weir_device_health(const weir_device* device, weir_result* state, char** description);
-/// Whether the device is known to be poisoned: every call that concerns it fails. Costs a load.
+/// Whether the device is known to be poisoned, so that every call on it fails. Costs a load.
 WEIR_C_API bool weir_device_is_poisoned(const weir_device* device);
 
 WEIR_C_END

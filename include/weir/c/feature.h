@@ -4,18 +4,17 @@
 
 #include "weir/c/base.h"
 
-/// @file
-/// The C interface: features, the capabilities that some backend, device or driver version lacks. docs/features.md tells
-/// which has which.
+/// @file The C interface: features, the capabilities that some backend, device or driver version lacks. docs/features.md
+/// lists them.
 
 WEIR_C_BEGIN
 
-/// The capabilities that some device lacks. Later releases add to the end.
+/// The capabilities that some devices lack. Later releases append to the list.
 typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_STREAM_PRIORITIES = 0,           ///< streams whose work is preferred over other streams'
   WEIR_FEATURE_PER_THREAD_DEFAULT_STREAM = 1,   ///< weir_stream_get_per_thread
   WEIR_FEATURE_NATIVE_CONTEXT = 2,              ///< weir_stream_native_context
-  WEIR_FEATURE_STREAM_ID = 3,                   ///< weir_stream_id given by the driver, as profilers show it
+  WEIR_FEATURE_STREAM_ID = 3,                   ///< weir_stream_id from the driver, as profilers show it
   WEIR_FEATURE_SYNCHRONIZATION_POLICY = 4,      ///< how a host thread waits in weir_stream_synchronize
   WEIR_FEATURE_ACCESS_POLICY_WINDOW = 5,        ///< an L2 persistence window on a stream
   WEIR_FEATURE_HOST_FUNCTIONS = 6,              ///< weir_stream_launch_host_function
@@ -43,16 +42,16 @@ typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_WAIT_VALUE_64 = 28,         ///< weir_stream_wait_value64, comparing with == and &
   WEIR_FEATURE_WAIT_VALUE_GEQ = 29,        ///< waits for values with >=, compared cyclically, so that counters may wrap
   WEIR_FEATURE_WAIT_VALUE_NOR = 30,        ///< waits for values with nor
-  WEIR_FEATURE_WAIT_VALUE_FLUSH = 31,      ///< waits for values that flush remote writes before the stream goes on
+  WEIR_FEATURE_WAIT_VALUE_FLUSH = 31,      ///< waits for values that flush remote writes before the stream continues
   WEIR_FEATURE_BATCH_MEMORY_OPERATIONS = 32,    ///< weir_stream_batch_memory_operations: several, contiguous in the stream
   WEIR_FEATURE_ASYNC_ALLOCATION = 33,           ///< weir_allocation_create_async
   WEIR_FEATURE_MEMORY_POOLS = 34,               ///< weir_memory_pool: pools of stream-ordered memory, with statistics
   WEIR_FEATURE_MEMORY_POOL_MAX_SIZE = 35,       ///< weir_memory_pool_options::max_size: pools that hold no more than that
-  WEIR_FEATURE_MANAGED_MEMORY = 36,             ///< memory that host and device address alike
-  WEIR_FEATURE_CONCURRENT_MANAGED_ACCESS = 37,  ///< managed memory touched by the host while the device works
+  WEIR_FEATURE_MANAGED_MEMORY = 36,             ///< weir_memory_pool_options::max_size: pools with a maximum size
+  WEIR_FEATURE_CONCURRENT_MANAGED_ACCESS = 37,  ///< memory that host and device address in the same way
   WEIR_FEATURE_MANAGED_ATTACH = 38,             ///< weir_stream_attach_memory
   WEIR_FEATURE_MANAGED_PREFETCH = 39,           ///< weir_stream_prefetch
-  WEIR_FEATURE_HOST_REGISTRATION = 40,          ///< weir_host_registration_create: pinning memory that exists
+  WEIR_FEATURE_HOST_REGISTRATION = 40,          ///< weir_host_registration_create: pinning existing memory
   WEIR_FEATURE_PEER_ACCESS = 41,                ///< kernels that address another device's memory
   WEIR_FEATURE_MODULES = 42,                    ///< weir_module_load
   WEIR_FEATURE_RUNTIME_COMPILATION = 43,        ///< weir_module_compile
@@ -62,9 +61,9 @@ typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_GRAPH_NODE_CHANGES = 47,         ///< weir_graph_exec_apply: changes of single nodes
   WEIR_FEATURE_GRAPH_SWITCH_NODES = 48,         ///< weir_stream_capture_switch, weir_stream_capture_if_else
   WEIR_FEATURE_CLUSTER_LAUNCH = 49,             ///< launches in thread block clusters
-  WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 50,        ///< kernels that begin before the one before them has ended
+  WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 50,        ///< kernels that begin before the previous one has ended
   WEIR_FEATURE_LAUNCH_PRIORITY = 51,            ///< a priority for one launch
-  WEIR_FEATURE_PARTITIONS = 52,                 ///< streams that run on a part of the device: C++ alone
+  WEIR_FEATURE_PARTITIONS = 52,                 ///< streams that run on a part of the device: only in C++
 } weir_feature;
 
 /// How a device supports a feature.
@@ -74,13 +73,13 @@ typedef enum weir_support WEIR_C_ENUM {
   WEIR_SUPPORT_NATIVE = 2,
 } weir_support;
 
-/// The number of features that the library knows: 0 to that number, without it, are all of them.
+/// The number of features in the library: features are numbered from 0 to that number minus 1.
 WEIR_C_API size_t weir_feature_count(void);
-/// The feature's name, "graph_capture", as `WEIR_DISABLE_FEATURES` spells it; null for a number that is no feature. Static.
+/// The feature's name, "graph_capture", as `WEIR_DISABLE_FEATURES` spells it; null for an invalid number. Static text.
 WEIR_C_API const char* weir_feature_name(weir_feature feature);
-/// What the feature lets a program do, in the words of C++; null for a number that is no feature. Static text.
+/// A description of the feature, with C++ names; null for an invalid number. Static text.
 WEIR_C_API const char* weir_feature_description(weir_feature feature);
-/// The feature of that name. Fails with `WEIR_ERROR_INVALID_ARGUMENT` if there is none.
+/// Returns the feature of that name. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for an unknown name.
 WEIR_C_API weir_result weir_feature_parse(const char* name, weir_feature* feature);
 
 WEIR_C_END

@@ -19,8 +19,8 @@ typedef struct weir_text_pair {
   const char* text;
 } weir_text_pair;
 
-/// Options of compilation. They mean the same to every compiler, except `extra`, which is passed on as it is. Texts end with
-/// a 0; a list may be null if its count is 0. All are read before the call returns.
+/// Options of compilation. They mean the same for every compiler, except `extra`, which is passed on unchanged. Texts end
+/// with a 0; a list may be null if its count is 0. All are read before the call returns.
 typedef struct weir_compile_options {
   size_t struct_size;             ///< `sizeof(weir_compile_options)`
   const char* name;               ///< the name of the source in the compiler's messages; null: "kernel.cu"
@@ -28,7 +28,7 @@ typedef struct weir_compile_options {
   size_t define_count;
   const char* const* include_directories;  ///< absolute
   size_t include_directory_count;
-  const weir_text_pair* headers;  ///< headers that are in no folder: as an `#include` names them, and their texts
+  const weir_text_pair* headers;  ///< headers that are in no folder: the names used in `#include`, and their texts
   size_t header_count;
   const char* const* kernels;  ///< instances of templates to compile: "blur<float, 3>"
   size_t kernel_count;
@@ -45,7 +45,7 @@ typedef enum weir_compile_flags WEIR_C_ENUM {
   WEIR_COMPILE_DEBUG = 2,      ///< debug information, no optimization
 } weir_compile_flags;
 
-/// Compiles `source`, written in what CUDA C++ and HIP C++ share, for this device, and loads it. Kernels are `extern "C"
+/// Compiles `source`, in the common subset of CUDA C++ and HIP C++, for this device, and loads it. Kernels are `extern "C"
 /// __global__ void`. `options` may be null. `module` gets a reference. Fails with `WEIR_ERROR_COMPILATION_FAILED`, whose
 /// message has the compiler's whole log, and `WEIR_ERROR_COMPILER_NOT_FOUND`. Feature `runtime_compilation`.
 /// (nvrtcCompileProgram, cuModuleLoadData)
@@ -55,69 +55,69 @@ WEIR_C_API weir_result weir_module_compile(weir_device* device, const char* sour
 /// `weir_compile_image` on the host. `module` gets a reference. Fails with `WEIR_ERROR_INVALID_IMAGE`. Feature `modules`.
 /// (cuModuleLoadData)
 WEIR_C_API weir_result weir_module_load(weir_device* device, const void* image, size_t bytes, weir_module** module);
-/// Loads what fits this device best of a bundle of kernels that were compiled ahead of time (docs/ahead-of-time.md); if
-/// nothing fits, compiles the source that the bundle carries. `module` gets a reference. Fails with
-/// `WEIR_ERROR_INVALID_IMAGE`, and as `weir_module_compile`.
+/// Loads the image that fits this device best from a bundle of kernels compiled ahead of time (docs/ahead-of-time.md); if
+/// none fits, compiles the bundle's source. `module` gets a reference. Fails with `WEIR_ERROR_INVALID_IMAGE`, and like
+/// `weir_module_compile`.
 WEIR_C_API weir_result weir_module_load_bundle(weir_device* device, const void* bundle, size_t bytes, weir_module** module);
-/// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend's, without a device or a driver.
-/// `image` gets `bytes` bytes for `weir_module_load`, for the caller to free by `weir_free`; `log`, if not null, what the
-/// compiler warned of, likewise. Fails as `weir_module_compile` and `weir_backend_open`.
+/// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend, without a device or a driver.
+/// `image` gets `bytes` bytes for `weir_module_load`, to be freed with `weir_free`; `log`, if not null, gets the compiler's
+/// warnings, to be freed in the same way. Fails like `weir_module_compile` and `weir_backend_open`.
 WEIR_C_API weir_result weir_compile_image(const char* backend, const char* architecture, const char* source,
                                           const weir_compile_options* options, void** image, size_t* bytes, char** log);
-/// Adds an owner, and returns the module.
+/// Adds a reference and returns the module.
 WEIR_C_API weir_module* weir_module_retain(weir_module* module);
-/// Gives a reference back. The code is unloaded with its last owner; its kernels are owners. (cuModuleUnload)
+/// Releases a reference. The last release unloads the code; the module's kernels also hold references. (cuModuleUnload)
 WEIR_C_API void weir_module_release(weir_module* module);
 /// The device that it is loaded on.
 WEIR_C_API weir_device* weir_module_device(const weir_module* module);
 /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
 WEIR_C_API void* weir_module_native_handle(const weir_module* module);
-/// The address and the size in bytes of a `__device__` or `__constant__` variable. Either pointer may be null. Fails with
-/// `WEIR_ERROR_KERNEL_NOT_FOUND`. (cuModuleGetGlobal)
+/// Returns the address and the size in bytes of a `__device__` or `__constant__` variable. Either pointer may be null. Fails
+/// with `WEIR_ERROR_KERNEL_NOT_FOUND`. (cuModuleGetGlobal)
 WEIR_C_API weir_result weir_module_get_global(weir_module* module, const char* name, void** address, size_t* bytes);
 
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
-/// The kernel of that name: as it stands in the source for an `extern "C"` function, with namespaces ("image::blur") and
-/// arguments of templates ("blur<float, 3>") for others. `kernel` gets a reference. Fails with
-/// `WEIR_ERROR_KERNEL_NOT_FOUND`; the message lists the module's kernels, as far as the backend knows them. Not cheap: keep
-/// the result. (cuModuleGetFunction)
+/// Returns the kernel of that name: as in the source for an `extern "C"` function, otherwise with namespaces ("image::blur")
+/// and template arguments ("blur<float, 3>"). `kernel` gets a reference. Fails with `WEIR_ERROR_KERNEL_NOT_FOUND`; the
+/// message lists the module's kernels, as far as the backend can. This is slow, so keep the result. (cuModuleGetFunction)
 WEIR_C_API weir_result weir_module_get_kernel(weir_module* module, const char* name, weir_kernel** kernel);
-/// Adds an owner, and returns the kernel.
+/// Adds a reference and returns the kernel.
 WEIR_C_API weir_kernel* weir_kernel_retain(weir_kernel* kernel);
-/// Gives a reference back.
+/// Releases a reference.
 WEIR_C_API void weir_kernel_release(weir_kernel* kernel);
 /// The kernel's name in its module.
 WEIR_C_API const char* weir_kernel_name(const weir_kernel* kernel);
-/// The module that it is of, borrowed.
+/// The kernel's module, borrowed.
 WEIR_C_API weir_module* weir_kernel_module(const weir_kernel* kernel);
 /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
 WEIR_C_API void* weir_kernel_native_handle(const weir_kernel* kernel);
-/// The size of each parameter in bytes. Writes at most `capacity` to `sizes`, which may be null if `capacity` is 0, and the
-/// number of all to `count`. Fails with `WEIR_ERROR_UNSUPPORTED` where the driver cannot tell. (cuFuncGetParamInfo)
+/// The size of each parameter in bytes. Writes at most `capacity` of them to `sizes`, which may be null if `capacity` is 0,
+/// and their total number to `count`. Fails with `WEIR_ERROR_UNSUPPORTED` if the driver does not report them.
+/// (cuFuncGetParamInfo)
 WEIR_C_API weir_result weir_kernel_get_parameter_sizes(const weir_kernel* kernel, size_t capacity, size_t* sizes,
                                                        size_t* count);
 
-/// A kernel's limits and needs. 0 or "" where a backend has no such number (docs/kernels-launch.md).
+/// A kernel's limits and resources. 0 or "" where a backend has no such number (docs/kernels-launch.md).
 typedef struct weir_kernel_properties {
   size_t struct_size;                   ///< `sizeof(weir_kernel_properties)`
-  uint64_t static_shared_memory_bytes;  ///< of each block
-  uint64_t local_memory_bytes;          ///< of each thread: what does not fit into registers
+  uint64_t static_shared_memory_bytes;  ///< for each block
+  uint64_t local_memory_bytes;          ///< for each thread: data that does not fit into registers
   uint64_t constant_memory_bytes;       ///< of the module's `__constant__` variables
-  uint32_t max_threads_per_block;       ///< of this kernel, on its device
+  uint32_t max_threads_per_block;       ///< for this kernel, on its device
   uint32_t registers_per_thread;
   uint32_t ptx_version;     ///< 90 for PTX of compute_90. CUDA
   uint32_t binary_version;  ///< 90 for machine code of sm_90. CUDA
   const char* tier;         ///< on the CPU: "workgroup" or "fibers". Static text
 } weir_kernel_properties;
 
-/// The kernel's limits and needs. `properties`: its `struct_size` is set. (cuFuncGetAttribute)
+/// The kernel's limits and resources. `properties`: set its `struct_size` before the call. (cuFuncGetAttribute)
 WEIR_C_API weir_result weir_kernel_get_properties(const weir_kernel* kernel, weir_kernel_properties* properties);
 /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one multiprocessor
 /// runs at a time; 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
 WEIR_C_API weir_result weir_kernel_max_active_blocks(const weir_kernel* kernel, uint32_t block_threads,
                                                      size_t shared_memory_bytes, int32_t* blocks);
-/// The number of threads in a block with the best occupancy, for so much dynamic shared memory in each block.
+/// The number of threads in a block with the best occupancy, for this much dynamic shared memory in each block.
 /// (cuOccupancyMaxPotentialBlockSize)
 WEIR_C_API weir_result weir_kernel_suggested_block_size(const weir_kernel* kernel, size_t shared_memory_bytes,
                                                         uint32_t* block_threads);
@@ -127,49 +127,49 @@ WEIR_C_API weir_result weir_kernel_suggested_block_size(const weir_kernel* kerne
 /// The shape of a launch.
 typedef struct weir_launch_config {
   size_t struct_size;            ///< `sizeof(weir_launch_config)`
-  weir_dim3 grid;                ///< blocks; y and z may be 0, which stands for 1
-  weir_dim3 block;               ///< threads in a block; likewise
+  weir_dim3 grid;                ///< blocks; 0 in y or z means 1
+  weir_dim3 block;               ///< threads in a block; 0 in y or z means 1
   uint32_t shared_memory_bytes;  ///< dynamic shared memory of each block
   uint32_t flags;                ///< of `weir_launch_flags`
-  weir_dim3 cluster;             ///< blocks in a thread block cluster; 0 stands for 1. Feature `cluster_launch`
-  int32_t priority;              ///< with `WEIR_LAUNCH_PRIORITY`: as vendors number priorities. Feature `launch_priority`
+  weir_dim3 cluster;             ///< blocks in a thread block cluster; 0 means 1. Feature `cluster_launch`
+  int32_t priority;              ///< with `WEIR_LAUNCH_PRIORITY`: in the vendor's numbering. Feature `launch_priority`
 } weir_launch_config;
 
 /// The bits of `weir_launch_config::flags`.
 typedef enum weir_launch_flags WEIR_C_ENUM {
   WEIR_LAUNCH_DEFAULT = 0,
   WEIR_LAUNCH_COOPERATIVE = 1,  ///< all blocks can wait for each other. Feature `cooperative_launch`
-  /// The kernel may begin before the one before it has ended, and waits for that one itself. Feature `programmatic_launch`.
+  /// The kernel may begin before the previous one has ended, and waits for it by itself. Feature `programmatic_launch`.
   WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 2,
-  WEIR_LAUNCH_PRIORITY = 4,  ///< `priority` counts, and not that of the stream
+  WEIR_LAUNCH_PRIORITY = 4,  ///< `priority` replaces the stream's
 } weir_launch_flags;
 
 /// Fills in a one-dimensional launch of at least `count` threads in blocks of `block_threads`; one block if `count` is 0.
 /// `config`: its `struct_size` is set; all other fields are written. Fails with `WEIR_ERROR_INVALID_ARGUMENT` if
 /// `block_threads` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_C_API weir_result weir_grid_for(size_t count, uint32_t block_threads, weir_launch_config* config);
-/// Launches `kernel` on `stream`. `arguments` has the addresses of `count` arguments, which are copied before the call
-/// returns: `{&n, &a, &x, &y}`, where `x` is a variable that holds a device address. `sizes` has their sizes in bytes, to be
-/// checked against the kernel's; null leaves that out, and fails with `WEIR_ERROR_INVALID_ARGUMENT` where the backend does
-/// not know the kernel's parameters. Fails with `WEIR_ERROR_WRONG_DEVICE`; `WEIR_ERROR_INVALID_ARGUMENT` for an impossible
-/// shape, and if the number or the sizes of the arguments are not the kernel's. Features `cooperative_launch`,
+/// Launches `kernel` on `stream`. `arguments` contains the addresses of `count` arguments, which are copied before the call
+/// returns: `{&n, &a, &x, &y}`, where `x` is a variable with a device address. `sizes` contains their sizes in bytes, which
+/// are checked against the kernel's. Null omits the check, and fails with `WEIR_ERROR_INVALID_ARGUMENT` if the kernel's
+/// parameters are unknown to the backend. Fails with `WEIR_ERROR_WRONG_DEVICE`; `WEIR_ERROR_INVALID_ARGUMENT` for an
+/// impossible shape, and if the number or the sizes of the arguments are not the kernel's. Features `cooperative_launch`,
 /// `block_cooperation` and those of the fields if the configuration needs them. (cuLaunchKernel, cuLaunchKernelEx)
 WEIR_C_API weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                           void* const* arguments, const size_t* sizes, size_t count);
 
-/// What an argument of a launch is.
+/// The kind of a launch's argument.
 typedef enum weir_argument_kind WEIR_C_ENUM {
-  WEIR_ARGUMENT_OPAQUE = 0,    ///< not known: a structure, in which there may be addresses
+  WEIR_ARGUMENT_OPAQUE = 0,    ///< unknown: a structure that may contain addresses
   WEIR_ARGUMENT_ADDRESS = 1,   ///< a device address, or null
   WEIR_ARGUMENT_INTEGER = 2,   ///< an integer, a boolean or an enumerator
   WEIR_ARGUMENT_FLOATING = 3,  ///< a `float` or a `double`
-  WEIR_ARGUMENT_VALUE = 4,     ///< anything else without addresses in it
+  WEIR_ARGUMENT_VALUE = 4,     ///< any other value without addresses
 } weir_argument_kind;
 
 /// `weir_stream_launch` of arguments whose kinds are known: `kinds` has `count` of them. Graphs of captures with such
-/// launches can be saved (weir/c/portable_graph.h). Also fails with `WEIR_ERROR_INVALID_ARGUMENT` for a floating-point
-/// number where the kernel is known to take another parameter, and the other way round; and for an address of another size
-/// than a pointer's.
+/// launches can be saved (weir/c/portable_graph.h). Also fails with `WEIR_ERROR_INVALID_ARGUMENT` if one of argument and
+/// parameter is a floating-point number and the other is known not to be, and for an address that has not the size of a
+/// pointer.
 WEIR_C_API weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                                 void* const* arguments, const size_t* sizes,
                                                 const weir_argument_kind* kinds, size_t count);

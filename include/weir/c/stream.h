@@ -5,15 +5,14 @@
 #include "weir/c/base.h"
 #include "weir/c/stream_memory.h"
 
-/// @file
-/// The C interface: streams, their order, host functions and attributes. Work of one stream runs in order; work of two in
-/// any order, unless events or waits order it. Functions that enqueue work return before it is done.
+/// @file The C interface: streams, their order, host functions and attributes. Work of one stream runs in order; work of
+/// different streams in any order, unless events or waits order it. Functions that enqueue work return before it is done.
 
 WEIR_C_BEGIN
 
 // --- Making -------------------------------------------------------------------------------------------------------------
 
-/// Levels of priority, mapped onto those of the device.
+/// Levels of priority, mapped to those of the device.
 typedef enum weir_priority WEIR_C_ENUM {
   WEIR_PRIORITY_NORMAL = 0,
   WEIR_PRIORITY_LOW = 1,
@@ -21,7 +20,7 @@ typedef enum weir_priority WEIR_C_ENUM {
   WEIR_PRIORITY_NUMBER = 3,  ///< `weir_stream_options::priority_number`
 } weir_priority;
 
-/// How a stream is made.
+/// The options of a stream.
 typedef struct weir_stream_options {
   size_t struct_size;  ///< `sizeof(weir_stream_options)`
   uint32_t flags;      ///< of `weir_stream_flags`
@@ -51,34 +50,34 @@ typedef enum weir_ownership WEIR_C_ENUM {
   WEIR_OWNERSHIP_ADOPT = 1,   ///< Weir: it is destroyed with the stream's last owner
 } weir_ownership;
 
-/// Makes a stream. `options` may be null. `stream` gets a reference. Fails with `WEIR_ERROR_INVALID_ARGUMENT`, naming the
-/// range, for a numeric priority that the device does not have. (cudaStreamCreateWithPriority)
+/// Makes a stream. `options` may be null. `stream` gets a reference. Fails with `WEIR_ERROR_INVALID_ARGUMENT`, with the
+/// valid range, for a numeric priority out of range. (cudaStreamCreateWithPriority)
 WEIR_C_API weir_result weir_stream_create(weir_device* device, const weir_stream_options* options, weir_stream** stream);
-/// The device's legacy default stream: it waits for blocking streams, and they for it. `stream` gets a reference.
+/// The device's legacy default stream: it waits for blocking streams, and they wait for it. `stream` gets a reference.
 /// (cudaStreamLegacy)
 WEIR_C_API weir_result weir_stream_get_default(weir_device* device, weir_stream** stream);
 /// The calling thread's default stream on this device; no other thread may use it. `stream` gets a reference. Feature
 /// `per_thread_default_stream`. (cudaStreamPerThread)
 WEIR_C_API weir_result weir_stream_get_per_thread(weir_device* device, weir_stream** stream);
 /// Wraps a vendor's stream (cudaStream_t, hipStream_t) of this device, on CUDA of its primary context. Null and the vendor's
-/// tokens for default streams give those; they can only be borrowed. `destroy`, which may be null, is called with
+/// tokens for default streams return those streams, which can only be borrowed. `destroy`, which may be null, is called with
 /// `user_data` once the wrapper is closed and its stream-ordered memory is freed, or if this call fails; a borrowed handle
-/// must live until then. `stream` gets a reference. Adopt a handle once. Fails with `WEIR_ERROR_WRONG_DEVICE` or
-/// `WEIR_ERROR_INVALID_ARGUMENT` where the mistake shows.
+/// must live until then. `stream` gets a reference. Adopt a handle only once. Fails with `WEIR_ERROR_WRONG_DEVICE` or
+/// `WEIR_ERROR_INVALID_ARGUMENT` if Weir detects a mistake.
 WEIR_C_API weir_result weir_stream_wrap(weir_device* device, void* handle, weir_ownership ownership,
                                         void (*destroy)(void* user_data), void* user_data, weir_stream** stream);
-/// Adds an owner, and returns the stream.
+/// Adds a reference and returns the stream.
 WEIR_C_API weir_stream* weir_stream_retain(weir_stream* stream);
-/// Gives a reference back. The last one closes the stream; work on it still runs. (cudaStreamDestroy)
+/// Releases a reference. The last release closes the stream; its work still runs. (cudaStreamDestroy)
 WEIR_C_API void weir_stream_release(weir_stream* stream);
-/// Ends the use of the stream, whoever else owns it. A capture that it began is dropped. Does not wait. May be called again.
-/// No other thread may use the stream meanwhile. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a default stream.
+/// Closes the stream, even if others hold references. A capture that it began is dropped. Does not wait. May be called
+/// again. No other thread may use the stream meanwhile. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a default stream.
 WEIR_C_API weir_result weir_stream_close(weir_stream* stream);
-/// The same, but the caller takes over the native handle and must destroy it. Fails with `WEIR_ERROR_INVALID_ARGUMENT`
-/// unless the stream is owned or adopted.
+/// The same, but the caller becomes the owner of the native handle and must destroy it. Fails with
+/// `WEIR_ERROR_INVALID_ARGUMENT` unless the stream is owned or adopted.
 WEIR_C_API weir_result weir_stream_release_handle(weir_stream* stream, void** handle);
-/// The priorities of the device's streams, as its vendor numbers them: a lower number is more urgent. Either pointer may be
-/// null. (cudaDeviceGetStreamPriorityRange)
+/// The range of the device's stream priorities, in the vendor's numbering: a lower number is more urgent. Either pointer may
+/// be null. (cudaDeviceGetStreamPriorityRange)
 WEIR_C_API weir_result weir_device_priority_range(const weir_device* device, int32_t* least, int32_t* greatest);
 
 // --- Identity -----------------------------------------------------------------------------------------------------------
@@ -87,9 +86,9 @@ WEIR_C_API weir_result weir_device_priority_range(const weir_device* device, int
 WEIR_C_API weir_device* weir_stream_device(const weir_stream* stream);
 /// Where the stream came from.
 WEIR_C_API weir_stream_kind weir_stream_get_kind(const weir_stream* stream);
-/// The vendor's stream, to compare and to log. The stream still owns it.
+/// The vendor's stream, for comparing and logging. Weir's stream still owns it.
 WEIR_C_API void* weir_stream_native_handle(const weir_stream* stream);
-/// The same, to hand to other code, which may capture it from now on: each later call asks the driver whether it does.
+/// The same, for other code, which may capture the stream from now on, so each later call queries the driver for captures.
 WEIR_C_API weir_result weir_stream_share_native_handle(weir_stream* stream, void** handle);
 /// The vendor's context (CUcontext). Feature `native_context`. (cuStreamGetCtx)
 WEIR_C_API weir_result weir_stream_native_context(const weir_stream* stream, void** context);
@@ -101,14 +100,15 @@ WEIR_C_API weir_result weir_stream_is_non_blocking(const weir_stream* stream, bo
 WEIR_C_API weir_result weir_stream_get_priority(const weir_stream* stream, int32_t* priority);
 /// Whether `weir_stream_close` or `weir_stream_release_handle` was called.
 WEIR_C_API bool weir_stream_is_closed(const weir_stream* stream);
-/// "cuda:0 stream 0x55…, capturing", for the caller to free by `weir_free`. Good for a closed stream, too.
+/// "cuda:0 stream 0x55…, capturing", to be freed with `weir_free`. Also works for a closed stream.
 WEIR_C_API weir_result weir_stream_describe(const weir_stream* stream, char** text);
-/// Names the stream for tools, descriptions and errors, until it is closed. Null or empty: no name. (nvtxNameCudaStreamA)
+/// Names the stream for tools, descriptions and errors, until it is closed. Null or empty removes the name.
+/// (nvtxNameCudaStreamA)
 WEIR_C_API weir_result weir_stream_set_name(weir_stream* stream, const char* name);
-/// Negative, 0 or positive: an order by backend, device and native handle. All wrappers of one stream are equal; a closed
-/// stream equals only itself. Null comes first. For sorting and for keys.
+/// Orders streams by backend, device and native handle; returns a negative number, 0 or a positive number. All wrappers of
+/// one stream are equal; a closed stream equals only itself. Null comes first. For sorting and for keys.
 WEIR_C_API int32_t weir_stream_compare(const weir_stream* a, const weir_stream* b);
-/// A hash that goes with `weir_stream_compare`.
+/// A hash consistent with `weir_stream_compare`.
 WEIR_C_API size_t weir_stream_hash(const weir_stream* stream);
 
 // --- Order --------------------------------------------------------------------------------------------------------------
@@ -117,23 +117,23 @@ WEIR_C_API size_t weir_stream_hash(const weir_stream* stream);
 /// `WEIR_ERROR_UNKNOWN` for an exception that a host function written in C++ threw. Fails with
 /// `WEIR_ERROR_CAPTURE_UNSUPPORTED` if this stream captures, or an open capture forbids the wait. (cudaStreamSynchronize)
 WEIR_C_API weir_result weir_stream_synchronize(weir_stream* stream);
-/// Likewise, but gives up after `timeout_ns` nanoseconds: `complete` gets false then, and that is no failure. Zero or less:
-/// asks once.
+/// The same, but gives up after `timeout_ns` nanoseconds; `complete` is then false, which is not a failure. Zero or less:
+/// queries once.
 WEIR_C_API weir_result weir_stream_synchronize_for(weir_stream* stream, int64_t timeout_ns, bool* complete);
-/// Whether all work enqueued so far is done. Fails as `weir_stream_synchronize`. (cudaStreamQuery, but "not ready" is no
-/// error)
+/// Whether all work enqueued so far is done. Fails like `weir_stream_synchronize`. (cudaStreamQuery, but "not ready" is not
+/// an error)
 WEIR_C_API weir_result weir_stream_query(const weir_stream* stream, bool* complete);
-/// Makes an event as `weir_event_create` does, records it after all work enqueued so far, and gives a reference to it.
+/// Makes an event like `weir_event_create`, and records it after all work enqueued so far. `event` gets a reference.
 WEIR_C_API weir_result weir_stream_record(weir_stream* stream, uint32_t event_flags, weir_event** event);
-/// Later work of `stream` waits for `event`, which may be of another device of the backend. Does not block the host. Fails
-/// with `WEIR_ERROR_CAPTURE_ISOLATION` or `WEIR_ERROR_CAPTURE_MERGE` if that would break a capture, which goes on.
-/// (cudaStreamWaitEvent)
+/// Makes later work of `stream` wait for `event`, which may belong to another device of the backend. Does not block the
+/// host. Fails with `WEIR_ERROR_CAPTURE_ISOLATION` or `WEIR_ERROR_CAPTURE_MERGE` if that would invalidate a capture, which
+/// continues. (cudaStreamWaitEvent)
 WEIR_C_API weir_result weir_stream_wait_event(weir_stream* stream, const weir_event* event);
-/// Waits for `event` as a node of the graph being captured. Fails with `WEIR_ERROR_NOT_CAPTURING`. Feature
+/// Adds a node to the graph being captured that waits for `event`. Fails with `WEIR_ERROR_NOT_CAPTURING`. Feature
 /// `external_events`. (cudaStreamWaitEvent, cudaEventWaitExternal)
 WEIR_C_API weir_result weir_stream_wait_event_external(weir_stream* stream, const weir_event* event);
-/// Later work of `stream` waits for all work enqueued so far on `other`. Does nothing if both are the same stream. Fails as
-/// `weir_stream_wait_event`.
+/// Makes later work of `stream` wait for all work enqueued so far on `other`. Does nothing if both are the same stream.
+/// Fails like `weir_stream_wait_event`.
 WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream* other);
 
 // --- Host work ----------------------------------------------------------------------------------------------------------
@@ -145,13 +145,13 @@ WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream*
 /// `host_functions`; while capturing `host_functions_in_capture`. (cudaLaunchHostFunc)
 WEIR_C_API weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),
                                                         void (*destroy)(void* user_data), void* user_data);
-/// The same for a function with a name, for tools, `weir_stream_pending` and graphs that are saved. Null or empty: no name.
+/// The same for a function with a name, which tools, `weir_stream_pending` and saved graphs use. Null or empty: no name.
 WEIR_C_API weir_result weir_stream_launch_named_host_function(weir_stream* stream, const char* name,
                                                               void (*function)(void* user_data),
                                                               void (*destroy)(void* user_data), void* user_data);
-/// As `weir_stream_launch_host_function`, but also called if the stream has failed: `callback(stream, status, user_data)`,
-/// where `status` is the error. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `stream_callbacks`.
-/// (cudaStreamAddCallback)
+/// Like `weir_stream_launch_host_function`, but the callback also runs if the stream has failed: `callback(stream, status,
+/// user_data)`, where `status` is the error. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature
+/// `stream_callbacks`. (cudaStreamAddCallback)
 WEIR_C_API weir_result weir_stream_add_callback(weir_stream* stream,
                                                 void (*callback)(weir_stream* stream, weir_result status, void* user_data),
                                                 void (*destroy)(void* user_data), void* user_data);
@@ -161,7 +161,7 @@ WEIR_C_API weir_result weir_stream_add_callback(weir_stream* stream,
 /// The kinds of work that a stream waits for.
 typedef enum weir_pending_kind WEIR_C_ENUM {
   WEIR_PENDING_NOTHING = 0,  ///< all work is done
-  WEIR_PENDING_UNKNOWN = 1,  ///< there is work, and it is not known which: docs/health.md
+  WEIR_PENDING_UNKNOWN = 1,  ///< there is unknown work: docs/health.md
   WEIR_PENDING_KERNEL = 2,
   WEIR_PENDING_MEMORY = 3,  ///< a copy, a fill, a written value, a free
   WEIR_PENDING_HOST_FUNCTION = 4,
@@ -176,13 +176,13 @@ typedef struct weir_pending_work {
   size_t struct_size;  ///< `sizeof(weir_pending_work)`
   weir_pending_kind kind;
   uint32_t reserved;           ///< 0
-  uint64_t behind;             ///< how many operations follow it, as far as that is known
+  uint64_t behind;             ///< how many operations follow it, if known
   weir_memory_operation wait;  ///< for `WEIR_PENDING_VALUE`
 } weir_pending_work;
 
-/// What `weir_stream_synchronize` waits for. `work`, its `struct_size` set, and `description`, a text for the caller to free
-/// ("kernel 'scale', and 3 operations behind it"), may each be null. Exact on the host backend; on GPUs the operations are
-/// known with WEIR_JOURNAL. Fails as `weir_stream_query`.
+/// Reports what `weir_stream_synchronize` waits for now. `work` (set its `struct_size` before the call) and `description`, a
+/// text for the caller to free ("kernel 'scale', and 3 operations behind it"), may each be null. Exact on the host backend;
+/// GPUs need WEIR_JOURNAL for that. Fails like `weir_stream_query`.
 WEIR_C_API weir_result weir_stream_pending(const weir_stream* stream, weir_pending_work* work, char** description);
 
 // --- Attributes ---------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ typedef enum weir_synchronization_policy WEIR_C_ENUM {
   WEIR_SYNCHRONIZATION_BLOCK = 3,
 } weir_synchronization_policy;
 
-/// What the L2 cache does with a line (cudaAccessProperty).
+/// How the L2 cache treats a line (cudaAccessProperty).
 typedef enum weir_access_property WEIR_C_ENUM {
   WEIR_ACCESS_NORMAL = 0,
   WEIR_ACCESS_STREAMING = 1,
@@ -216,13 +216,14 @@ typedef struct weir_access_policy_window {
 /// How a host thread waits for the stream. Feature `synchronization_policy`. (cudaStreamGetAttribute)
 WEIR_C_API weir_result weir_stream_get_synchronization_policy(const weir_stream* stream,
                                                               weir_synchronization_policy* policy);
-/// Changes it. Feature `synchronization_policy`. (cudaStreamSetAttribute)
+/// Sets it. Feature `synchronization_policy`. (cudaStreamSetAttribute)
 WEIR_C_API weir_result weir_stream_set_synchronization_policy(weir_stream* stream, weir_synchronization_policy policy);
-/// The window that the L2 cache keeps for this stream. `window`: its `struct_size` is set. Feature `access_policy_window`.
+/// The window that the L2 cache keeps for this stream. `window`: set its `struct_size` before the call. Feature
+/// `access_policy_window`.
 WEIR_C_API weir_result weir_stream_get_access_policy_window(const weir_stream* stream, weir_access_policy_window* window);
-/// Changes it. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a ratio that is not between 0 and 1.
+/// Sets it. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a ratio that is not between 0 and 1.
 WEIR_C_API weir_result weir_stream_set_access_policy_window(weir_stream* stream, const weir_access_policy_window* window);
-/// Copies the attributes that can be set from `other`, a stream of the same device. (cudaStreamCopyAttributes)
+/// Copies the settable attributes from `other`, a stream of the same device. (cudaStreamCopyAttributes)
 WEIR_C_API weir_result weir_stream_copy_attributes(weir_stream* stream, const weir_stream* other);
 
 WEIR_C_END

@@ -4,9 +4,8 @@
 
 #include "weir/c/base.h"
 
-/// @file
-/// The C interface: what a stream does with memory. Copies, fills, managed memory, values that are written and waited for.
-/// Addresses may be of any memory that the device can reach; sizes and pitches are in bytes. Zero bytes: does nothing.
+/// @file The C interface: memory operations of a stream: copies, fills, managed memory, writing values and waiting for them.
+/// Addresses may be in any memory that the device can access; sizes and pitches are in bytes. Zero bytes: does nothing.
 
 WEIR_C_BEGIN
 
@@ -16,10 +15,10 @@ WEIR_C_BEGIN
 /// managed memory do not block the caller; those of pageable memory may, and their source must not be written by work that
 /// is still pending: CUDA reads up to 2 MiB of it when the call is made. (cudaMemcpyAsync)
 WEIR_C_API weir_result weir_stream_copy(weir_stream* stream, void* destination, const void* source, size_t bytes);
-/// Copies `bytes` bytes to the host behind all work enqueued so far, and waits. Fails as `weir_stream_synchronize`; while
+/// Copies `bytes` bytes to the host after all work enqueued so far, and waits. Fails like `weir_stream_synchronize`; while
 /// capturing, before anything is enqueued.
 WEIR_C_API weir_result weir_stream_read(weir_stream* stream, void* destination, const void* source, size_t bytes);
-/// Bytes in rows and slices, in any memory: images, volumes, and boxes within them. (cudaPitchedPtr and cudaExtent)
+/// Bytes in rows and slices, in any memory: images, volumes, and boxes within them.
 typedef struct weir_pitched {
   void* data;          ///< the first byte
   size_t width;        ///< of a row, in bytes
@@ -29,7 +28,7 @@ typedef struct weir_pitched {
   size_t slice_pitch;  ///< bytes from one slice to the next, a multiple of `row_pitch`; 0: slices are dense
 } weir_pitched;
 
-/// Copies a box to another one of the same extent, `WEIR_ERROR_LENGTH_MISMATCH` otherwise. Fails with
+/// Copies a box to another box of the same extent; fails with `WEIR_ERROR_LENGTH_MISMATCH` if the extents differ. Fails with
 /// `WEIR_ERROR_INVALID_ARGUMENT` if rows or slices overlap. (cudaMemcpy2DAsync, cudaMemcpy3DAsync)
 WEIR_C_API weir_result weir_stream_copy_pitched(weir_stream* stream, const weir_pitched* destination,
                                                 const weir_pitched* source);
@@ -47,11 +46,11 @@ typedef enum weir_source_access WEIR_C_ENUM {
   WEIR_SOURCE_ANY_TIME = 1,         ///< from the call on: no earlier work of the stream writes the sources
 } weir_source_access;
 
-/// Makes `count` copies in one call. They run in any order among themselves; later work comes behind all of them. Feature
-/// `batch_copies`. (cuMemcpyBatchAsync)
+/// Makes `count` copies in one call. They run in any order; later work waits for all of them. Feature `batch_copies`.
+/// (cuMemcpyBatchAsync)
 WEIR_C_API weir_result weir_stream_copy_batch(weir_stream* stream, const weir_batch_copy* copies, size_t count,
                                               weir_source_access access);
-/// Copies between two devices of the stream's backend: directly if they can access each other, else through the host.
+/// Copies between two devices of the stream's backend: directly if they can access each other, otherwise through the host.
 /// (cudaMemcpyPeerAsync)
 WEIR_C_API weir_result weir_stream_copy_peer(weir_stream* stream, void* destination, const weir_device* destination_device,
                                              const void* source, const weir_device* source_device, size_t bytes);
@@ -59,8 +58,8 @@ WEIR_C_API weir_result weir_stream_copy_peer(weir_stream* stream, void* destinat
 /// cuMemsetD32Async)
 WEIR_C_API weir_result weir_stream_fill(weir_stream* stream, void* destination, uint32_t value, size_t element_size,
                                         size_t count);
-/// Sets `count` elements to the `element_size` bytes at `element`, which are read before the call returns. `alignment` of
-/// `destination`: a power of 2.
+/// Sets `count` elements to the `element_size` bytes at `element`, which are read before the call returns. `alignment`: that
+/// of `destination`, a power of 2.
 WEIR_C_API weir_result weir_stream_fill_pattern(weir_stream* stream, void* destination, const void* element,
                                                 size_t element_size, size_t alignment, size_t count);
 /// Sets every element of a box, of `element_size` bytes (1, 2 or 4), to the low bits of `value`. (cudaMemset2DAsync,
@@ -77,7 +76,7 @@ typedef enum weir_attach_mode WEIR_C_ENUM {
   WEIR_ATTACH_SINGLE = 2,  ///< only this stream, and the host while the stream is idle
 } weir_attach_mode;
 
-/// Where managed memory is moved before its use.
+/// The target of a prefetch of managed memory.
 typedef enum weir_prefetch_target WEIR_C_ENUM {
   WEIR_PREFETCH_DEVICE = 0,  ///< to the stream's device
   WEIR_PREFETCH_HOST = 1,    ///< to the host
@@ -102,10 +101,10 @@ typedef enum weir_wait_condition WEIR_C_ENUM {
   WEIR_WAIT_NOR = 3,  ///< ~(m | v) != 0. Feature `wait_value_nor`
 } weir_wait_condition;
 
-/// How a value is waited for.
+/// Options of a wait for a value.
 typedef enum weir_wait_flags WEIR_C_ENUM {
   WEIR_WAIT_DEFAULT = 0,
-  WEIR_WAIT_FLUSH = 1,  ///< the wait's end makes remote writes visible that came before. Feature `wait_value_flush`
+  WEIR_WAIT_FLUSH = 1,  ///< when the wait ends, earlier remote writes are visible. Feature `wait_value_flush`
 } weir_wait_flags;
 
 /// The kinds of operations in a batch.
@@ -114,14 +113,14 @@ typedef enum weir_memory_operation_kind WEIR_C_ENUM {
   WEIR_WRITE_VALUE64 = 1,
   WEIR_WAIT_VALUE32 = 2,
   WEIR_WAIT_VALUE64 = 3,
-  WEIR_FLUSH_REMOTE_WRITES = 4,  ///< makes remote writes visible that came before. Feature `wait_value_flush`
+  WEIR_FLUSH_REMOTE_WRITES = 4,  ///< makes earlier remote writes visible. Feature `wait_value_flush`
 } weir_memory_operation_kind;
 
-/// One operation of a batch. It does not grow: an array of them has no sizes. (CUstreamBatchMemOpParams)
+/// One operation of a batch. It never grows, because an array of them has no sizes. (CUstreamBatchMemOpParams)
 typedef struct weir_memory_operation {
   weir_memory_operation_kind kind;
-  weir_wait_condition condition;  ///< of a wait
-  uint32_t flags;                 ///< of a wait: `weir_wait_flags`
+  weir_wait_condition condition;  ///< for a wait
+  uint32_t flags;                 ///< for a wait: `weir_wait_flags`
   uint32_t reserved;              ///< 0
   void* address;                  ///< a device address, aligned to the value's size
   uint64_t value;
@@ -132,16 +131,16 @@ typedef struct weir_memory_operation {
 WEIR_C_API weir_result weir_stream_write_value32(weir_stream* stream, uint32_t* address, uint32_t value);
 /// The same with 64 bits. Feature `write_value_64`. (cuStreamWriteValue64)
 WEIR_C_API weir_result weir_stream_write_value64(weir_stream* stream, uint64_t* address, uint64_t value);
-/// Later work waits until the value at `address` meets the condition. The host, another stream or another device may write
-/// it. Neither the host nor other streams are blocked. `flags`: of `weir_wait_flags`. Feature `wait_value_32`.
+/// Makes later work wait until the value at `address` satisfies the condition. The host, another stream or another device
+/// may write it. Neither the host nor other streams are blocked. `flags`: of `weir_wait_flags`. Feature `wait_value_32`.
 /// (cuStreamWaitValue32)
 WEIR_C_API weir_result weir_stream_wait_value32(weir_stream* stream, const uint32_t* address, uint32_t value,
                                                 weir_wait_condition condition, uint32_t flags);
 /// The same with 64 bits. Feature `wait_value_64`. (cuStreamWaitValue64)
 WEIR_C_API weir_result weir_stream_wait_value64(weir_stream* stream, const uint64_t* address, uint64_t value,
                                                 weir_wait_condition condition, uint32_t flags);
-/// Submits `count` operations at once. They run in order, and no work of another thread comes in between. None: does
-/// nothing. Feature `batch_memory_operations`, and those of the operations. (cuStreamBatchMemOp)
+/// Submits `count` operations in one call. They run in order, and no work of another thread comes in between. 0 operations:
+/// does nothing. Feature `batch_memory_operations`, and those of the operations. (cuStreamBatchMemOp)
 WEIR_C_API weir_result weir_stream_batch_memory_operations(weir_stream* stream, const weir_memory_operation* operations,
                                                            size_t count);
 
