@@ -198,7 +198,7 @@ void mark_updates(llvm::Module& module) {
   }
 }
 
-void note_accesses(llvm::Function& run) {
+void record_accesses(llvm::Function& run) {
   if (!runs_blocks(run)) return;
   const Parameters parameters(run);
   change_record(run, offsetof(host::KernelRecord, constant_kinds),

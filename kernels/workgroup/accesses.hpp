@@ -12,6 +12,6 @@ void mark_updates(llvm::Module& module);
 
 /// Writes into the kernel's record which pointer parameters are only read through, and which are used only for atomic
 /// updates of one kind. `run`: the function that runs the kernel. Pointers that cannot be traced are left out.
-void note_accesses(llvm::Function& run);
+void record_accesses(llvm::Function& run);
 
 }  // namespace weir::workgroup

@@ -94,7 +94,7 @@ llvm::StringRef name_of(const llvm::Function& kernel) {
   return runs_blocks(kernel) ? kernel.getFnAttribute(runs).getValueAsString() : kernel.getName();
 }
 
-void note_names(llvm::Module& module) {
+void record_names(llvm::Module& module) {
   const Functions running = annotated_functions(module, runs);
   for (llvm::Function* kernel : annotated_functions(module, global)) {
     kernel->addFnAttr(global);

@@ -47,7 +47,7 @@ bool runs_blocks(const llvm::Function& kernel);
 /// The name that the program gave the kernel.
 llvm::StringRef name_of(const llvm::Function& kernel);
 /// Records which functions are kernels and which run them. Call it before they are inlined.
-void note_names(llvm::Module& module);
+void record_names(llvm::Module& module);
 /// Whether it is a `__global__` function, which the program cannot call through a pointer.
 bool is_global(const llvm::Function& function);
 /// The variables in shared memory; those without a definition are the dynamic ones.

@@ -89,10 +89,10 @@ class RunFunction {
     Value* count = builder_.getInt64(1);
     if (most != nullptr) {
       count = least(least(builder_.CreateSub(last, number), builder_.CreateSub(grid[0], index[0])), most);
-      note(range, offsetof(host::BlockRange, running_end), builder_.CreateAdd(number, count));
+      store(range, offsetof(host::BlockRange, running_end), builder_.CreateAdd(number, count));
     }
     arguments[block_.own + BlockFunction::row] = builder_.CreateMul(count, sizes[0], "", true, true);
-    note(range, offsetof(host::BlockRange, running_block), number);
+    store(range, offsetof(host::BlockRange, running_block), number);
     // Inlining lets LLVM compute block-invariant values once. Blocks after a stuck one still run.
     block_.function->addFnAttr(llvm::Attribute::AlwaysInline);
     function_->setSubprogram(block_.function->getSubprogram());
@@ -133,7 +133,7 @@ class RunFunction {
 
   // Not volatile: LLVM assumes that code after a volatile store may never run, and hoists nothing from there out of the
   // loop.
-  void note(Value* range, std::size_t offset, Value* number) {
+  void store(Value* range, std::size_t offset, Value* number) {
     Value* const address = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offset);
     builder_.CreateAlignedStore(number, address, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Monotonic);
   }

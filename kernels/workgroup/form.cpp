@@ -267,7 +267,7 @@ llvm::PreservedAnalyses FormWorkGroups::run(llvm::Module& module, llvm::ModuleAn
   Functions refused_kernels;
   auto& functions = analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
   for (llvm::Function* kernel : found) {
-    note_accesses(*kernel);
+    record_accesses(*kernel);
     try {
       form(*kernel, reach, functions.getResult<llvm::TargetLibraryAnalysis>(*kernel));
     } catch (const Refused& refused) {

@@ -280,7 +280,7 @@ class Splitter {
         behind, builder_.CreateAdd(llvm::ConstantInt::get(wide, most.zext(2 * bits)), llvm::ConstantInt::get(wide, 1)));
   }
 
-  void note(Value* wraps) { wraps_ = builder_.CreateOr(wraps_, wraps); }
+  void add_wrap(Value* wraps) { wraps_ = builder_.CreateOr(wraps_, wraps); }
 
   // The value of the row's first thread.
   Value* first_of(const Line& line) {
@@ -289,7 +289,7 @@ class Splitter {
     for (const Line::Step& step : line.steps) {
       if (step.widens != nullptr) {
         const bool is_signed = isa<llvm::SExtInst>(step.widens);
-        if (!is_index) note(wraps(first, is_signed));
+        if (!is_index) add_wrap(wraps(first, is_signed));
         first = builder_.CreateIntCast(first, step.widens->getType(), is_signed);
       } else {
         is_index = false;
@@ -318,13 +318,13 @@ class Splitter {
     if (ICmpInst::isLE(part.predicate) || ICmpInst::isGT(part.predicate)) bound = builder_.CreateAdd(bound, one);
     Value* const too_far = wraps(narrow, is_signed);
     if (!part.may_begin_below_zero) {
-      note(too_far);
+      add_wrap(too_far);
       Value* const thread = builder_.CreateSub(bound, first);
       return less ? Range{nullptr, thread} : Range{thread, nullptr};
     }
     // Begins at the thread whose value wraps around to 0.
     Value* const below = builder_.CreateICmpUGE(first, bound);
-    note(builder_.CreateAnd(builder_.CreateNot(below), too_far));
+    add_wrap(builder_.CreateAnd(builder_.CreateNot(below), too_far));
     const unsigned bits = narrow->getType()->getIntegerBitWidth();
     Value* const zero = llvm::ConstantInt::get(wide, llvm::APInt::getOneBitSet(2 * bits, bits));
     first = builder_.CreateSelect(below, builder_.CreateSub(first, zero), first);

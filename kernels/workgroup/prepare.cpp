@@ -207,7 +207,7 @@ llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAn
   call_directly(module);
   replace_empty_assembly(module);
   divide_least_numbers(module);
-  note_names(module);
+  record_names(module);
   mark_updates(module);
   const Functions entries = kernels(module);
   const Variables shared = shared_variables(module);

@@ -22,7 +22,7 @@ namespace {
 
 // Inside a loop the pass cannot determine which lanes have left it. A call there could name lanes that never arrive or have
 // ended.
-void refuse_calls_in_divergent_loops(const LaneMasks& masks) {
+void throw_if_calls_in_divergent_loops(const LaneMasks& masks) {
   for (BasicBlock* block : masks.blocks()) {
     bool divergent = false;
     for (int at = masks.mask_of(block); at != LaneMasks::all; at = masks.mask(at).parent)
@@ -173,7 +173,7 @@ void vectorize_warps(BlockFunction& block, WarpVersion version, bool needed, con
   load_sizes(block);
   multiply_private_variables(block);
   const std::unique_ptr<LaneMasks> masks = find_masks(function, rules);
-  refuse_calls_in_divergent_loops(*masks);
+  throw_if_calls_in_divergent_loops(*masks);
   const Shapes shapes(function, *masks, block.threads_in_step);
   if (!needed && !is_worthwhile(*masks, shapes, module.getDataLayout()))
     throw Refused("it does not gain by it that warps run as vectors", nullptr);
