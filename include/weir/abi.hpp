@@ -134,7 +134,7 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // #pragma GCC diagnostic ignored "-Winvalid-offsetof"
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // GCC and Clang support offsetof for every structure
 /// The words of the fingerprint, separated by single spaces.
 consteval AbiText<4096> make_fingerprint() {
   AbiText<4096> all;

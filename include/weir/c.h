@@ -27,7 +27,7 @@
 /// the default. A null pointer to options means the defaults.
 ///
 /// **Callbacks** come with `user_data` and a `destroy`, which may be null. The call takes ownership of `user_data` when it
-/// begins: `destroy(user_data)` is called exactly once, even if the call fails. Neither callbacks nor a `destroy` may call
+/// begins: `destroy(user_data)` is called exactly once, even if the call fails. Callbacks and `destroy` must not call
 /// functions that can fail (`WEIR_ERROR_CALLED_FROM_HOST_FUNCTION`), unless documented otherwise.
 ///
 /// **Threads.** Any thread may call any function with any object, concurrently with others, unless documented otherwise. No

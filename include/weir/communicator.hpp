@@ -27,7 +27,7 @@
 #include "weir/span.hpp"
 #include "weir/unique_function.hpp"
 
-/// Collectives: operations of several devices together, of one process or of many, in the order of streams.
+/// Collectives: operations across several devices, in one process or many, in stream order.
 ///
 /// The work is done by the library of the devices' vendor, which is opened at run time: NCCL on NVIDIA, RCCL on AMD, MPI
 /// between processes on CPUs; host devices of one process need none. See docs/collectives.md.
@@ -42,31 +42,30 @@ using CommunicatorPtr = Ptr<Communicator>;
 /// The types that collectives can reduce: those of NCCL.
 enum class ElementType : std::uint8_t { int8, uint8, int32, uint32, int64, uint64, float16, bfloat16, float32, float64 };
 WEIR_API std::string_view to_string(ElementType) noexcept;
-/// The bytes of one element; 0 for a value that is no type.
+/// The size of an element in bytes; 0 for an invalid type.
 WEIR_API std::size_t size_of(ElementType) noexcept;
 
-/// How elements of several ranks become one. `avg` is the sum divided by the number of ranks; of integers, it is rounded
+/// How elements of several ranks are combined. `avg` is the sum divided by the number of ranks; of integers, it is rounded
 /// towards zero. Integer sums and products wrap around. `min` and `max` of a number and a NaN are the number, whichever rank
 /// has it, as with std::fmin and std::fmax; only where all ranks have NaN it is NaN.
 ///
-/// The last bits of floating-point results differ between libraries: NCCL and RCCL divide for `avg` before they add, and
-/// round float16 and bfloat16 at each step. The host and MPI compute these two in float and round once.
+/// The last bits of floating-point results differ between libraries: For `avg`, NCCL and RCCL divide before they add, and
+/// they round float16 and bfloat16 at each step. The host and MPI compute these two types in float and round once.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 WEIR_API std::string_view to_string(Reduction) noexcept;
 
-/// What some communicators lack. `Communicator::feature` has the reason.
+/// Features that some communicators lack. `Communicator::feature` has the reason.
 enum class CommunicatorFeature : std::uint8_t {
-  capture,    ///< operations on a stream that captures, and that run at each launch of the graph
+  capture,    ///< operations on a capturing stream, which run at each launch of the graph
   avg,        ///< `Reduction::avg`
   bfloat16,   ///< reductions of `ElementType::bfloat16`
   timeout,   ///< `CommunicatorOptions::timeout`
-  one_sided,  ///< writing a peer's memory without a call of the peer's (put, get): absent from every communicator
+  one_sided,  ///< accessing a peer's memory without a call by the peer (put, get): absent from every communicator
 };
 WEIR_API std::string_view to_string(CommunicatorFeature) noexcept;
 
-/// The `ElementType` of a C++ type: `ElementTypeOf<float>::value`. For a vendor's types, the program says it:
-/// `template <> struct weir::ElementTypeOf<__half> : std::integral_constant<weir::ElementType, weir::ElementType::float16>
-/// {};`
+/// The `ElementType` of a C++ type: `ElementTypeOf<float>::value`. For a vendor's types, the program defines it: `template
+/// <> struct weir::ElementTypeOf<__half> : std::integral_constant<weir::ElementType, weir::ElementType::float16> {};`
 template <class T>
 struct ElementTypeOf {};
 template <std::integral T>
@@ -81,46 +80,45 @@ struct ElementTypeOf<float> : std::integral_constant<ElementType, ElementType::f
 template <>
 struct ElementTypeOf<double> : std::integral_constant<ElementType, ElementType::float64> {};
 
-/// Ranges whose elements collectives know.
+/// Ranges whose element type collectives support.
 template <class R>
 concept CollectiveRange = ElementRange<R> && requires {
   { ElementTypeOf<std::remove_const_t<detail::elements_of<R>>>::value } -> std::convertible_to<ElementType>;
 };
 
-/// How a communicator is made.
+/// The options of a communicator.
 struct CommunicatorOptions {
-  /// "nccl", "rccl", "host" or "mpi"; empty for the one that suits the device and the call: see each of them.
+  /// "nccl", "rccl", "host" or "mpi"; empty for the library that suits the device and the call: see each call.
   std::string library = {};
-  /// When an operation has taken longer than this, the communicator fails. 0: never. What counts as its time depends on the
-  /// library:
+  /// The communicator fails if an operation takes longer than this. 0: never. The measured time depends on the library:
   /// - NCCL, RCCL: from when it is enqueued and the one before it on this communicator is done, to its end. This includes
   ///   other work of the stream.
-  /// - MPI: from when the stream comes to it, to its end.
-  /// - host: from when the stream comes to it, to when the last rank comes. The work itself has no limit.
-  /// The making of the communicator has the same limit, except for what MPI does then (`from_mpi`). Feature `timeout`.
+  /// - MPI: from when the stream reaches it, to its end.
+  /// - host: from when the stream reaches it, to when the last rank arrives. The work itself has no limit.
+  /// Creating the communicator has the same limit, except for MPI's part of it (`from_mpi`). Feature `timeout`.
   std::chrono::milliseconds timeout{0};
 };
 
-/// What the processes of one communicator must share: made by one of them, and sent to the others by any means.
+/// The id that the processes of one communicator must share: one of them creates it and sends it to the others by any means.
 struct CommunicatorId {
   std::array<std::byte, 128> bytes{};
   friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
 };
 
-/// The place of this process among those that one launcher started.
+/// The position of this process among those that one launcher started.
 struct LaunchEnvironment {
   int rank = 0;          ///< of this process among all
-  int ranks = 1;         ///< how many processes there are
-  int local_rank = 0;    ///< of this process among those of its machine: which device to take
+  int ranks = 1;         ///< the number of processes
+  int local_rank = 0;    ///< of this process on its machine: use it to select the device
   std::string launcher;  ///< "torchrun", "Open MPI", "Slurm", "MPICH", or empty for a process that was started alone
 
-  /// Reads what the launcher has set: torchrun (RANK, WORLD_SIZE, LOCAL_RANK), Open MPI's mpirun (OMPI_COMM_WORLD_RANK, …),
+  /// Reads the launcher's variables: torchrun (RANK, WORLD_SIZE, LOCAL_RANK), Open MPI's mpirun (OMPI_COMM_WORLD_RANK, …),
   /// MPICH's (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID), Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID); the
-  /// first of these that is there. Throws `invalid_environment` for what does not parse.
+  /// first of these that is set. Throws `invalid_environment` for an invalid value.
   WEIR_API static LaunchEnvironment read();
 };
 
-/// A communicator of a program's own MPI, whatever MPI that is: a copy of the bytes of an `MPI_Comm`.
+/// A communicator of the program's own MPI, of any implementation: a copy of the bytes of an `MPI_Comm`.
 struct MpiCommunicator {
   std::uint64_t bits = 0;
   bool is_world = true;  ///< MPI_COMM_WORLD
@@ -139,79 +137,79 @@ struct MpiCommunicator {
 struct CollectiveData {
   const void* send = nullptr;
   void* receive = nullptr;
-  std::size_t count = 0;  ///< elements; each operation says whose
+  std::size_t count = 0;  ///< elements; each operation defines which
   ElementType type = ElementType::int8;
 };
 
 /// One rank of a group of devices that work together. There is one object for each device.
 ///
-/// Every rank calls the same operations in the same order, with the same counts, types, reductions and roots. The operations
-/// are enqueued on a stream of the communicator's device and run in its order; nothing waits for them on the host, but the
-/// first operations of a communicator may set up connections. Operations of one communicator run one after the other in the
-/// order of the calls, on whichever streams. Within a capture they must be ordered by the graph: use one stream, or events.
+/// Every rank must call the same operations in the same order, with the same counts, types, reductions and roots. The
+/// operations are enqueued on a stream of the communicator's device and run in its order. Calls do not block the host,
+/// except that the first operations of a communicator may set up connections. Operations of one communicator run one after
+/// the other in the order of the calls, on any streams. Within a capture they must be ordered by the graph: use one stream,
+/// or events.
 ///
-/// Operations of two communicators that share a device must be in one order on all ranks: by one stream, or by events. Else
-/// each may wait for a peer that waits for the other, since one operation can take the room on the device that another
-/// needs.
+/// Operations of two communicators that share a device must have the same order on all ranks: use one stream, or events.
+/// Otherwise they may deadlock, because one operation can occupy resources of the device that the other needs.
 ///
-/// If one thread calls for several ranks, it must put one operation of all these ranks into a `group`: a rank alone may wait
-/// for the others.
+/// If one thread makes the calls of several ranks, it must put one operation of all these ranks into a `group`, because a
+/// single rank's call may wait for the others.
 ///
-/// Memory must be the device's, or what the device can access, and must live until the work is done. In place: `receive` and
-/// `send` are the same for all_reduce, broadcast and reduce; `send` is the rank's part of `receive` for all_gather, and
-/// `receive` the rank's part of `send` for reduce_scatter; any other overlap is undefined. all_to_all is never in place.
-/// Count 0: does nothing, on all ranks.
+/// Memory must be accessible to the device, and must live until the work is done. In place: `receive` and `send` are the
+/// same for all_reduce, broadcast and reduce; `send` is the rank's part of `receive` for all_gather, and `receive` the
+/// rank's part of `send` for reduce_scatter; any other overlap is undefined. all_to_all is never in place. A count of 0 does
+/// nothing; it must be 0 on all ranks.
 ///
-/// A communicator that has failed (a peer died, the network broke, a timeout, ranks that do not fit each other, `abort`)
-/// does nothing any more. Streams that waited for it go on, with undefined data in what was to be received. Each later call,
-/// and `check`, throws `communicator_failed` with the cause. Other communicators work on.
+/// A communicator that has failed (a peer died, the network broke, a timeout, inconsistent calls of the ranks, `abort`) does
+/// no more work. Streams that waited for it continue, with undefined data in the receive buffers. Each later call, and
+/// `check`, throws `communicator_failed` with the cause. Other communicators keep working.
 ///
-/// One thread at a time may use a communicator; `abort`, `check` and what only asks may come from any. A communicator must
-/// outlive the graphs that captured its operations. All functions also throw what functions of `Stream` throw, and
-/// `backend_failure` for an error of the library.
+/// Only one thread at a time may use a communicator; `abort`, `check` and queries may come from any thread. A communicator
+/// must outlive the graphs that captured its operations. All functions also throw the common errors of `Stream` functions,
+/// and `backend_failure` for an error of the library.
 class WEIR_API Communicator : public RefCounted {
  public:
   // --- Making -----------------------------------------------------------------------------------------------------
 
-  /// One communicator for each of these devices of this process, rank i on `devices[i]` (ncclCommInitAll). The devices are
-  /// of one backend and all different. Library: nccl, rccl or host by the backend. Throws `invalid_argument`; if the library
-  /// is not usable `driver_not_found` or `driver_too_old`, which say what was tried.
+  /// One communicator for each of these devices of this process, rank i on `devices[i]` (ncclCommInitAll). The devices must
+  /// belong to one backend and be distinct. Library: nccl, rccl or host, depending on the backend. Throws
+  /// `invalid_argument`; `driver_not_found` or `driver_too_old`, with the attempts, if the library is not usable.
   static std::vector<CommunicatorPtr> from_devices(std::span<Device* const> devices,
                                                    const CommunicatorOptions& options = {});
-  /// An id for a new communicator of devices like this one; for one rank to make and to send to the others. The processes
-  /// meet over the network (NCCL_SOCKET_IFNAME says which). If NCCL_COMM_ID=host:port is set, every rank makes the same id,
-  /// and none needs to be sent. Throws `unsupported` for host devices, whose processes meet by MPI.
+  /// Creates an id for a new communicator of devices like this one. One rank creates it and sends it to the others. The
+  /// processes connect over the network (NCCL_SOCKET_IFNAME selects it). If NCCL_COMM_ID=host:port is set, every rank makes
+  /// the same id, and none needs to be sent. Throws `unsupported` for host devices, whose processes connect by MPI.
   static CommunicatorId create_id(Device& device, const CommunicatorOptions& options = {});
-  /// Rank `rank` of `ranks`. Waits for the others, which call this with the same id. Each has a device of its own. Throws
-  /// like `from_devices`; `communicator_failed` after the timeout.
+  /// Creates rank `rank` of `ranks`. Waits for the others, which call this with the same id. Each must use its own device.
+  /// Throws like `from_devices`; `communicator_failed` after the timeout.
   static CommunicatorPtr from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
                                  const CommunicatorOptions& options = {});
   /// The same for several devices of this process: ranks `first_rank`, `first_rank` + 1, …
   static std::vector<CommunicatorPtr> from_id(std::span<Device* const> devices, int first_rank, int ranks,
                                               const CommunicatorId& id, const CommunicatorOptions& options = {});
-  /// The same with an id that rank 0 writes to the file `path`, which all can see. Rank 0 removes it once all are there. The
-  /// others wait for the file, no longer than the timeout; then the timeout begins again, for the ranks to meet.
+  /// The same with an id that rank 0 writes to the file `path`, which all can see. Rank 0 removes it once all ranks have
+  /// connected. The others wait for the file for at most the timeout; connecting then has the same limit again.
   ///
-  /// The file must not exist before: give each run a path of its own. Rank 0 refuses a file that an earlier run has left
-  /// (`invalid_argument`). The other ranks cannot tell that it is old: they wait for that run's ranks until the timeout,
-  /// without one for ever.
+  /// The file must not exist before, so give each run its own path. Rank 0 refuses a file left by an earlier run
+  /// (`invalid_argument`). The other ranks cannot detect that it is old: they wait for that run's ranks until the timeout,
+  /// or for ever without one.
   static CommunicatorPtr from_file(Device& device, int rank, int ranks, const std::string& path,
                                    const CommunicatorOptions& options = {});
-  /// The ranks of an MPI communicator, one device for each. All ranks call this. On NVIDIA and AMD devices MPI carries the
-  /// id, and NCCL or RCCL do the rest; with `library` "mpi", and on host devices, MPI does all. The MPI that is loaded is
-  /// used, or else one is opened (WEIR_MPI, or by name) and initialized. A program that initializes MPI itself must ask for
-  /// MPI_THREAD_MULTIPLE (`unsupported`). The communicator is duplicated; MPI_COMM_NULL is refused (`invalid_argument`).
-  /// MPI_Finalize must come after the last use. Threads that call this with one MPI communicator must take turns, in the
-  /// same order in all processes: MPI cannot tell their calls apart. Where two calls overlap, the second is refused
-  /// (`invalid_argument`).
+  /// The ranks of an MPI communicator, one device for each. All ranks call this. On NVIDIA and AMD devices MPI only
+  /// distributes the id, and NCCL or RCCL do the rest; with `library` "mpi", and on host devices, MPI does everything. Uses
+  /// the MPI that is loaded already; otherwise it opens one (WEIR_MPI, or by name) and initializes it. A program that
+  /// initializes MPI itself must ask for MPI_THREAD_MULTIPLE (`unsupported`). The communicator is duplicated; MPI_COMM_NULL
+  /// is refused (`invalid_argument`). MPI_Finalize must come after the last use. Threads that call this with one MPI
+  /// communicator must take turns, in the same order in all processes, because MPI cannot distinguish their calls. If two
+  /// calls overlap, the second is refused (`invalid_argument`).
   static CommunicatorPtr from_mpi(Device& device, const MpiCommunicator& communicator = {},
                                   const CommunicatorOptions& options = {});
 
-  // --- What it is -------------------------------------------------------------------------------------------------
+  // --- Properties -------------------------------------------------------------------------------------------------
 
   /// This device's number among `size()`, from 0.
   int rank() const noexcept { return rank_; }
-  /// How many ranks there are.
+  /// The number of ranks.
   int size() const noexcept { return size_; }
   /// The device.
   Device& device() const noexcept { return *device_; }
@@ -221,9 +219,9 @@ class WEIR_API Communicator : public RefCounted {
   std::string describe() const;
   /// The library's communicator (ncclComm_t, the bits of an MPI_Comm); null for host devices of one process.
   void* native_handle() const noexcept;
-  /// Whether the communicator has a feature, and why it has not.
+  /// Whether the communicator has a feature, and the reason if not.
   const FeatureState& feature(CommunicatorFeature feature) const noexcept;
-  /// The same as a yes or no.
+  /// Whether the communicator has a feature.
   bool supports(CommunicatorFeature f) const noexcept { return feature(f).support != Support::absent; }
 
   // --- Operations -------------------------------------------------------------------------------------------------
@@ -245,7 +243,7 @@ class WEIR_API Communicator : public RefCounted {
   /// The same by addresses.
   void all_reduce_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
 
-  /// Every rank receives the root's elements. `send` is used on the root alone.
+  /// Every rank receives the root's elements. `send` is used only on the root.
   template <CollectiveRange Data>
   void broadcast(Data&& data, int root, StreamRef stream) {
     const Span elements = detail::lasting_span(std::forward<Data>(data));
@@ -255,8 +253,7 @@ class WEIR_API Communicator : public RefCounted {
   /// The same by addresses. `send` may be `receive`.
   void broadcast_raw(const CollectiveData& data, int root, StreamRef stream);
 
-  /// The root receives the reduction of all ranks' elements. `receive` is used on the root alone, and may be empty
-  /// elsewhere.
+  /// The root receives the reduction of all ranks' elements. `receive` is used only on the root, and may be empty elsewhere.
   template <CollectiveRange From, CollectiveRange To>
   void reduce(From&& send, To&& receive, Reduction reduction, int root, StreamRef stream) {
     const Typed t(*this, "Communicator::reduce", detail::lasting_span(std::forward<From>(send)),
@@ -267,7 +264,7 @@ class WEIR_API Communicator : public RefCounted {
   /// The same by addresses.
   void reduce_raw(const CollectiveData& data, Reduction reduction, int root, StreamRef stream);
 
-  /// Every rank receives the elements of all ranks, one rank's behind the other's: `receive` has `size()` times as many.
+  /// Every rank receives the elements of all ranks, in rank order: `receive` has `size()` times as many.
   template <CollectiveRange From, CollectiveRange To>
   void all_gather(From&& send, To&& receive, StreamRef stream) {
     const Typed t(*this, "Communicator::all_gather", detail::lasting_span(std::forward<From>(send)),
@@ -275,7 +272,7 @@ class WEIR_API Communicator : public RefCounted {
     t.check_lengths(parts(), 1);
     all_gather_raw(t.data(t.sent), stream);
   }
-  /// `data.count`: elements that each rank sends.
+  /// `data.count`: the number of elements that each rank sends.
   void all_gather_raw(const CollectiveData& data, StreamRef stream);
 
   /// Rank i receives part i of the reduction of all ranks' elements: `send` has `size()` times as many.
@@ -286,11 +283,11 @@ class WEIR_API Communicator : public RefCounted {
     t.check_lengths(1, parts());
     reduce_scatter_raw(t.data(t.received), reduction, stream);
   }
-  /// `data.count`: elements that each rank receives.
+  /// `data.count`: the number of elements that each rank receives.
   void reduce_scatter_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
 
-  /// Part i of what rank j sends becomes part j of what rank i receives. Both have the same number of elements, a multiple
-  /// of `size()`.
+  /// Part i of rank j's `send` becomes part j of rank i's `receive`. Both have the same number of elements, a multiple of
+  /// `size()`.
   template <CollectiveRange From, CollectiveRange To>
   void all_to_all(From&& send, To&& receive, StreamRef stream) {
     const Typed t(*this, "Communicator::all_to_all", detail::lasting_span(std::forward<From>(send)),
@@ -298,11 +295,12 @@ class WEIR_API Communicator : public RefCounted {
     t.check_lengths(parts(), parts());
     all_to_all_raw(t.data(t.sent / parts()), stream);
   }
-  /// `data.count`: elements that each rank sends to each.
+  /// `data.count`: the number of elements that each rank sends to each rank.
   void all_to_all_raw(const CollectiveData& data, StreamRef stream);
 
-  /// Sends to rank `to`, which receives as many. Sends and receives of two ranks match in the order of their calls. A send
-  /// may wait for its receive: put those that depend on each other, as of two neighbours, into one `group`.
+  /// Sends to rank `to`, which must receive the same number. Sends and receives of two ranks match in the order of their
+  /// calls. A send may wait for its receive, so put calls that depend on each other, such as an exchange between neighbours,
+  /// into one `group`.
   template <CollectiveRange From>
   void send(From&& data, int to, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<From>(data));
@@ -310,7 +308,7 @@ class WEIR_API Communicator : public RefCounted {
   }
   /// The same for `count` elements.
   void send_raw(const void* data, std::size_t count, ElementType type, int to, StreamRef stream);
-  /// Receives what rank `from` sends.
+  /// Receives from rank `from`.
   template <CollectiveRange To>
   void receive(To&& data, int from, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<To>(data));
@@ -320,14 +318,14 @@ class WEIR_API Communicator : public RefCounted {
   /// The same for `count` elements.
   void receive_raw(void* data, std::size_t count, ElementType type, int from, StreamRef stream);
 
-  /// Later work of the stream waits until the streams of all ranks have come here.
+  /// Later work of the stream waits until the streams of all ranks have reached this point.
   void barrier(StreamRef stream);
 
-  /// Enqueues the operations that `function` calls at once, when it returns: those of several ranks or several streams, or
-  /// sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is enqueued.
-  /// Groups nest; the outermost one enqueues. If a communicator's calls are on several streams, its work begins when all of
-  /// these streams have come to it, and they all wait for its end. The group owns the communicators and streams that it
-  /// uses until then.
+  /// Enqueues all operations that `function` calls together, when it returns: operations of several ranks or several
+  /// streams, or sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is
+  /// enqueued. Groups nest; the outermost one enqueues. If a communicator's calls are on several streams, its work begins
+  /// when all of these streams have reached it, and they all wait for its end. The group owns the communicators and streams
+  /// that it uses until then.
   template <class F>
   static void group(F&& function) {
     Group group;
@@ -337,15 +335,15 @@ class WEIR_API Communicator : public RefCounted {
 
   // --- Failing ----------------------------------------------------------------------------------------------------
 
-  /// Throws `communicator_failed` if the communicator has failed; asks the library.
+  /// Throws `communicator_failed` if the communicator has failed; queries the library.
   void check();
-  /// Waits for the stream (`Stream::synchronize`), then `check`.
+  /// Waits for the stream (`Stream::synchronize`), then calls `check`.
   void synchronize(StreamRef stream);
-  /// The timeout also covers the work that was enqueued on `stream` so far, such as a launched graph with captured
-  /// operations, which the communicator does not see. Does nothing without a timeout.
+  /// Makes the timeout also cover the work enqueued so far on `stream`, such as a launched graph with captured operations,
+  /// which the communicator cannot see. Does nothing without a timeout.
   void watch(StreamRef stream);
-  /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice: by their timeout
-  /// at the latest. Idempotent. Any thread.
+  /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice that, at the latest
+  /// by their timeout. Idempotent. Any thread.
   void abort();
 
  private:
@@ -363,7 +361,7 @@ class WEIR_API Communicator : public RefCounted {
     void submit();
 
    private:
-    std::size_t first_;  // of its calls among those of the thread
+    std::size_t first_;  // index of its calls among the thread's
     bool submitted_ = false;
   };
   /// The pointers, counts and type of a typed call.
@@ -383,7 +381,7 @@ class WEIR_API Communicator : public RefCounted {
                     "the elements to receive into must not be const; the order is (send, receive), as in NCCL and MPI");
     }
     CollectiveData data(std::size_t count) const noexcept { return {send, receive, count, type}; }
-    // Refuses lengths whose parts are not of one size.
+    // Refuses lengths that cannot be divided into equal parts.
     void check_lengths(std::size_t receive_parts, std::size_t send_parts) const {
       if (received % receive_parts != 0 || sent % send_parts != 0 || received / receive_parts != sent / send_parts)
         communicator.throw_lengths(operation, received, sent, receive_parts, send_parts);

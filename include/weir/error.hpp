@@ -9,10 +9,10 @@
 
 #include "weir/export.hpp"
 
-/// Errors: one exception type with a portable code and the driver's answer.
+/// Errors: one exception type with a portable code and the driver's error.
 namespace weir {
 
-/// What went wrong, with the same meaning on all backends. Comparable with `std::error_code`.
+/// The portable code of an error, with the same meaning on all backends. Comparable with `std::error_code`.
 enum class Errc : int {
   // Mistakes of the caller.
   invalid_argument = 1,      ///< an argument outside its domain
@@ -24,16 +24,16 @@ enum class Errc : int {
   called_from_host_function, ///< a host function must not call Weir
   forked_process,            ///< the backend was opened before fork(); the child cannot use it
   // Capture.
-  capture_unsupported,       ///< the operation is not allowed while capturing; the capture goes on
+  capture_unsupported,       ///< the operation is not allowed while capturing; the capture continues
   capture_invalidated,       ///< the capture was invalidated by an earlier error
   capture_merge,             ///< would join two separate captures
   capture_unmatched,         ///< another stream began the capture
   capture_unjoined,          ///< ended while a forked stream was not joined to its first stream
   capture_isolation,         ///< captured work would depend on work outside the capture
   capture_implicit,          ///< the legacy default stream would be ordered against a capture
-  captured_event,            ///< the event was last recorded in a capture, so it does not complete by itself
+  captured_event,            ///< the event's last record was in a capture and never completes by itself
   capture_wrong_thread,      ///< another thread began the capture, in a mode that lets only that thread end it
-  not_capturing,             ///< the call needs a capture, and there is none
+  not_capturing,             ///< the call needs an open capture
   already_capturing,         ///< the stream is capturing already
   // Events.
   timing_disabled,           ///< elapsed time of an event made without timing
@@ -68,14 +68,14 @@ enum class Errc : int {
 WEIR_API const std::error_category& error_category() noexcept;
 /// A `std::error_code` of Weir's category.
 WEIR_API std::error_code make_error_code(Errc) noexcept;
-/// The code's own word: `"stream_closed"`.
+/// The code's name: `"stream_closed"`.
 WEIR_API std::string_view to_string(Errc) noexcept;
 
-/// The answer of a vendor's driver. `code` is 0 if no driver was asked.
+/// The error of a vendor's driver. `code` is 0 if the error does not come from a driver.
 struct NativeError {
   std::int64_t code = 0;
   std::string name;     ///< "CUDA_ERROR_INVALID_VALUE"
-  std::string message;  ///< the driver's sentence
+  std::string message;  ///< the driver's message
 };
 
 /// The exception that all functions of Weir throw. `what()` reads "operation on object: cause; remedy". Copies do not throw
@@ -83,7 +83,7 @@ struct NativeError {
 class WEIR_API Error : public std::system_error {
  public:
   /// `operation`: the call as the user wrote it ("Stream::synchronize"). `object`: its object with backend, device and
-  /// handle, or empty. `detail`: cause and remedy in words. `native`: the driver's answer, if it was asked. Control
+  /// handle, or empty. `detail`: cause and remedy in words. `native`: the driver's error, if there is one. Control
   /// characters become escapes, "\x1b"; the detail keeps line ends and tabs.
   Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native = {});
   Error(const Error&) noexcept = default;
@@ -94,11 +94,11 @@ class WEIR_API Error : public std::system_error {
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
   /// The call, as in the constructor.
   const std::string& operation() const noexcept { return texts_->operation; }
-  /// What it was called on, or empty.
+  /// The object of the call, or empty.
   const std::string& object() const noexcept { return texts_->object; }
   /// Cause and remedy.
   const std::string& detail() const noexcept { return texts_->detail; }
-  /// The driver's answer; its code is 0 where no driver was asked.
+  /// The driver's error; its code is 0 if the error does not come from a driver.
   const NativeError& native() const noexcept { return texts_->native; }
   /// The whole text: "operation on object: cause; remedy".
   const char* what() const noexcept override { return texts_->what.c_str(); }

@@ -14,10 +14,10 @@
 #include "weir/ref.hpp"
 #include "weir/timeout.hpp"
 
-/// Events: points in the order of a stream, which streams and the host can wait for.
+/// Events: points in the order of a stream. Streams and the host can wait for them.
 namespace weir {
 
-/// How an event is made.
+/// The options of an event.
 struct EventOptions {
   bool timing = false;         ///< record the time, for `elapsed_since`
   bool blocking_sync = false;  ///< `synchronize` sleeps instead of spinning
@@ -28,18 +28,18 @@ struct EventOptions {
 /// A point in the order of a stream. Made by `Device::create_event` or `Stream::record`. Events are pooled, so they are
 /// cheap.
 ///
-/// An event that was never recorded is complete, and a wait for it does nothing. A new record moves the event; waits that
-/// were enqueued before keep the former point. Any thread may use an event. If two threads record one event at once, either
-/// record may win.
+/// An event that was never recorded is complete, and a wait for it does nothing. A new record moves the event; waits
+/// enqueued before still wait for the previous point. Any thread may use an event. If two threads record one event
+/// concurrently, either record may win.
 class WEIR_API Event : public RefCounted {
  public:
-  /// The device on whose streams the event is recorded.
+  /// The device of the streams that can record the event.
   Device& device() const noexcept { return device_; }
-  /// How it was made.
+  /// The event's options.
   const EventOptions& options() const noexcept { return options_; }
-  /// The vendor's event (cudaEvent_t, hipEvent_t), to compare and to log.
+  /// The vendor's event (cudaEvent_t, hipEvent_t), for comparing and logging.
   void* native_handle() const noexcept { return handle_.load(std::memory_order_acquire); }
-  /// The same, to hand to other code, which may record it from now on without Weir's knowledge. This object still owns it.
+  /// The same, for other code, which may record the event from now on without calling Weir. This object still owns it.
   void* share_native_handle() const noexcept {
     flags_.fetch_or(shared, std::memory_order_relaxed);
     return handle_.load(std::memory_order_acquire);
@@ -52,18 +52,18 @@ class WEIR_API Event : public RefCounted {
   [[nodiscard]] bool is_complete() const;
   /// Blocks the calling thread until the event is complete. Throws like `is_complete`.
   void synchronize() const;
-  /// Like `synchronize`, but gives up when `timeout` has passed: false then. Zero or less: asks once. If the event is
-  /// recorded again meanwhile, this may wait for the new record.
+  /// Like `synchronize`, but returns false if the event is not complete after `timeout`. Zero or less: queries once. If the
+  /// event is recorded again meanwhile, this may wait for the new record.
   [[nodiscard]] bool synchronize_for(Timeout timeout) const;
   /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
   /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event` or `not_ready`, in this order.
   [[nodiscard]] std::chrono::duration<double, std::milli> elapsed_since(EventRef start) const;
-  /// A handle with which another process opens this event (cudaIpcGetEventHandle). Needs `EventOptions::interprocess`.
+  /// Returns a handle for another process to open this event (cudaIpcGetEventHandle). Needs `EventOptions::interprocess`.
   [[nodiscard]] InterprocessHandle interprocess_handle() const;
 
-  /// Names the event for tools and descriptions, until it ends. Empty: no name.
+  /// Names the event for tools and descriptions, until it is destroyed. Empty removes the name.
   void set_name(std::string_view name);
-  /// Its name; empty if it has none.
+  /// Its name, or empty.
   [[nodiscard]] std::string name() const;
   /// "cuda:0 event 0x7f…"; with its name "cuda:0 event 'ready' 0x7f…"
   [[nodiscard]] std::string describe() const;
@@ -72,7 +72,8 @@ class WEIR_API Event : public RefCounted {
   friend class Stream;
   friend class detail::Journal;
   friend class EventImpl;
-  // The last record: none, on a stream, or in a capture: `captured_base` + 2 * its id, + 1 if external code began it.
+  // The last record: none, on a stream, or in a capture, stored as `captured_base` + 2 * its id, + 1 if external code began
+  // it.
   static constexpr std::uint64_t unrecorded = 0, recorded = 1, captured_base = 2;
   static constexpr std::uint8_t shared = 1, named = 2;
 

@@ -13,7 +13,7 @@
 /// Features: the capabilities that some backend, device or driver version lacks, each with a name and a reason.
 namespace weir {
 
-/// The list of features: X(name, what it lets a program do). Their order is compiled into programs: see docs/abi.md.
+/// The list of features: X(name, description). Their order is compiled into programs: see docs/abi.md.
 #define WEIR_FEATURES(X)                                                                                             \
   X(stream_priorities, "streams whose work is preferred over other streams'")                                        \
   X(per_thread_default_stream, "Device::per_thread_stream")                                                          \
@@ -69,14 +69,14 @@ namespace weir {
   X(partitions, "Device::partition: streams that run on a part of the device")                                       \
   X(block_cooperation, "kernels with shared memory, barriers and atomics within a block")
 
-/// One capability. `to_string` gives its name, as `WEIR_DISABLE_FEATURES` and the tools spell it.
+/// One capability. `to_string` returns its name, as `WEIR_DISABLE_FEATURES` and the tools spell it.
 enum class Feature : std::uint8_t {
 #define WEIR_FEATURE_ENUMERATOR(name, text) name,
   WEIR_FEATURES(WEIR_FEATURE_ENUMERATOR)
 #undef WEIR_FEATURE_ENUMERATOR
 };
 
-/// How many features there are.
+/// The number of features.
 inline constexpr std::size_t feature_count = 0
 #define WEIR_FEATURE_ONE(name, text) +1
     WEIR_FEATURES(WEIR_FEATURE_ONE)
@@ -87,19 +87,19 @@ inline constexpr std::size_t feature_count = 0
 WEIR_API std::span<const Feature> all_features() noexcept;
 /// The feature's name: `"graph_capture"`.
 WEIR_API std::string_view to_string(Feature) noexcept;
-/// What the feature lets a program do.
+/// A short description of the feature.
 WEIR_API std::string_view description(Feature) noexcept;
-/// The feature of that name, or nothing.
+/// Returns the feature of that name, or nothing.
 WEIR_API std::optional<Feature> parse_feature(std::string_view name) noexcept;
 
-/// How a device supports a feature. `emulated`: Weir gives the same observable result by other means.
+/// How a device supports a feature. `emulated`: Weir produces the same observable result by other means.
 enum class Support : std::uint8_t { absent, emulated, native };
 WEIR_API std::string_view to_string(Support) noexcept;
 
 /// A feature's support on one device.
 struct FeatureState {
   Support support = Support::absent;
-  /// Why it is absent or emulated: what is missing and what would help. Empty if native.
+  /// Why it is absent or emulated: the missing part and the remedy. Empty if native.
   std::string reason;
 };
 
@@ -109,21 +109,21 @@ class WEIR_API FeatureTable {
   /// All features are absent at first.
   FeatureTable();
 
-  /// Throws `invalid_argument` for a value that is no feature.
+  /// Sets a feature's support. Throws `invalid_argument` for a value that is not a feature.
   void set(Feature feature, Support support, std::string reason = {});
-  /// The device has the feature itself.
+  /// Declares that the device supports the feature itself.
   void native(Feature feature) { set(feature, Support::native); }
-  /// The backend gives the same result by other means; `reason`: which.
+  /// Declares that the backend produces the same result by other means, which `reason` names.
   void emulated(Feature feature, std::string reason) { set(feature, Support::emulated, std::move(reason)); }
-  /// Nobody may use the feature; `reason`: what is missing and what has it.
+  /// Declares that the feature is absent. `reason`: the missing part and the remedy.
   void absent(Feature feature, std::string reason) { set(feature, Support::absent, std::move(reason)); }
 
-  /// A value that is no feature is absent.
+  /// Returns false for a value that is not a feature.
   bool supports(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return index < feature_count && present_[index];
   }
-  /// How the device comes by the feature, and why it does not.
+  /// How the device supports the feature, and the reason unless it is native.
   const FeatureState& state(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return states_[index < feature_count ? index : feature_count];
@@ -131,7 +131,7 @@ class WEIR_API FeatureTable {
 
  private:
   std::bitset<feature_count> present_;
-  FeatureState states_[feature_count + 1];  // the last one is for values that are no feature
+  FeatureState states_[feature_count + 1];  // the last one is for values that are not features
 };
 
 }  // namespace weir

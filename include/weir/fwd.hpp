@@ -25,7 +25,7 @@ class PortableGraph;
 class Registry;
 class Stream;
 
-// What backends derive from the classes above (weir/plugin).
+// The classes that backends derive from the classes above (weir/plugin).
 class BackendImpl;
 class DeviceImpl;
 class EventImpl;

@@ -12,10 +12,10 @@
 #include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 
-/// Graphs that are built by hand.
+/// Graphs built by hand.
 namespace weir {
 
-/// Builds a graph from nodes and edges, where no order of streams has its shape:
+/// Builds a graph from nodes and edges, for shapes that no order of streams has:
 ///
 ///   GraphBuilder builder(*device);
 ///   const GraphNode a = builder.add({}, [&](Stream& s) { s.copy(x, input); });
@@ -23,21 +23,21 @@ namespace weir {
 ///   builder.add({a, b}, [&](Stream& s) { s.launch(kernel, grid, x, y); });
 ///   const GraphPtr graph = builder.finish();
 ///
-/// It captures on a stream of its own, in relaxed mode. For use by one thread at a time.
+/// It captures on its own stream, in relaxed mode. For use by one thread at a time.
 class WEIR_API GraphBuilder {
  public:
-  /// Throws what `Stream::begin_capture` throws. Of `options`, `portable` counts. Feature `graph_capture`.
+  /// Throws like `Stream::begin_capture`. Only `portable` of `options` is used. Feature `graph_capture`.
   explicit GraphBuilder(Device& device, const CaptureOptions& options = {});
   ~GraphBuilder();
   GraphBuilder(GraphBuilder&&) noexcept = default;
   GraphBuilder& operator=(GraphBuilder&&) = delete;
 
-  /// Adds what `function(stream)` submits, behind the nodes `after`, and returns its last node. `stream` must not be used
-  /// later, and must not end the capture: then nothing is left of the graph. Throws `invalid_argument` for a node that is
-  /// not there, and if `function` submits nothing or finishes the graph.
+  /// Adds the work that `function(stream)` submits, after the nodes `after`, and returns its last node. `stream` must not be
+  /// used later, and must not end the capture, which would destroy the graph. Throws `invalid_argument` for a node that does
+  /// not exist, and if `function` submits nothing or finishes the graph.
   template <class F>
   GraphNode add(std::span<const GraphNode> after, F&& function) {
-    const StreamPtr stream = begin_node(after);  // which outlives the function, whatever that does to the builder
+    const StreamPtr stream = begin_node(after);  // outlives the function, even if that destroys the builder
     std::forward<F>(function)(*stream);
     return end_node(after);
   }
@@ -45,8 +45,8 @@ class WEIR_API GraphBuilder {
   GraphNode add(std::initializer_list<GraphNode> after, F&& function) {
     return add(std::span(after.begin(), after.size()), std::forward<F>(function));
   }
-  /// The graph. The builder is empty then, and can only be destroyed. Throws `not_capturing` if a function of `add` ended
-  /// the capture.
+  /// Returns the graph. Afterwards the builder is empty and can only be destroyed. Throws `not_capturing` if a function of
+  /// `add` ended the capture.
   GraphPtr finish();
 
  private:

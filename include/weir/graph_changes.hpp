@@ -23,36 +23,36 @@
 /// Changes to the nodes of an executable graph.
 namespace weir {
 
-/// One change of a `GraphChanges`, as backends and tools see it.
+/// One change in a `GraphChanges`, as backends and tools see it.
 struct NodeChange {
-  /// What changes.
+  /// The kind of the change.
   enum class Kind : std::uint8_t { kernel, copy, fill, enable, disable };
 
   Kind kind{};
   GraphNode node;
-  // Of a kernel.
+  // For a kernel.
   const Kernel* kernel = nullptr;
   const ArgumentTypes* types = nullptr;
   LaunchConfig config;
   std::uint32_t first_argument = 0;  ///< an index into the arguments of all changes
-  // Of a copy or a fill.
+  // For a copy or a fill.
   std::uint32_t value = 0;
   std::uint32_t element_size = 1;
   std::size_t count = 0;  ///< elements
   void* destination = nullptr;
   const void* source = nullptr;
-  // What tools are told; nothing if there are none.
+  // The memory accesses for tools; empty without tools.
   std::uint32_t first_access = 0, access_count = 0;
 };
 
 /// A list of changes to nodes, which `GraphExec::apply` makes in one call. Nodes are kernels, copies of contiguous memory
-/// and fills of elements of 1, 2 or 4 bytes; `Stream::last_captured_node` and `Topology` name them. Kernels must live until
-/// the changes are applied; the executable keeps them then. For use by one thread at a time. Reuse an object: `clear` keeps
-/// its memory.
+/// and fills of elements of 1, 2 or 4 bytes; `Stream::last_captured_node` and `Topology` identify them. Kernels must live
+/// until the changes are applied; then the executable keeps them alive. For use by one thread at a time. Reuse objects,
+/// because `clear` keeps the memory.
 class WEIR_API GraphChanges {
  public:
-  /// The node launches `kernel` with this shape and these arguments, as `Stream::launch` would. Launch attributes stay those
-  /// of the capture: `config` must give none.
+  /// Makes the node launch `kernel` with this shape and these arguments, like `Stream::launch`. Launch attributes stay as
+  /// captured; `config` must not set any.
   template <class... Args>
   void launch(GraphNode node, KernelRef kernel, const LaunchConfig& config, const Args&... args) {
     (detail::explain_kernel_argument<Args>(), ...);
@@ -67,7 +67,7 @@ class WEIR_API GraphChanges {
           values);
     }
   }
-  /// The same for a kernel whose parameters' types are known.
+  /// The same for a kernel with known parameter types.
   template <class... P>
   void launch(GraphNode node, const TypedKernel<void(P...)>& kernel, const LaunchConfig& config,
               std::type_identity_t<KernelParameter<P>>... args) {
@@ -75,10 +75,10 @@ class WEIR_API GraphChanges {
     add_kernel(node, kernel.kernel(), config, packed(*static_cast<const P*>(args.address())...), kernel.types(), accesses);
   }
   /// The same with the addresses and sizes of the arguments, which are copied; see `Stream::launch_raw`. `accesses`, for
-  /// tools: the memory that each argument names, or nothing.
+  /// tools: the memory of each argument, or empty.
   void launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses = {});
-  /// The node copies all elements of `source` to `destination`, as many bytes as it was captured with or fewer: the CPU
+  /// Makes the node copy all elements of `source` to `destination`. It may copy at most as many bytes as captured: the CPU
   /// refuses more with `graph_update_failed`, and so may a GPU's driver. Throws `length_mismatch`.
   template <ElementRange To, ElementRange From>
   void copy(GraphNode node, To&& destination, From&& source) {
@@ -88,7 +88,7 @@ class WEIR_API GraphChanges {
     if (to.size() != from.size()) detail::throw_length_mismatch("GraphChanges::copy", "", to.size(), from.size());
     add_copy(node, to.data(), from.data(), detail::byte_count("GraphChanges::copy", to.size(), sizeof(*from.data())));
   }
-  /// The node sets every element to `value`; elements of 1, 2 or 4 bytes.
+  /// Makes the node set every element to `value`; elements of 1, 2 or 4 bytes.
   template <ElementRange To, class T>
   void fill(GraphNode node, To&& destination, const T& value) {
     const Span to = detail::lasting_span(std::forward<To>(destination));
@@ -101,23 +101,23 @@ class WEIR_API GraphChanges {
     __builtin_memcpy(&bits, &element, sizeof(E));
     add_fill(node, to.data(), bits, sizeof(E), to.size());
   }
-  /// The node runs again, or does nothing; what comes behind it does not wait for less. Kernels, copies and fills.
+  /// Makes the node run again. For kernels, copies and fills.
   void enable(GraphNode node) { add(NodeChange::Kind::enable, node); }
-  /// See `enable`.
+  /// Makes the node do nothing; the order of the other nodes does not change. For kernels, copies and fills.
   void disable(GraphNode node) { add(NodeChange::Kind::disable, node); }
 
-  /// Whether there is no change.
+  /// Whether the list is empty.
   bool empty() const noexcept { return changes_.empty(); }
-  /// How many changes there are.
+  /// The number of changes.
   std::size_t size() const noexcept { return changes_.size(); }
   /// Removes all changes.
   void clear() noexcept;
 
   /// The changes, in their order.
   std::span<const NodeChange> changes() const noexcept { return changes_; }
-  /// Where the arguments of a kernel's change lie, until the next change or call of this.
+  /// The arguments of a kernel's change, valid until the next change or call of this function.
   void** arguments_of(const NodeChange& change) const;
-  /// The memory that a change names.
+  /// The memory that a change accesses.
   std::span<const MemoryAccess> accesses_of(const NodeChange& change) const noexcept {
     return std::span(accesses_).subspan(change.first_access, change.access_count);
   }
@@ -129,7 +129,7 @@ class WEIR_API GraphChanges {
     change.node = node;
     return change;
   }
-  /// An argument takes as many of these as it has bytes for, so that each is aligned.
+  /// The storage unit of arguments: each takes as many as it needs, so that each is aligned.
   struct alignas(std::max_align_t) Slot {
     std::byte bytes[alignof(std::max_align_t)];
   };

@@ -16,12 +16,13 @@
 #include "weir/span.hpp"
 #include "weir/update_kind.hpp"
 
-/// What a launch can hand to a kernel, and how it becomes what the kernel takes.
+/// The arguments that a launch accepts, and their conversion to kernel parameters.
 namespace weir {
 
 namespace detail {
 
-/// What a kernel receives for an argument: a value itself; for buffers and spans the address of the first element.
+/// The value that a kernel receives for an argument: the value itself; for buffers and spans the address of the first
+/// element.
 template <class T>
   requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
 constexpr T kernel_argument(const T& value) noexcept {
@@ -44,21 +45,21 @@ template <class T, AccessKind Kind>
 T* kernel_argument(const Accessed<T, Kind>& accessed) noexcept {
   return accessed.data;
 }
-// The characters are in host memory.
+// A string_view's characters are in host memory.
 template <class C, class Traits>
 void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 
 }  // namespace detail
 
 /// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
-/// `AllocationPtr`, or one of these in `reads` or `writes`. Arrays, strings and containers cannot, since they are in host
+/// `AllocationPtr`, or one of these in `reads` or `writes`. Arrays, strings and containers cannot, because they are in host
 /// memory: copy them to a `Buffer`.
 template <class T>
 concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 
 namespace detail {
 
-/// Says in the compiler's first line why an argument of type `A` is none.
+/// Makes the compiler's first line say why `A` is not a valid argument type.
 template <class A>
 constexpr void explain_kernel_argument() {
   static_assert(KernelArgument<A> || !ElementRange<const A>,
@@ -75,7 +76,7 @@ namespace detail {
 template <class A>
 using passed_t = decltype(kernel_argument(std::declval<const A&>()));
 
-/// Whether each value of the arithmetic type `From` is one of `To`, too.
+/// Whether each value of the arithmetic type `From` is also a value of `To`.
 template <class From, class To>
 consteval bool holds_every_value() {
   using F = std::numeric_limits<From>;
@@ -84,7 +85,7 @@ consteval bool holds_every_value() {
   return !T::is_integer && T::digits >= F::digits && T::max_exponent >= F::max_exponent;
 }
 
-/// Whether a `P` can be made of any `V`, and is never less than it.
+/// Whether every `V` converts to `P` without changing its value.
 template <class V, class P>
 consteval bool converts_always() {
   if constexpr (std::is_same_v<V, P>) {
@@ -92,7 +93,7 @@ consteval bool converts_always() {
   } else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
     return holds_every_value<V, P>();
   } else if constexpr (std::is_enum_v<V> && std::is_arithmetic_v<P>) {
-    // Not by its limits: that of an enumeration without negative numbers may be an unsigned type.
+    // Does not use numeric limits, because an enumeration without negative numbers may have an unsigned type.
     return std::is_convertible_v<V, int> && std::is_integral_v<P> && !std::is_same_v<P, bool> && sizeof(P) >= sizeof(V) &&
            (std::is_signed_v<P> || !std::is_signed_v<std::underlying_type_t<V>>);
   } else if constexpr (std::is_arithmetic_v<P>) {
@@ -102,7 +103,7 @@ consteval bool converts_always() {
   }
 }
 
-/// Whether some numbers of `V` are a `P` as well: a constant may be one of them.
+/// Whether some values of `V` are also values of `P`: a constant may be one of them.
 template <class V, class P>
 consteval bool converts_sometimes() {
   if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
@@ -123,38 +124,39 @@ constexpr bool is_value_of(V value) {
                      static_cast<long long>(value) >= static_cast<long long>(std::numeric_limits<P>::min())
                : static_cast<unsigned long long>(value) <= static_cast<unsigned long long>(std::numeric_limits<P>::max());
   } else if constexpr (std::is_integral_v<V>) {
-    // No rounding: the number lies in the range in which all integers are there, or is one of those beyond.
+    // No rounding: the number is in the range where all integers are representable, or is one of the representable numbers
+    // beyond.
     constexpr unsigned long long exact = 1ULL << std::numeric_limits<P>::digits;
     auto magnitude = value < 0 ? 0ULL - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
     while (magnitude > exact && magnitude % 2 == 0) magnitude /= 2;
     return magnitude <= exact;
   } else {
-    // One of more digits is rounded, one out of range is none.
+    // A number with more digits would be rounded; one out of range is not representable.
     constexpr V most = static_cast<V>(std::numeric_limits<P>::max());
     const bool finite = value >= -std::numeric_limits<V>::max() && value <= std::numeric_limits<V>::max();
     return !finite || (value >= -most && value <= most);
   }
 }
 
-/// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones. Of a
-/// kernel also, as far as it is known, whose memory it only reads (pointers to `const`), and whose it touches by atomic
-/// updates of one kind alone. Of a launch also which arguments are pointers, and which are neither pointers nor numbers but
-/// may have pointers in them.
+/// Facts about up to 64 parameters or arguments; bit i is number i. `known`: its kind is known. `floating`: it is a
+/// floating-point number. For kernels, `constant`: its memory is only read (a pointer to `const`), and `atomic`: its memory
+/// is only updated atomically, by one kind of update. For launches, `pointers`: it is a pointer, and `opaque`: it is neither
+/// a pointer nor a number, but may contain pointers.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;
   std::uint64_t constant = 0;
   std::uint64_t atomic = 0;
-  std::uint64_t updates = 0;  ///< byte i: the kind of those through the i-th pointer in `atomic`, which has up to 8
+  std::uint64_t updates = 0;  ///< byte i: the kind of update through the i-th pointer in `atomic`, which has at most 8
   std::uint64_t pointers = 0;
   std::uint64_t opaque = 0;
 
-  /// Those of which one is a floating-point number and the other is not, as far as both are known.
+  /// The parameters for which one side is a floating-point number and the other is not, if both are known.
   constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {
     return (floating ^ other.floating) & known & other.known;
   }
 
-  /// The kind of the atomic updates through parameter `i`, if they are all that is done through it.
+  /// The kind of the atomic updates through parameter `i`, if its memory is used for nothing else.
   constexpr UpdateKind update(std::size_t i) const noexcept {
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
     if ((atomic & bit) == 0) return UpdateKind::unknown;
@@ -185,7 +187,7 @@ inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)..
 
 }  // namespace detail
 
-/// What is known of a launch's arguments but their values.
+/// Facts about a launch's arguments, except their values.
 struct ArgumentTypes {
   std::span<const std::size_t> sizes;  ///< in bytes
   detail::NumberKinds kinds;
@@ -193,18 +195,18 @@ struct ArgumentTypes {
 
 namespace detail {
 
-/// Made once for each kind of call, so that a launch hands on its address alone.
+/// One object for each kind of call, so that a launch passes only its address.
 template <class... Values>
 inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Values)}, number_kinds<Values...>()};
 
 }  // namespace detail
 
-/// The parameter of type `P` of a typed kernel, made of the argument that a launch is given:
-/// - a number of which each value is one of `P`, too (`int` for `double`, not for `float`); or a constant that is one, as
-///   between braces: `2.0` for `float`, `4` for `unsigned`;
+/// The parameter of type `P` of a typed kernel, converted from a launch's argument. These convert:
+/// - a number, if every value of its type is also a value of `P` (`int` for `double`, not for `float`), or if it is a
+///   constant that is a value of `P`, as between braces: `2.0` for `float`, `4` for `unsigned`;
 /// - a `Buffer`, a `Span`, a `std::span` or a pointer for a pointer to the same elements, or to constant ones, or to `void`;
-/// - all else that converts to `P` by itself.
-/// Everything else does not compile: write `static_cast<int>(count)` where a number is known to fit.
+/// - everything else that converts to `P` implicitly.
+/// Any other argument does not compile: write `static_cast<int>(count)` if a number is known to fit.
 template <class P>
 class KernelParameter {
  public:
@@ -219,16 +221,16 @@ class KernelParameter {
       memory_ = {given.bytes, static_cast<std::uint8_t>(static_cast<std::uint8_t>(given.kind) | Memory::range)};
     }
   }
-  /// The argument must be a constant: where the compiler says that it is not one, not every value of its type is one of `P`.
+  /// If the compiler reports here that the argument is not a constant, not every value of its type is a value of `P`.
   template <KernelArgument A>
     requires(detail::converts_sometimes<A, P>())
   consteval KernelParameter(A constant) : value_(static_cast<P>(constant)) {
     if (!detail::is_value_of<P>(constant)) throw "the constant is no value of the parameter's type";
   }
 
-  /// Where the value lies, as a launch needs it.
+  /// The address of the value, as a launch needs it.
   void* address() noexcept { return &value_; }
-  /// The memory that the parameter names, as tools are told.
+  /// The parameter's memory, for tools.
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
     if constexpr (std::is_pointer_v<P>) {
@@ -243,7 +245,7 @@ class KernelParameter {
  private:
   struct None {};
   struct Memory {
-    /// Given as a buffer or a span, of which a null one of some size is a mistake. In one byte with the kind, since each
+    /// Given as a buffer or a span; a null one with a size is a mistake. Stored in one byte with the kind, because each
     /// launch stores it.
     static constexpr std::uint8_t range = 0x80;
     std::size_t bytes = 0;

@@ -22,10 +22,10 @@
 /// Memory: allocations with shared ownership, typed buffers, pools of stream-ordered memory, host registration.
 namespace weir {
 
-/// Which memory, and who may touch it.
+/// The kind of memory: where it is, and who may access it.
 enum class MemoryKind : std::uint8_t {
-  device,   ///< the device's own memory; the host may not touch it
-  pinned,   ///< page-locked host memory: the device can address it, and copies of it are asynchronous
+  device,   ///< the device's own memory; the host may not access it
+  pinned,   ///< page-locked host memory: the device can access it, and copies of it are asynchronous
   managed,  ///< host and device use the same address; the driver migrates it
 };
 WEIR_API std::string_view to_string(MemoryKind) noexcept;
@@ -38,21 +38,22 @@ using MemoryDeleter = UniqueFunction<void(void*), 24>;
 /// Memory of `Device::allocate` is freed immediately, even while a capture is open. Inside a host function another thread
 /// frees it. The free waits for work of the memory's own device, but not for work of other devices: wait for that first.
 ///
-/// Memory of `Stream::allocate_async` is freed in the order of its stream, behind all work enqueued there. If a capture
-/// forbids the free, it is deferred to the stream's next call, or to the stream's end. If it is still forbidden then, or
-/// fails, the memory leaks and a line is logged. The free never blocks.
+/// Memory of `Stream::allocate_async` is freed in the order of its stream, after all work enqueued there. If a capture
+/// forbids the free, it is deferred to the stream's next call or destruction. If it is still forbidden then, or fails, the
+/// memory leaks and a line is logged. The free never blocks.
 ///
-/// Memory that was allocated in a capture belongs to the graph. If it is dropped in the same capture, and its stream began
-/// that capture, a node frees it. Memory of a forked stream is freed by the next launch, or with the executable
-/// (`InstantiateOptions::auto_free_on_launch`), since the fork may have been joined already. Memory that is not dropped in
-/// the capture goes the same way, even if it has an owner: work that uses it must be over before the executable is dropped.
+/// Memory allocated in a capture belongs to the graph. If it is dropped in the same capture, and its stream began that
+/// capture, a node frees it. Memory of a forked stream is freed by the next launch, or with the executable
+/// (`InstantiateOptions::auto_free_on_launch`), because the fork may have been joined already. The same applies to memory
+/// that is not dropped in the capture, even if it has an owner: work that uses it must be over before the executable is
+/// dropped.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte; null for zero bytes. Memory that Weir allocated is aligned to 256 bytes.
   void* data() const noexcept { return data_; }
-  /// Its size, as it was asked for.
+  /// The requested size in bytes.
   std::size_t size_bytes() const noexcept { return size_; }
-  /// Which memory it is.
+  /// The kind of the memory.
   MemoryKind kind() const noexcept { return kind_; }
   /// The device that it was allocated on.
   Device& device() const noexcept { return *device_; }
@@ -60,9 +61,9 @@ class WEIR_API Allocation final : public RefCounted {
   Stream* stream() const noexcept { return stream_; }
   /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
-  /// Names the memory for tools, until it is freed. Empty: no name.
+  /// Names the memory for tools, until it is freed. Empty removes the name.
   void set_name(std::string_view name);
-  /// Its name; empty if it has none.
+  /// Its name, or empty.
   [[nodiscard]] std::string name() const;
 
  private:
@@ -79,12 +80,12 @@ class WEIR_API Allocation final : public RefCounted {
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // this is one of its dependents, or in its list of deferred frees
+  Stream* stream_ = nullptr;          // one of this stream's dependents, or in its list of deferred frees
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
   std::atomic<bool> is_named_ = false;
-  MemoryDeleter deleter_;             // of memory that Weir did not allocate
-  Allocation* next_ = nullptr;        // in the pool of spent objects, or in a stream's list of deferred frees
+  MemoryDeleter deleter_;             // for memory that Weir did not allocate
+  Allocation* next_ = nullptr;        // in the pool of unused objects, or in a stream's list of deferred frees
 };
 
 /// Shared owner of an `Allocation`.
@@ -94,20 +95,20 @@ namespace detail {
 [[noreturn]] WEIR_API void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes);
 [[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
 
-/// Whether there are tools (docs/tools.md). Set before the first device is opened, and fixed from then on.
+/// Whether there are tools (docs/tools.md). Set before the first device is opened, and constant from then on.
 WEIR_API extern std::atomic<bool> tools_watch;
-/// Tells tools that the host may read and write that memory now.
+/// Reports to tools that the host may read and write that memory now.
 WEIR_API void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes);
 }  // namespace detail
 
-/// An owner of `size()` elements of `T` in an allocation. Movable, and empty once moved from. Not copyable, since a copy
-/// would not copy the elements: hand out a `Span` to use them, `share()` to own them, too.
+/// An owner of `size()` elements of `T` in an allocation. Movable, and empty once moved from. Not copyable, because a copy
+/// would not copy the elements: pass a `Span` for using them, `share()` for sharing ownership.
 template <class T>
 class [[nodiscard]] Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
 
  public:
-  /// What it holds.
+  /// The type of an element.
   using element_type = T;
 
   Buffer() = default;
@@ -138,8 +139,8 @@ class [[nodiscard]] Buffer {
   /// The memory; null for an empty buffer.
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
-  /// Does not compile: the elements may be a device's. Those of pinned and managed memory are `host()[i]`.
-  T& operator[](std::size_t) const = delete;  // use host() where the host may access the elements
+  /// Does not compile, because the elements may be on a device. For pinned and managed memory use `host()[i]`.
+  T& operator[](std::size_t) const = delete;  // use host() if the host may access the elements
   /// All elements, without ownership.
   Span<T> span() const noexcept { return {data(), size_}; }
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
@@ -164,7 +165,7 @@ class [[nodiscard]] Buffer {
   }
   /// Another owner of the same memory.
   Buffer share() const { return Buffer(allocation_, size_); }
-  /// Lets go of the memory; empty afterwards.
+  /// Releases the memory; the buffer is empty afterwards.
   void reset() noexcept {
     allocation_.reset();
     size_ = 0;
@@ -175,7 +176,7 @@ class [[nodiscard]] Buffer {
   std::size_t size_ = 0;
 };
 
-/// Free and total memory of a device in bytes; 0 if the backend cannot tell.
+/// Free and total memory of a device in bytes; 0 if unknown.
 struct MemoryInfo {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -183,8 +184,10 @@ struct MemoryInfo {
 
 /// Options of a new pool.
 struct MemoryPoolOptions {
-  std::size_t max_size = 0;            ///< the most bytes the pool may hold (feature `memory_pool_max_size`); 0: no limit
-  std::size_t release_threshold = 0;   ///< unused bytes that the pool keeps at a synchronize; more goes back to the system
+  /// the maximum size of the pool in bytes (feature `memory_pool_max_size`); 0: no limit
+  std::size_t max_size = 0;
+  /// unused bytes that the pool keeps at a synchronize; it returns the rest to the system
+  std::size_t release_threshold = 0;
 };
 
 /// A pool of stream-ordered memory, after cudaMemPool_t. Feature `memory_pools`.
@@ -192,13 +195,13 @@ class WEIR_API MemoryPool : public RefCounted {
  public:
   /// The device whose memory it is.
   Device& device() const noexcept { return device_; }
-  /// Bytes that allocations use now.
+  /// The bytes used by allocations now.
   [[nodiscard]] std::size_t used_bytes() const;
-  /// Bytes that the pool holds from the system now.
+  /// The bytes that the pool has reserved from the system now.
   [[nodiscard]] std::size_t reserved_bytes() const;
   /// Returns unused memory to the system until at most `keep` bytes are reserved.
   void trim_to(std::size_t keep);
-  /// Changes `MemoryPoolOptions::release_threshold`.
+  /// Sets `MemoryPoolOptions::release_threshold`.
   void set_release_threshold(std::size_t bytes);
   /// The vendor's pool (cudaMemPool_t, hipMemPool_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
@@ -215,9 +218,9 @@ class WEIR_API MemoryPool : public RefCounted {
 /// outlive the registration. Feature `host_registration`.
 class WEIR_API HostRegistration final : public RefCounted {
  public:
-  /// The address under which the host sees the memory.
+  /// The host's address of the memory.
   void* data() const noexcept { return data_; }
-  /// How many bytes are pinned.
+  /// The number of pinned bytes.
   std::size_t size_bytes() const noexcept { return size_; }
   /// The device's address of the memory.
   void* device_pointer() const noexcept { return device_pointer_; }
@@ -234,7 +237,7 @@ class WEIR_API HostRegistration final : public RefCounted {
   void* device_pointer_;
 };
 
-/// A handle with which another process opens an allocation or an event. Plain bytes; send them by any means.
+/// A handle for another process to open an allocation or an event. Plain bytes; send them by any means.
 struct InterprocessHandle {
   std::array<std::byte, 64> bytes{};
 };

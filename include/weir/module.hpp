@@ -65,24 +65,27 @@ struct Dim3 {
 WEIR_API std::string to_string(const Dim3&);
 
 /// The shape of a launch, in the order of CUDA's chevrons: `{4, 256}` is 4 blocks of 256 threads, `{{4, 2}, 256}` is 4 x 2
-/// blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic shared memory. The rest are CUDA's launch
-/// attributes (cuLaunchKernelEx).
+/// blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic shared memory. The other members are CUDA's
+/// launch attributes (cuLaunchKernelEx).
 struct LaunchConfig {
   Dim3 grid{};                            ///< blocks
   Dim3 block{};                           ///< threads in a block
   std::uint32_t shared_memory_bytes = 0;  ///< dynamic shared memory of each block
   bool cooperative = false;               ///< all blocks can wait for each other. Feature `cooperative_launch`
-  /// The kernel may begin before the one before it on the stream has ended, and waits for that one's memory where it calls
-  /// `cudaGridDependencySynchronize` (griddepcontrol.wait): programmatic dependent launch. Feature `programmatic_launch`.
+  /// The kernel may begin before the stream's previous kernel has ended. It must call `cudaGridDependencySynchronize`
+  /// (griddepcontrol.wait) before it uses that kernel's results: programmatic dependent launch. Feature
+  /// `programmatic_launch`.
   bool programmatic_stream_serialization = false;
   /// Blocks in a thread block cluster, which divide the grid. Feature `cluster_launch`.
   Dim3 cluster{};
-  /// As vendors number priorities (`Device::priority_range`); nothing for the stream's own. Feature `launch_priority`.
+  /// The priority in the vendor's numbering (`Device::priority_range`); without a value, the stream's. Feature
+  /// `launch_priority`.
   std::optional<int> priority{};
 
-  /// Whether any attribute is set, `cooperative` among them.
+  /// Whether any attribute is set, including `cooperative`.
   bool has_attributes() const noexcept {
-    static constexpr Dim3 no_cluster;  // compared as bytes, which takes a third of the instructions: each launch asks
+    // compared as bytes, which takes a third of the instructions and is needed for each launch
+    static constexpr Dim3 no_cluster;
     return cooperative || programmatic_stream_serialization || priority.has_value() ||
            std::memcmp(&cluster, &no_cluster, sizeof cluster) != 0;
   }
@@ -92,7 +95,7 @@ struct LaunchConfig {
 /// Throws `invalid_argument` if `block` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 
-/// Options of compilation. They mean the same to every compiler, except `extra`, which is passed on as it is.
+/// Options of compilation. They mean the same for every compiler, except `extra`, which is passed on unchanged.
 struct CompileOptions {
   std::string name = "kernel.cu";                               ///< the name of the source in the compiler's messages
   std::vector<std::pair<std::string, std::string>> defines =
@@ -102,27 +105,27 @@ struct CompileOptions {
   bool fast_math = false;                                       ///< faster, less exact floating point
   bool debug = false;                                           ///< debug information, no optimization
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
-  /// Headers that are in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
+  /// Headers given as text: the name as in an `#include`, without quotes or brackets, and the text.
   std::vector<std::pair<std::string, std::string>> headers = {};
   /// Instances of `__global__` templates to compile; `Module::kernel` finds them by these names: "blur<float, 3>".
   std::vector<std::string> kernels = {};
 };
 
-/// A kernel's limits and needs. 0 where a backend has no such number; docs/kernels-launch.md tells which has which.
+/// A kernel's limits and resources. 0 where a backend has no such number; docs/kernels-launch.md lists them.
 struct KernelProperties {
-  std::uint32_t max_threads_per_block = 0;     ///< of this kernel, on its device
+  std::uint32_t max_threads_per_block = 0;     ///< for this kernel, on its device
   std::uint32_t registers_per_thread = 0;
-  std::size_t static_shared_memory_bytes = 0;  ///< of each block
-  std::size_t local_memory_bytes = 0;          ///< of each thread: what does not fit into registers
+  std::size_t static_shared_memory_bytes = 0;  ///< for each block
+  std::size_t local_memory_bytes = 0;          ///< for each thread: data that does not fit into registers
   std::size_t constant_memory_bytes = 0;       ///< of the module's `__constant__` variables
   std::uint32_t ptx_version = 0;               ///< 90 for PTX of compute_90. CUDA
   std::uint32_t binary_version = 0;            ///< 90 for machine code of sm_90. CUDA
-  /// On the CPU: "workgroup" if the kernel was compiled to loops over a block's threads, "fibers" if each thread that waits
-  /// for others is left on a stack of its own, which is slow where threads wait. WEIR_LOG=info says why when it is compiled.
+  /// On the CPU: "workgroup" if the kernel was compiled to loops over a block's threads, "fibers" if each waiting thread has
+  /// its own stack, which is slow if threads wait. WEIR_LOG=info logs the reason at compilation.
   std::string_view tier = {};
 };
 
-/// Device code that is loaded on one device. It is unloaded with its last owner; its kernels are owners.
+/// Device code loaded on one device. It is unloaded with its last owner; its kernels are also owners.
 class WEIR_API Module : public RefCounted {
  public:
   /// The device that it is loaded on.
@@ -130,22 +133,22 @@ class WEIR_API Module : public RefCounted {
   /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
-  /// The kernel of that name, which takes parameters of these types: `kernel<void(int, float, const float*,
-  /// float*)>("saxpy")`. `name`: as it stands in the source for an `extern "C"` function, with its namespaces for another
-  /// one ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
-  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error
-  /// lists the module's kernels if the backend knows them. Throws `invalid_argument` for a name with a zero byte, and where
-  /// the types are known not to be the kernel's (see `TypedKernel`). Not cheap: keep the result. (cuModuleGetFunction)
+  /// Returns the kernel of that name, with parameters of these types: `kernel<void(int, float, const float*,
+  /// float*)>("saxpy")`. `name`: as in the source for an `extern "C"` function; otherwise with namespaces ("image::blur"),
+  /// and with template arguments for an instance ("blur<float, 3>"), which must be among `CompileOptions::kernels` or be
+  /// instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error lists the module's kernels if
+  /// the backend can. Throws `invalid_argument` for a name with a zero byte, and if the types are known to differ from the
+  /// kernel's (see `TypedKernel`). This is slow, so keep the result. (cuModuleGetFunction)
   template <class Signature>
   TypedKernel<Signature> kernel(std::string_view name);
-  /// The same for a kernel whose parameters are known at run time only: launches check the number and the sizes of their
-  /// arguments, but an `int*` may go where the kernel takes a `float*`.
+  /// The same for a kernel whose parameters are known only at run time: launches check the number and the sizes of their
+  /// arguments, but would pass an `int*` for a `float*`.
   KernelPtr untyped_kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
-  /// The bytes of the `KernelBundle` that it was made of, or of one of the source that it was compiled from, which lead to
-  /// the same kernels on any device. Empty for a module of an image alone, and of a source that was compiled with include
-  /// directories. There as long as the module.
+  /// The bytes of the `KernelBundle` that the module was loaded from, or of a bundle made from its source; with them any
+  /// device can load the same kernels. Empty for a module loaded from an image, or compiled with include directories. Valid
+  /// as long as the module.
   std::span<const std::byte> bundle() const noexcept { return bundle_; }
 
  private:
@@ -158,30 +161,32 @@ class WEIR_API Module : public RefCounted {
   std::vector<std::byte> bundle_;
 };
 
-/// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.
+/// A function that a stream launches on a grid of threads. Keeps its module alive. Any number of threads may launch it
+/// concurrently.
 class WEIR_API Kernel : public RefCounted {
  public:
   /// The device that its module is loaded on.
   Device& device() const noexcept { return module_->device(); }
-  /// The module that it is of.
+  /// The kernel's module.
   const ModulePtr& module() const noexcept { return module_; }
   /// Its name in the module.
   const std::string& name() const noexcept { return name_; }
   /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
-  /// The size of each parameter in bytes, which launches are checked against; nothing if the driver cannot tell.
+  /// The size of each parameter in bytes; launches compare their arguments with these. Nothing if the driver does not report
+  /// them.
   const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
-  /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
+  /// Which parameters are known to be floating-point numbers, or known not to be. Launches check their arguments with this.
   const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
-  /// Its limits and needs. Throws where the driver does not tell them.
+  /// The kernel's limits and resources. Throws if the driver does not report them.
   KernelProperties properties() const;
   /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
-  /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
-  /// launch. 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
+  /// multiprocessor runs at a time. Multiplied by the device's `multiprocessor_count`, it is the largest grid of a
+  /// cooperative launch. 0 if no block fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const;
-  /// The number of threads in a block with the best occupancy (most threads run at a time), for a kernel with so much
-  /// dynamic shared memory in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. Throws
-  /// `invalid_argument` for more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
+  /// The number of threads in a block with the best occupancy (most threads run at a time), for this much dynamic shared
+  /// memory in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. Throws `invalid_argument` for
+  /// more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
   std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const;
 
  private:
@@ -202,12 +207,12 @@ class WEIR_API Kernel : public RefCounted {
 };
 
 namespace detail {
-/// Throws `invalid_argument` unless a kernel's parameters, as far as they are known, are of these types.
+/// Throws `invalid_argument` unless the known parameters of a kernel have these types.
 WEIR_API void check_parameters(const Kernel& kernel, const ArgumentTypes& types);
 }  // namespace detail
 
 /// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or
-/// does not compile (`KernelParameter`). A value, as cheap as the `KernelPtr` in it; null until one is assigned.
+/// does not compile (`KernelParameter`). A value type, as cheap as the `KernelPtr` in it; null until one is assigned.
 template <class Signature>
 class TypedKernel {
   static_assert(!std::is_same_v<Signature, Signature>, "write the kernel's type as a function's: void(int, float*)");
@@ -221,9 +226,8 @@ class TypedKernel<void(P...)> {
 
  public:
   TypedKernel() noexcept = default;
-  /// Throws `invalid_argument` if `kernel` takes another number of parameters or parameters of other sizes, and if only
-  /// one of `P` and the parameter is a floating-point number; both as far as the backend knows them
-  /// (docs/kernels-launch.md).
+  /// Throws `invalid_argument` if `kernel` has another number of parameters or parameters of other sizes, or if only one of
+  /// `P` and the parameter is a floating-point number. It checks what the backend can determine (docs/kernels-launch.md).
   explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
     if (kernel_) detail::check_parameters(*kernel_, types());
   }

@@ -11,7 +11,7 @@
 /// Rows at a pitch: images, volumes, and boxes within them.
 namespace weir {
 
-/// How many elements a row has, how many rows a slice has, and how many slices there are; after cudaExtent.
+/// The number of elements in a row, of rows in a slice, and of slices; after cudaExtent.
 struct Extent {
   std::size_t width = 0;   ///< elements
   std::size_t height = 1;  ///< rows
@@ -22,7 +22,7 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// An element of a `PitchedSpan`, counted from 0; after cudaPos.
+/// The position of an element in a `PitchedSpan`, counted from 0; after cudaPos.
 struct Position {
   std::size_t x = 0;  ///< element of its row
   std::size_t y = 0;  ///< row of its slice
@@ -50,11 +50,11 @@ WEIR_API void check_box(const Extent& extent, const Position& origin, const Exte
 
 }  // namespace detail
 
-/// Elements in rows and slices, in any memory: what cudaPitchedPtr and cudaExtent describe together. Owns nothing, and has
+/// Elements in rows and slices, in any memory; corresponds to cudaPitchedPtr together with cudaExtent. Owns nothing, and has
 /// no element access, like `Span`. `PitchedSpan<float>{.data = p, .extent = {640, 480}, .row_pitch = 2560}`.
 template <class T>
 struct PitchedSpan {
-  /// What it holds.
+  /// The type of an element.
   using element_type = T;
 
   T* data = nullptr;            ///< the first element
@@ -73,13 +73,13 @@ struct PitchedSpan {
     auto* const first = reinterpret_cast<Byte*>(data) + origin.z * slice_bytes() + origin.y * row_bytes();
     return {reinterpret_cast<T*>(first) + origin.x, size, row_bytes(), slice_bytes()};
   }
-  /// The same elements, to read only.
+  /// The same elements, read-only.
   constexpr operator PitchedSpan<const T>() const noexcept requires(!std::is_const_v<T>) {
     return {data, extent, row_pitch, slice_pitch};
   }
 };
 
-/// The first elements of `range`, in dense rows and slices of that extent. Throws `length_mismatch` if they are too few.
+/// The first elements of `range`, in dense rows and slices of that extent. Throws `length_mismatch` if there are too few.
 template <ElementRange R>
 auto pitched(R&& range, const Extent& extent) {
   const Span elements = detail::lasting_span(std::forward<R>(range));

@@ -20,14 +20,15 @@
 #include "weir/span.hpp"
 #include "weir/unique_function.hpp"
 
-/// Graphs that travel: to a file, and from there to another process, machine or vendor. docs/graph-files.md.
+/// Graphs saved in files, to be loaded by another process, on another machine or another vendor's device.
+/// docs/graph-files.md.
 namespace weir {
 
-/// What becomes of named memory where a graph is loaded.
+/// How named memory is provided when a graph is loaded.
 enum class MemoryRole : std::uint8_t {
-  bound,     ///< `PortableGraph::bind` says which memory it is
-  scratch,   ///< it is allocated with undefined contents, unless it is bound
-  contents,  ///< it is allocated with the contents that it had when the graph was saved, unless it is bound
+  bound,     ///< `PortableGraph::bind` sets it
+  scratch,   ///< allocated with undefined contents, unless it is bound
+  contents,  ///< allocated with the contents at the time of saving, unless it is bound
 };
 WEIR_API std::string_view to_string(MemoryRole) noexcept;
 
@@ -44,15 +45,15 @@ class WEIR_API NamedMemory {
   NamedMemory(std::string_view name, AllocationRef memory, MemoryRole role = MemoryRole::bound);
   NamedMemory(std::string_view name, const void* data, std::size_t bytes, MemoryKind kind, MemoryRole role);
 
-  /// By which it is bound where the graph is loaded.
+  /// The name for binding the memory after loading.
   const std::string& name() const noexcept { return name_; }
   /// The first byte.
   const void* data() const noexcept { return data_; }
-  /// Its size.
+  /// The size in bytes.
   std::size_t size_bytes() const noexcept { return bytes_; }
-  /// What is allocated in its place where the graph is loaded.
+  /// The kind to allocate after loading.
   MemoryKind kind() const noexcept { return kind_; }
-  /// What becomes of it there.
+  /// How it is provided after loading.
   MemoryRole role() const noexcept { return role_; }
 
  private:
@@ -71,17 +72,17 @@ class WEIR_API NamedMemory {
   MemoryRole role_;
 };
 
-/// Named memory of a graph that was loaded.
+/// Named memory of a loaded graph.
 struct PortableMemory {
   std::string name;
   std::size_t bytes = 0;
-  std::size_t alignment = 1;  ///< of its address when it was saved; up to 256
+  std::size_t alignment = 1;  ///< its required alignment, at most 256
   MemoryKind kind{};
   MemoryRole role{};
-  void* data = nullptr;  ///< what is bound, or was allocated; null before
+  void* data = nullptr;  ///< the bound or allocated memory; null before
 };
 
-/// A graph that was loaded from a file, with its kernels on a device. Made by `Device::load_graph`:
+/// A graph loaded from a file, with its kernels on a device. Made by `Device::load_graph`:
 ///
 ///   const PortableGraphPtr step = device.load_graph("step.weirgraph");
 ///   step->bind("x", x);
@@ -95,13 +96,13 @@ class WEIR_API PortableGraph : public RefCounted {
   Device& device() const noexcept;
   /// Where the graph was captured: "cuda sm_90".
   const std::string& captured_on() const noexcept;
-  /// Its memory, in the order in which `save` was given it.
+  /// Its memory, in the order of the arguments of `save`.
   std::vector<PortableMemory> memory() const;
   /// The names of its host functions.
   std::vector<std::string> host_functions() const;
 
-  /// Says which memory a name stands for in graphs that are made from now on. It must live while they run. Throws
-  /// `invalid_argument` for a name that is not there, for fewer bytes than were saved and for a lesser alignment.
+  /// Sets the memory for a name in graphs that are built from now on. It must live while they run. Throws `invalid_argument`
+  /// for an unknown name, for fewer bytes than were saved and for a smaller alignment.
   template <ElementRange R>
   void bind(std::string_view name, R&& memory) {
     const Span elements = detail::lasting_span(std::forward<R>(memory));
@@ -109,16 +110,16 @@ class WEIR_API PortableGraph : public RefCounted {
     bind_memory(name, const_cast<T*>(elements.data()), elements.size_bytes());
   }
   void bind(std::string_view name, AllocationRef memory);
-  /// Says what a host function's name stands for.
+  /// Sets the function for a host function's name.
   template <class F>
   requires(std::invocable<std::decay_t<F>&> && !ElementRange<F>) void bind(std::string_view name, F&& function) {
     bind_function(name, HostFunction(std::forward<F>(function)));
   }
 
-  /// Captures the graph's work with what is bound now; its nodes have the same numbers as they had where it was captured, if
-  /// the vendor is the same. Memory of the roles `scratch` and `contents` lives as long as this object, such graphs and
-  /// their executables. Throws `invalid_argument`, naming what is not bound; and as the calls of `Stream` do that made the
-  /// nodes: `unsupported` where this device lacks a feature.
+  /// Captures the graph's work with the present bindings. On the same vendor, nodes have the same numbers as in the original
+  /// capture. Memory of the roles `scratch` and `contents` lives as long as this object, such graphs and their executables.
+  /// Throws `invalid_argument` for names that are not bound; and like the `Stream` calls that made the nodes: `unsupported`
+  /// if this device lacks a feature.
   GraphPtr build();
   /// `build()->instantiate(options)`.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) { return build()->instantiate(options); }

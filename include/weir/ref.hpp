@@ -8,12 +8,12 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// Non-owning references to Weir's objects, as functions take them.
+/// Non-owning references to Weir's objects, for function parameters.
 namespace weir {
 
-/// An object that somebody else owns: made of a `T&` or of a `Ptr<T>`, and as cheap as a pointer. Valid while the object
-/// lives: after `EventRef e = device.create_event();` it has gone already, as with std::string_view, and Clang warns.
-/// Compares by address. A function that takes one throws `invalid_argument` if it is null, unless it says otherwise.
+/// A non-owning reference, made from a `T&` or a `Ptr<T>`, as cheap as a pointer. Valid while the object lives: `EventRef e
+/// = device.create_event();` dangles at once, as with std::string_view, and Clang warns. Compares by address. A function
+/// that takes one throws `invalid_argument` for null, unless documented otherwise.
 template <class T>
 class Ref {
  public:
@@ -37,15 +37,15 @@ class Ref {
   T* object_ = nullptr;
 };
 
-/// An event of somebody else's.
+/// A non-owning reference to an event.
 using EventRef = Ref<const Event>;
-/// A graph of somebody else's.
+/// A non-owning reference to a graph.
 using GraphRef = Ref<const Graph>;
-/// A kernel of somebody else's.
+/// A non-owning reference to a kernel.
 using KernelRef = Ref<const Kernel>;
-/// Memory of somebody else's.
+/// A non-owning reference to memory.
 using AllocationRef = Ref<const Allocation>;
-/// A pool of somebody else's; null stands for the device's default pool.
+/// A non-owning reference to a pool; null means the device's default pool.
 using MemoryPoolRef = Ref<MemoryPool>;
 
 }  // namespace weir

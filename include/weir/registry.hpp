@@ -14,7 +14,7 @@
 
 /// The registry: the backends, which of them this machine can use, and why it cannot use the others.
 ///
-/// Read from the environment (with secure_getenv; a value that does not parse throws `invalid_environment`):
+/// Read from the environment (with secure_getenv; an invalid value throws `invalid_environment`):
 ///   WEIR_BACKEND           auto (the default) | NAME | NAME,NAME,…   in order of preference
 ///   WEIR_DEVICE            the ordinal of the default device
 ///   WEIR_PLUGIN_PATH       absolute folders, colon-separated, searched for plugins before the library's own
@@ -26,7 +26,7 @@ namespace weir {
 /// outlive main.
 class WEIR_API Registry {
  public:
-  /// The only registry, made at the first call. Throws `headers_incompatible` if the caller's headers do not fit the
+  /// The only registry, created by the first call. Throws `headers_incompatible` if the caller's headers do not fit the
   /// library; `invalid_environment`; `forked_process` in the child of a process that opened it.
   WEIR_IN_CALLER static Registry& instance() {
     detail::check_headers();
@@ -40,7 +40,7 @@ class WEIR_API Registry {
   /// `plugin_not_found`, `plugin_incompatible`, `driver_not_found`, `driver_too_old`, `no_device`, `driver_failed`.
   Backend& open(std::string_view name);
 
-  /// Tries to open a backend and tells the outcome. A broken backend is no exception.
+  /// Tries to open a backend and reports the outcome. Does not throw if the backend is not usable.
   const BackendInfo& probe(std::string_view name);
   /// `probe` for all known names, and for other plugins that were opened.
   std::vector<BackendInfo> probe_all();
@@ -48,17 +48,17 @@ class WEIR_API Registry {
   /// The devices of all usable backends, those of the known ones first; opens the backends that `probe_all` opens.
   std::vector<Device*> devices();
 
-  /// The backend that WEIR_BACKEND selects. The choice is made once. Throws like `open`; the error names all that was tried.
+  /// The backend that WEIR_BACKEND selects. The choice is made once. Throws like `open`; the error lists all attempts.
   Backend& default_backend();
   /// The device of the default backend that WEIR_DEVICE selects.
   Device& default_device();
   /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for a malformed name; otherwise like `open`.
   Device& device(std::string_view name);
 
-  /// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend's: the image that
-  /// `Device::load_module` takes. Needs the backend's plugin and compiler, but no driver and no device. What the compiler
-  /// warns of is put into `log`, if given. Throws as `Device::compile` does; `plugin_not_found`, `backend_unknown` or
-  /// `plugin_incompatible` without the plugin; `unsupported` if it has no such compiler.
+  /// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend; returns an image for
+  /// `Device::load_module`. Needs the backend's plugin and compiler, but no driver and no device. Sets `log`, if given, to
+  /// the compiler's warnings. Throws like `Device::compile`; `plugin_not_found`, `backend_unknown` or `plugin_incompatible`
+  /// without the plugin; `unsupported` if the plugin has no such compiler.
   std::vector<std::byte> compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
                                        const CompileOptions& options = {}, std::string* log = nullptr);
 

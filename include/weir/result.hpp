@@ -10,18 +10,18 @@
 #include "weir/error.hpp"
 #include "weir/export.hpp"
 
-/// Results in place of exceptions: for destructors, `noexcept` functions and programs built with -fno-exceptions.
+/// Results instead of exceptions: for destructors, `noexcept` functions and programs built with -fno-exceptions.
 ///
-/// With -fno-exceptions, an `Error` that a function of Weir throws ends the process with its text.
+/// With -fno-exceptions, an `Error` thrown by a Weir function ends the process with its text.
 namespace weir {
 
-/// A value, or the `Error` that stands for it; after std::expected.
+/// A value or an `Error`; after std::expected.
 template <class T>
 class [[nodiscard]] Result {
  public:
   /// A value.
   Result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : state_(std::in_place_index<0>, std::move(value)) {}
-  /// An error in its place.
+  /// An error.
   Result(Error error) noexcept : state_(std::in_place_index<1>, std::move(error)) {}
 
   /// Whether there is a value.
@@ -59,14 +59,14 @@ class [[nodiscard]] Result<void> {
 
 namespace detail {
 
-/// Calls `function(context)`, and returns what it throws: an `Error` as it is, anything else as `backend_failure`.
+/// Calls `function(context)`, and returns its exception: an `Error` unchanged, anything else as `backend_failure`.
 WEIR_API Result<void> attempt(void (*function)(void*), void* context) noexcept;
 
 }  // namespace detail
 
 /// Calls `function` and returns its result, or the `Error` that it threw; other exceptions become `backend_failure`, and
-/// std::bad_alloc `out_of_memory`. In code built with -fno-exceptions, locals of `function` that are alive at a throw are
-/// not destroyed.
+/// std::bad_alloc `out_of_memory`. In code built with -fno-exceptions, local variables of `function` are not destroyed on a
+/// throw.
 template <class F>
 auto attempt(F&& function) noexcept -> Result<std::decay_t<std::invoke_result_t<F&>>> {
   using T = std::decay_t<std::invoke_result_t<F&>>;

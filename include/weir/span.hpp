@@ -23,7 +23,7 @@ namespace detail {
 [[noreturn]] WEIR_API void throw_length_mismatch(const char* operation, const std::string& object, std::size_t to,
                                                  std::size_t from);
 
-/// No memory has more bytes than this. The sum or the difference of two such counts does not overflow.
+/// More bytes than any memory has. The sum or the difference of two such counts does not overflow.
 inline constexpr std::size_t most_bytes = SIZE_MAX / 4;
 
 /// The bytes of `count` elements of `element_size` bytes, or of rows at a pitch. Throws `invalid_argument` for more than
@@ -36,14 +36,14 @@ constexpr std::size_t byte_count(const char* operation, std::size_t count, std::
   return bytes;
 }
 
-/// An array of `From` can be used as an array of `To`: the element type is the same, and no const is lost.
+/// An array of `From` can be used as an array of `To`: the element type is the same, and const is kept.
 template <class From, class To>
 concept SameElements = std::is_convertible_v<From (*)[], To (*)[]>;
 
 template <class R>
 using elements_of = std::remove_pointer_t<decltype(std::data(std::declval<R&>()))>;
 
-/// Whether the elements of an argument of type `R` outlive the call: it is an lvalue or a view.
+/// Whether the elements of an argument of type `R` outlive the call, because it is an lvalue or a view.
 template <class R>
 inline constexpr bool outlives_call =
     std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
@@ -57,13 +57,13 @@ concept ElementRange = requires(std::remove_reference_t<R>& r) {
   requires std::is_pointer_v<decltype(std::data(r))>;
 };
 
-/// A pointer and a number of elements. Owns nothing. Has no element access, since it may point to device memory. Made from
+/// A pointer and a number of elements. Owns nothing. Has no element access, because it may point to device memory. Made from
 /// an `ElementRange`, or from a pointer and a count. Like `std::span` it accepts neither elements of a derived class nor a
 /// temporary that owns its elements.
 template <class T>
 class [[nodiscard]] Span {
  public:
-  /// What it holds.
+  /// The type of an element.
   using element_type = T;
 
   constexpr Span() noexcept = default;
@@ -76,16 +76,16 @@ class [[nodiscard]] Span {
              detail::SameElements<detail::elements_of<R>, T>)
   constexpr Span(R&& range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
 
-  /// The first element's address, which may be a device's.
+  /// The first element's address, which may be on a device.
   constexpr T* data() const noexcept { return data_; }
   /// The number of elements.
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Throws `invalid_argument` if no memory can have so many elements.
+  /// The size of the elements in bytes. Throws `invalid_argument` for more than any memory has.
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
   /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
-  /// Does not compile: the elements may be a device's. Those of pinned and managed memory are `Buffer::host()[i]`.
-  T& operator[](std::size_t) const = delete;  // use Buffer::host() where the host may access the elements
+  /// Does not compile, because the elements may be on a device. For pinned and managed memory use `Buffer::host()[i]`.
+  T& operator[](std::size_t) const = delete;  // use Buffer::host() if the host may access the elements
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
   constexpr Span subspan(std::size_t offset, std::size_t count) const {
     if (offset > size_ || count > size_ - offset) [[unlikely]]
@@ -108,7 +108,7 @@ class [[nodiscard]] Span {
   std::size_t size_ = 0;
 };
 
-/// The elements' type is found from what the span is made of.
+/// Deduces the element type from the range.
 template <ElementRange R>
   requires(!std::is_array_v<std::remove_reference_t<R>>)
 Span(R&& range) -> Span<detail::elements_of<R>>;
@@ -120,7 +120,7 @@ template <class T>
 constexpr Span<const std::byte> as_bytes(Span<T> elements) {
   return {reinterpret_cast<const std::byte*>(elements.data()), elements.size_bytes()};
 }
-/// The same to write to, like `std::as_writable_bytes`.
+/// The same for writing, like `std::as_writable_bytes`.
 template <class T>
   requires(!std::is_const_v<T>)
 constexpr Span<std::byte> as_writable_bytes(Span<T> elements) {
@@ -129,7 +129,7 @@ constexpr Span<std::byte> as_writable_bytes(Span<T> elements) {
 
 namespace detail {
 
-/// The elements of `range`, which must outlive the call since the device uses them later.
+/// The elements of `range`, which must outlive the call because the device uses them later.
 template <class R>
 constexpr auto lasting_span(R&& range) noexcept {
   static_assert(outlives_call<R>, "the memory is used after this call has returned: keep what owns it in a variable");

@@ -15,7 +15,7 @@ enum class SynchronizationPolicy : std::uint8_t {
   block,      ///< sleeps
 };
 
-/// What the L2 cache does with a line.
+/// How the L2 cache treats a line.
 enum class AccessProperty : std::uint8_t { normal, streaming, persisting };
 
 /// A window of memory and how the L2 cache should treat it (cudaAccessPolicyWindow).
@@ -34,7 +34,7 @@ enum class AttachMode : std::uint8_t {
   single,  ///< only this stream, and the host while the stream is idle
 };
 
-/// Where managed memory is moved before its use (cudaMemPrefetchAsync).
+/// The target of a prefetch of managed memory (cudaMemPrefetchAsync).
 enum class PrefetchTarget : std::uint8_t {
   device,  ///< to the stream's device
   host,    ///< to the host

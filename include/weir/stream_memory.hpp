@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Batches of copies, and memory operations on a stream: values written and waited for in the stream's order
-/// (cuStreamWriteValue32 and kin).
+/// Batches of copies, and memory operations on a stream: writing values and waiting for them in stream order
+/// (cuStreamWriteValue32 and similar).
 namespace weir {
 
 /// One copy of a batch: see `Stream::copy_batch`.
@@ -29,12 +29,12 @@ enum class WaitCondition : std::uint8_t {
   bit_nor,  ///< ~(m | v) != 0
 };
 
-/// Whether the end of a wait makes remote writes visible that came before the value (CU_STREAM_WAIT_VALUE_FLUSH).
+/// Whether earlier remote writes become visible when a wait ends (CU_STREAM_WAIT_VALUE_FLUSH).
 enum class RemoteWrites : std::uint8_t { no_flush, flush };
 
 /// One operation of a batch. Addresses are device addresses, aligned to the size of the value.
 struct MemoryOperation {
-  /// Which operation.
+  /// The kind of the operation.
   enum class Kind : std::uint8_t { write_32, write_64, wait_32, wait_64, flush_remote_writes };
 
   Kind kind;
@@ -50,7 +50,7 @@ struct MemoryOperation {
   static MemoryOperation write(std::uint64_t* address, std::uint64_t value) noexcept {
     return {Kind::write_64, {}, {}, address, value};
   }
-  /// Waits until the value in memory meets the condition.
+  /// Waits until the value in memory satisfies the condition.
   static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value,
                               WaitCondition condition = WaitCondition::geq,
                               RemoteWrites remote = RemoteWrites::no_flush) noexcept {
@@ -61,12 +61,12 @@ struct MemoryOperation {
                               RemoteWrites remote = RemoteWrites::no_flush) noexcept {
     return {Kind::wait_64, condition, remote, const_cast<std::uint64_t*>(address), value};
   }
-  /// Makes remote writes that came before visible. Feature `wait_value_flush`.
+  /// Makes earlier remote writes visible. Feature `wait_value_flush`.
   static MemoryOperation flush_remote_writes() noexcept { return {Kind::flush_remote_writes, {}, {}, nullptr, 0}; }
 
-  /// Whether it waits.
+  /// Whether the operation waits.
   bool is_wait() const noexcept { return kind == Kind::wait_32 || kind == Kind::wait_64; }
-  /// Whether it writes.
+  /// Whether the operation writes.
   bool is_write() const noexcept { return kind == Kind::write_32 || kind == Kind::write_64; }
   /// Whether the value has 64 bits.
   bool is_64() const noexcept { return kind == Kind::write_64 || kind == Kind::wait_64; }

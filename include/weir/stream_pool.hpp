@@ -12,13 +12,13 @@
 /// A pool of streams, for code that needs a stream for a short time. Creating streams is slow, and some drivers have few.
 namespace weir {
 
-/// Whether a stream may be on loan to several at a time.
+/// Whether several leases may share a stream.
 enum class PoolSharing : std::uint8_t {
   exclusive,    ///< each stream is leased once at a time
   round_robin,  ///< leases rotate over `max_streams` streams; several may share a stream
 };
 
-/// How a pool is made.
+/// The options of a pool.
 struct StreamPoolOptions {
   std::size_t max_streams = 32;  ///< at least 1
   PoolSharing sharing = PoolSharing::exclusive;
@@ -29,7 +29,7 @@ namespace detail {
 class StreamPoolState;
 }
 
-/// A leased stream. It returns to the pool with this object. Movable.
+/// A leased stream. It returns to the pool when this object is destroyed. Movable.
 class WEIR_API StreamLease {
  public:
   StreamLease(StreamLease&& other) noexcept;
@@ -51,8 +51,8 @@ class WEIR_API StreamLease {
   StreamPtr stream_;
 };
 
-/// Creates its streams when they are first needed. A lease may outlive the pool. Any thread may lease and return. A returned
-/// stream may still have work; work of the next lease runs behind it. A returned stream that captures is skipped until its
+/// A pool that creates its streams on demand. A lease may outlive the pool. Any thread may lease and return. A returned
+/// stream may still have work; work of the next lease runs after it. A returned stream that captures is skipped until its
 /// capture has ended.
 class WEIR_API StreamPool {
  public:
@@ -61,13 +61,13 @@ class WEIR_API StreamPool {
   ~StreamPool();
   StreamPool(const StreamPool&) = delete;
   StreamPool& operator=(const StreamPool&) = delete;
-  /// The device whose streams it lends.
+  /// The device of the streams.
   Device& device() const noexcept;
   /// Throws `pool_exhausted` if all streams are leased or capturing.
   [[nodiscard]] StreamLease lease();
   /// Returns nothing if all streams are leased or capturing.
   [[nodiscard]] std::optional<StreamLease> try_lease();
-  /// How many streams the pool has created.
+  /// The number of streams that the pool has created.
   [[nodiscard]] std::size_t size() const;
 
  private:

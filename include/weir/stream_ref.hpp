@@ -9,11 +9,11 @@
 #include "weir/fwd.hpp"
 #include "weir/ref.hpp"
 
-/// A stream that somebody else owns.
+/// A non-owning reference to a stream.
 namespace weir {
 
-/// A stream that somebody else owns: what a function takes to enqueue work, like `cuda::stream_ref` and
-/// `rmm::cuda_stream_view`. As cheap as a pointer. Valid while the stream lives.
+/// A non-owning reference to a stream, for functions that enqueue work; like `cuda::stream_ref` and `rmm::cuda_stream_view`.
+/// As cheap as a pointer. Valid while the stream lives.
 ///
 ///     void blur(weir::StreamRef stream, weir::Span<float> image);
 ///     blur(stream, image);                             // a StreamPtr or a Stream&
@@ -23,7 +23,7 @@ namespace weir {
 /// and comes first. Do not close a stream that is a key.
 class StreamRef : public Ref<Stream> {
  public:
-  /// Made of a `Stream&`, a `StreamPtr` or `nullptr`.
+  /// Made from a `Stream&`, a `StreamPtr` or `nullptr`.
   using Ref::Ref;
 
   WEIR_API friend bool operator==(StreamRef a, StreamRef b) noexcept;

@@ -16,7 +16,7 @@ class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
   [[nodiscard]] explicit StreamScope(StreamPtr stream);
-  /// Also throws `wrong_device` unless the stream is of `device`.
+  /// Also throws `wrong_device` unless the stream belongs to `device`.
   [[nodiscard]] StreamScope(const Device& device, StreamPtr stream);
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;

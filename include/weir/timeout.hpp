@@ -3,11 +3,11 @@
 
 #include <chrono>
 
-/// How long a call may wait.
+/// The limit of a call's waiting time.
 namespace weir {
 
-/// A duration of any unit, as functions take it. One that nanoseconds cannot hold, as `std::chrono::hours::max()`, is the
-/// longest that they can: 292 years.
+/// A duration in any unit, for function parameters. A duration too long for nanoseconds, such as
+/// `std::chrono::hours::max()`, becomes the longest possible: 292 years.
 class Timeout {
  public:
   template <class Rep, class Period>

@@ -7,16 +7,17 @@
 #include <type_traits>
 #include <utility>
 
-/// A move-only callable: a host function can own what it uses. Small callables are stored in place, without an allocation.
+/// A move-only callable, so that a host function can own its objects. Small callables are stored in place, without an
+/// allocation.
 namespace weir {
 
 namespace detail {
 
-/// Whether there is nothing to call: a null pointer, an empty `std::function`, or another type that can be made from null
-/// and converts to false.
+/// Whether the function is empty: a null pointer, an empty `std::function`, or another type that can be made from null and
+/// converts to false.
 template <class F>
 constexpr bool is_empty(const F& function) {
-  using D = std::decay_t<const F&>;  // a reference to a function decays; it is never null
+  using D = std::decay_t<const F&>;  // a function reference decays; it is never null
   if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
     const D pointer = function;
     return pointer == nullptr;
@@ -29,7 +30,7 @@ constexpr bool is_empty(const F& function) {
 
 }  // namespace detail
 
-/// `InlineSize`: up to how many bytes a callable is stored in place.
+/// `InlineSize`: the maximum size in bytes of a callable that is stored in place.
 template <class Signature, std::size_t InlineSize = 48>
 class UniqueFunction;
 
@@ -37,7 +38,7 @@ class UniqueFunction;
 template <class R, class... Args, std::size_t InlineSize>
 class UniqueFunction<R(Args...), InlineSize> {
  public:
-  /// The bytes of captures that are kept in place.
+  /// The maximum size in bytes of captures that are stored in place.
   static constexpr std::size_t inline_size = InlineSize;
 
   UniqueFunction() noexcept = default;
@@ -82,7 +83,7 @@ class UniqueFunction<R(Args...), InlineSize> {
   template <class D>
   static constexpr bool fits = sizeof(D) <= inline_size && alignof(D) <= alignof(std::max_align_t) &&
                                std::is_nothrow_move_constructible_v<D>;
-  // If the signature returns void, the result is dropped.
+  // If the signature returns void, the result is discarded.
   template <class D>
   static R invoke(D& function, Args&&... args) {
     if constexpr (std::is_void_v<R>) {
@@ -112,7 +113,7 @@ class UniqueFunction<R(Args...), InlineSize> {
     }
   }
 
-  // First, so that a small callable is on one cache line with it.
+  // First, so that a small callable shares a cache line with it.
   const Table* table_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[inline_size];
 };

@@ -5,12 +5,12 @@
 
 namespace weir {
 
-/// What atomic read-modify-writes do with what lies there. Those of one kind commute: whatever their operands and their
-/// order, they leave the same behind, but for the rounding of floating-point sums. No two kinds commute. What swaps,
-/// compares or wraps around (atomicExch, atomicCAS, atomicInc, atomicDec) has no kind.
+/// The operation of atomic read-modify-writes. Updates of the same kind commute: in any order they give the same result,
+/// except for the rounding of floating-point sums. Updates of different kinds do not commute. Operations that swap, compare
+/// or wrap around (atomicExch, atomicCAS, atomicInc, atomicDec) have no kind.
 enum class UpdateKind : std::uint8_t {
   unknown,
-  add_32,  ///< of 32 bits, also subtractions
+  add_32,  ///< 32 bits; includes subtraction
   add_64,
   add_half,
   add_bfloat16,

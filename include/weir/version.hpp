@@ -24,12 +24,12 @@ namespace weir {
 /// The version of the library at run time, which may be a later patch release than the headers.
 WEIR_API const char* version() noexcept;
 
-/// What the library was built with, as words "key=value": its C++ library, and the sizes of what programs share with it. See
-/// docs/abi.md.
+/// The library's build fingerprint, as words "key=value": its C++ library, and the sizes of the types shared with programs.
+/// See docs/abi.md.
 WEIR_API const char* abi() noexcept;
 
-/// Counts incompatible changes of the interface that no size shows. A program of another revision is refused. Plugins have a
-/// revision of their own (weir/plugin/abi.hpp).
+/// Counts incompatible changes of the interface that no size shows. A program of another revision is refused. Plugins have
+/// their own revision (weir/plugin/abi.hpp).
 inline constexpr std::uint32_t interface_revision = 13;
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All headers of Weir for programs, except the interop headers, which need a vendor's headers. Those for backends,
+/// All of Weir's headers for programs, except the interop headers, which need a vendor's headers. Those for backends,
 /// collectives and tools are in weir/plugin.
 #include "weir/abi.hpp"
 #include "weir/access.hpp"

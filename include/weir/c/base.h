@@ -75,7 +75,7 @@ typedef enum weir_result WEIR_C_ENUM {
   WEIR_ERROR_CAPTURE_UNJOINED = 13,          ///< ended while a forked stream was not joined
   WEIR_ERROR_CAPTURE_ISOLATION = 14,         ///< captured work would depend on work outside the capture
   WEIR_ERROR_CAPTURE_IMPLICIT = 15,          ///< the legacy default stream would be ordered against a capture
-  WEIR_ERROR_CAPTURED_EVENT = 16,            ///< the event was last recorded in a capture, so it does not complete
+  WEIR_ERROR_CAPTURED_EVENT = 16,            ///< the event's last record was in a capture and never completes
   WEIR_ERROR_CAPTURE_WRONG_THREAD = 17,      ///< another thread began the capture, and only it may end it
   WEIR_ERROR_NOT_CAPTURING = 18,             ///< the call needs an open capture
   WEIR_ERROR_ALREADY_CAPTURING = 19,         ///< the stream captures already

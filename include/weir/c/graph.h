@@ -74,9 +74,9 @@ WEIR_C_API weir_result weir_stream_capture_if_else(weir_stream* stream, const ui
 WEIR_C_API weir_result weir_stream_capture_switch(weir_stream* stream, const uint32_t* condition, size_t count,
                                                   weir_result (*body)(weir_stream* stream, size_t number, void* user_data),
                                                   void* user_data);
-/// The node that `stream` captured last, on which its next work depends: a number as in `weir_graph_get_nodes`. Fails with
-/// `WEIR_ERROR_NOT_CAPTURING`; `WEIR_ERROR_INVALID_ARGUMENT` if the next work depends on no node, or on several, as after a
-/// wait. (cudaStreamGetCaptureInfo)
+/// The node that `stream` captured last, and that its next work depends on: a number as in `weir_graph_get_nodes`. Fails
+/// with `WEIR_ERROR_NOT_CAPTURING`; `WEIR_ERROR_INVALID_ARGUMENT` if the next work depends on no node, or on several, as
+/// after a wait. (cudaStreamGetCaptureInfo)
 WEIR_C_API weir_result weir_stream_last_captured_node(const weir_stream* stream, uint32_t* node);
 /// Makes the next work of `stream` depend on exactly these `count` nodes of the graph being captured; with 0 nodes it
 /// becomes a root. Use this to build a graph by hand. Fails with `WEIR_ERROR_NOT_CAPTURING`; `WEIR_ERROR_INVALID_ARGUMENT`

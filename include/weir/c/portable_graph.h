@@ -35,10 +35,10 @@ typedef struct weir_named_memory {
 } weir_named_memory;
 
 /// Writes the graph to `file`, which `weir_device_load_graph` reads on any device of any vendor. `memory` has `count` names,
-/// for all memory that the graph uses, except what it allocates itself. Only this user can access the file; an existing file
-/// is replaced. Fails with `WEIR_ERROR_UNSUPPORTED` for a graph that was not captured as portable, and for a node that
-/// cannot be saved, with the node and the reason; with `WEIR_ERROR_INVALID_ARGUMENT` for an address outside of all named
-/// memory; with `WEIR_ERROR_BACKEND_FAILURE` if the file cannot be written.
+/// for all memory that the graph uses, except its own allocations. Only this user can access the file; an existing file is
+/// replaced. Fails with `WEIR_ERROR_UNSUPPORTED` for a graph that was not captured as portable, and for a node that cannot
+/// be saved, with the node and the reason; with `WEIR_ERROR_INVALID_ARGUMENT` for an address outside of all named memory;
+/// with `WEIR_ERROR_BACKEND_FAILURE` if the file cannot be written.
 WEIR_C_API weir_result weir_graph_save(const weir_graph* graph, const char* file, const weir_named_memory* memory,
                                        size_t count);
 /// The same, but `bytes` gets the file's content, `size` bytes, to be freed with `weir_free`.
@@ -78,9 +78,9 @@ typedef struct weir_portable_memory {
 
 /// The number of names of memory.
 WEIR_C_API weir_result weir_portable_graph_memory_count(const weir_portable_graph* graph, size_t* count);
-/// Memory number `index`, from 0, in the order in which `weir_graph_save` was given it. `memory`: its `struct_size` is set;
-/// `name` gets the name, to be freed with `weir_free`. Either may be null. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for an
-/// index that is out of range.
+/// Memory number `index`, from 0, in the order of the call to `weir_graph_save`. `memory`: its `struct_size` is set; `name`
+/// gets the name, to be freed with `weir_free`. Either may be null. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for an index
+/// that is out of range.
 WEIR_C_API weir_result weir_portable_graph_get_memory(const weir_portable_graph* graph, size_t index,
                                                       weir_portable_memory* memory, char** name);
 /// The number of names of host functions.

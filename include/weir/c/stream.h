@@ -181,8 +181,8 @@ typedef struct weir_pending_work {
 } weir_pending_work;
 
 /// Reports what `weir_stream_synchronize` waits for now. `work` (set its `struct_size` before the call) and `description`, a
-/// text for the caller to free ("kernel 'scale', and 3 operations behind it"), may each be null. Exact on the host backend;
-/// GPUs need WEIR_JOURNAL for that. Fails like `weir_stream_query`.
+/// text for the caller to free ("kernel 'scale'", and the number of later operations), may each be null. Exact on the host
+/// backend; GPUs need WEIR_JOURNAL for that. Fails like `weir_stream_query`.
 WEIR_C_API weir_result weir_stream_pending(const weir_stream* stream, weir_pending_work* work, char** description);
 
 // --- Attributes ---------------------------------------------------------------------------------------------------------

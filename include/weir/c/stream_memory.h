@@ -132,7 +132,7 @@ WEIR_C_API weir_result weir_stream_write_value32(weir_stream* stream, uint32_t* 
 /// The same with 64 bits. Feature `write_value_64`. (cuStreamWriteValue64)
 WEIR_C_API weir_result weir_stream_write_value64(weir_stream* stream, uint64_t* address, uint64_t value);
 /// Makes later work wait until the value at `address` satisfies the condition. The host, another stream or another device
-/// may write it. Neither the host nor other streams are blocked. `flags`: of `weir_wait_flags`. Feature `wait_value_32`.
+/// may write it. This blocks no other stream, and not the host. `flags`: of `weir_wait_flags`. Feature `wait_value_32`.
 /// (cuStreamWaitValue32)
 WEIR_C_API weir_result weir_stream_wait_value32(weir_stream* stream, const uint32_t* address, uint32_t value,
                                                 weir_wait_condition condition, uint32_t flags);

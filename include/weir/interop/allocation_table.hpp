@@ -7,20 +7,20 @@
 
 #include "weir/memory.hpp"
 
-/// Part of the memory resources in this folder.
+/// Shared by the memory resources in this folder.
 namespace weir::detail {
 
 /// Owners of memory that is freed by its address. Any thread.
 class AllocationTable {
  public:
-  /// Keeps an owner, and returns its memory's address.
+  /// Stores an owner, and returns its memory's address.
   void* keep(AllocationPtr allocation) {
     void* const data = allocation->data();
     const std::lock_guard lock(mutex_);
     allocations_.emplace(data, std::move(allocation));
     return data;
   }
-  /// The owner of the memory at that address, which is no longer kept; null if there is none.
+  /// Removes and returns the owner of the memory at that address; null if it is not in the table.
   AllocationPtr take(void* data) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = allocations_.find(data);

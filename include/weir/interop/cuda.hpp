@@ -21,14 +21,14 @@ struct CUmemPoolHandle_st;
 struct CUmod_st;
 struct CUstream_st;
 
-/// Weir together with CUDA: CUDA's handles of Weir's objects, and Weir's streams for CUDA's handles. Needs no CUDA header:
-/// the types are those of the driver API (CUstream), which are also those of the runtime (cudaStream_t).
+/// Interoperability with CUDA: returns the CUDA handles of Weir's objects, and wraps CUDA streams. Needs no CUDA header: the
+/// types are those of the driver API (CUstream), which are also those of the runtime (cudaStream_t).
 ///
-/// Weir works in each device's primary context, as the runtime does. For what Weir's interface lacks (raw stream flags,
-/// attributes of the newest drivers), call CUDA on the handle, or make the stream with CUDA and adopt it.
+/// Weir works in each device's primary context, as the runtime does. If Weir's interface lacks a feature (raw stream flags,
+/// attributes of the newest drivers), call CUDA with the handle, or create the stream with CUDA and adopt it.
 ///
-/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir notices if
-/// external code records an event or begins a capture by a handle that it got here.
+/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir detects records of
+/// events and begins of captures that external code makes through a handle obtained here.
 namespace weir::cuda {
 
 namespace detail {
@@ -41,7 +41,7 @@ inline const Device& cuda_only(const Device& device, const char* operation) {
 }
 }  // namespace detail
 
-// --- Out --------------------------------------------------------------------------------------------------------------
+// --- Weir's objects to CUDA -------------------------------------------------------------------------------------------
 
 /// cudaStream_t, CUstream.
 inline CUstream_st* stream(StreamRef s) {
@@ -75,16 +75,16 @@ inline CUfunc_st* function(KernelRef k) {
 inline CUmemPoolHandle_st* memory_pool(Ref<const MemoryPool> p) {
   return static_cast<CUmemPoolHandle_st*>(detail::cuda_object(p, "cuda::memory_pool").native_handle());
 }
-/// CUdevice, and the ordinal that the runtime calls the device by.
+/// CUdevice, which is also the runtime's device ordinal.
 inline int device_number(const Device& d) {
   return static_cast<int>(detail::cuda_only(d, "cuda::device_number").native_handle());
 }
-/// CUdeviceptr. The runtime takes `data()` as it is.
+/// CUdeviceptr. The runtime's functions accept `data()` itself.
 inline std::uint64_t address(const Allocation& a) noexcept { return reinterpret_cast<std::uintptr_t>(a.data()); }
 
-// --- In ---------------------------------------------------------------------------------------------------------------
+// --- CUDA's objects to Weir -------------------------------------------------------------------------------------------
 
-/// The device with that number in CUDA. Throws like `Registry::open`; `invalid_argument` if there is none.
+/// The device with that number in CUDA. Throws like `Registry::open`; `invalid_argument` if it does not exist.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
 
 /// Wraps a stream of `device`; see `Device::wrap_stream`.

@@ -21,27 +21,28 @@
 #include "weir/memory.hpp"
 #include "weir/span.hpp"
 
-/// Weir's memory as DLPack tensors, and DLPack tensors as spans, without copies. Needs DLPack's header (libdlpack-dev).
+/// Converts Weir's memory to DLPack tensors, and DLPack tensors to spans, without copies. Needs DLPack's header
+/// (libdlpack-dev).
 ///
-/// A tensor says nothing of streams: whoever hands it over orders the work, as `__dlpack__(stream=…)` does in Python.
+/// A tensor contains no stream, so its producer must order the work, as `__dlpack__(stream=…)` does in Python.
 namespace weir::dlpack {
 
-/// How DLPack names an element of type `T`: `bool`, integers, `float`, `double`, and 16-bit floats by a trait of the
-/// program's own: `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
+/// DLPack's type for an element of type `T`: `bool`, integers, `float`, `double`. For 16-bit floats a program defines it:
+/// `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
 template <class T>
 inline constexpr DLDataType data_type = {};
-/// Of integers, and of truth values: kDLBool, 6, which headers before DLPack 0.8 lack.
+/// For integers, and for `bool`: kDLBool, 6, which headers before DLPack 0.8 lack.
 template <std::integral T>
 inline constexpr DLDataType data_type<T> = {
     std::uint8_t{std::is_same_v<std::remove_const_t<T>, bool> ? 6U : (std::is_signed_v<T> ? kDLInt : kDLUInt)},
     8 * sizeof(T), 1};
-/// Of floating-point numbers, but `long double`.
+/// For floating-point numbers except `long double`.
 template <std::floating_point T>
 requires(sizeof(T) <= sizeof(double)) inline constexpr DLDataType data_type<T> = {kDLFloat, 8 * sizeof(T), 1};
 
 namespace detail {
 
-/// How many elements a shape has; nothing for a negative extent and for more than any memory has.
+/// The number of elements of a shape; nothing for a negative extent and for more than any memory has.
 inline std::optional<std::size_t> element_count(std::span<const std::int64_t> shape) noexcept {
   std::size_t count = 1;
   bool overflows = false, is_empty = false;
@@ -56,7 +57,7 @@ inline std::optional<std::size_t> element_count(std::span<const std::int64_t> sh
 
 }  // namespace detail
 
-/// Where DLPack says that memory of that kind lies. Throws `unsupported` for backends that DLPack has no number for.
+/// DLPack's device for memory of that kind. Throws `unsupported` for backends without a DLPack device type.
 WEIR_IN_CALLER DLDevice device_of(const Device& device, MemoryKind kind) {
   const std::string_view backend = device.backend().name();
   const auto ordinal = static_cast<decltype(DLDevice::device_id)>(device.ordinal());
@@ -71,8 +72,8 @@ WEIR_IN_CALLER DLDevice device_of(const Device& device, MemoryKind kind) {
   throw Error(Errc::unsupported, "dlpack::device_of", device.describe(), "DLPack has no number for this backend");
 }
 
-/// A tensor of that shape, in row-major order, over the elements of `buffer`: another owner of the memory, until the caller
-/// calls its `deleter`. Throws `length_mismatch` unless the shape has as many elements.
+/// Makes a tensor of that shape, in row-major order, over the elements of `buffer`. It shares ownership of the memory until
+/// the caller calls its `deleter`. Throws `length_mismatch` unless the shape has the same number of elements.
 template <class T>
 DLManagedTensor* to_tensor(const Buffer<T>& buffer, std::span<const std::int64_t> shape) {
   static_assert(data_type<T>.bits != 0, "DLPack has no name for this element type; specialize weir::dlpack::data_type");
@@ -101,8 +102,8 @@ DLManagedTensor* to_tensor(const Buffer<T>& buffer, std::span<const std::int64_t
   return &owner.release()->tensor;
 }
 
-/// The elements of a tensor, whose owner must keep it until the work is done. Throws `invalid_argument` unless the elements
-/// are of type `T`, aligned for it, and contiguous in row-major order. Where they lie is not looked at: see
+/// The elements of a tensor, which its owner must keep alive until the work is done. Throws `invalid_argument` unless the
+/// elements have the type `T`, are aligned for it, and are contiguous in row-major order. It does not check the device: see
 /// `DLTensor::device`.
 template <class T>
 Span<T> span_of(const DLTensor& tensor) {

@@ -16,8 +16,8 @@
 
 #include "weir/await.hpp"
 
-/// Senders, by the names of C++26: of the standard library where it has them, else of stdexec, whose headers the program
-/// provides. Not part of weir/weir.hpp.
+/// Senders as in C++26: the standard library's, if it has them, otherwise stdexec's, whose headers the program must provide.
+/// Not included by weir/weir.hpp.
 namespace weir {
 
 namespace detail {
@@ -30,7 +30,7 @@ namespace senders = stdexec;
 using stdexec::stop_callback_for_t;
 #endif
 
-/// Completes `receiver` once the stream's work, or the event, is over, or a stop is asked for, whatever comes first.
+/// Completes `receiver` once the stream's work or the event is complete, or a stop is requested, whichever comes first.
 template <class Target, class Receiver>
 class CompletionOperation {
  public:
@@ -53,7 +53,7 @@ class CompletionOperation {
       } catch (...) {
         end->come(Outcome::error, std::current_exception());
       }
-      end->arrive();  // this object may be gone from here on
+      end->arrive();  // this object may be destroyed from here on
     } catch (...) {
       senders::set_error(std::move(receiver_), std::current_exception());
     }
@@ -62,7 +62,7 @@ class CompletionOperation {
  private:
   enum class Outcome { value, error, stopped };
 
-  /// The receiver is completed by who comes last: the first one with an outcome, or `start`, which must not be overtaken.
+  /// The last one to arrive completes the receiver: the first outcome, or `start`, which must not be overtaken.
   class End {
    public:
     explicit End(CompletionOperation& operation) noexcept : operation_(operation) {}
@@ -105,22 +105,22 @@ class CompletionOperation {
 
 }  // namespace detail
 
-/// A sender that completes on Weir's thread (`when_done`): with a value of nothing once all work enqueued on the stream by
-/// the time of `start` is done, or the event; with what `when_done` hands on; or stopped, if that is asked for before. The
-/// work itself cannot be stopped, and goes on. Follow it by `continues_on` to leave Weir's thread.
+/// A sender that completes on Weir's thread (`when_done`): with no value once all work enqueued on the stream before
+/// `start`, or the event, is complete; with the error that `when_done` reports; or stopped, if that is requested before. The
+/// work itself cannot be stopped and continues. Follow it by `continues_on` to leave Weir's thread.
 template <class Target>
 class CompletionSender {
  public:
   /// Marks it as a sender.
   using sender_concept = detail::senders::sender_t;
-  /// How it completes.
+  /// The possible completions.
   using completion_signatures =
       detail::senders::completion_signatures<detail::senders::set_value_t(),
                                              detail::senders::set_error_t(std::exception_ptr),
                                              detail::senders::set_stopped_t()>;
 
   explicit CompletionSender(Target target) : target_(target) {}
-  /// The operation that completes `receiver`.
+  /// Connects the sender: returns the operation that completes `receiver`.
   template <class Receiver>
   detail::CompletionOperation<Target, Receiver> connect(Receiver receiver) const {
     return {target_, std::move(receiver)};
@@ -130,9 +130,9 @@ class CompletionSender {
   Target target_;
 };
 
-/// The sender of a stream's work; the stream must live until it has completed.
+/// A sender for a stream's work. The stream must live until it has completed.
 inline CompletionSender<StreamRef> as_sender(StreamRef stream) { return CompletionSender<StreamRef>(stream); }
-/// The sender of an event, which must live until it has completed.
+/// A sender for an event, which must live until the sender has completed.
 inline CompletionSender<Ref<Event>> as_sender(Ref<Event> event) { return CompletionSender<Ref<Event>>(event); }
 
 }  // namespace weir

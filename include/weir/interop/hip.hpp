@@ -19,14 +19,14 @@ struct ihipModuleSymbol_t;
 struct ihipModule_t;
 struct ihipStream_t;
 
-/// Weir together with HIP: HIP's handles of Weir's objects, and Weir's streams for HIP's handles. Needs no HIP header: the
+/// Interoperability with HIP: returns the HIP handles of Weir's objects, and wraps HIP streams. Needs no HIP header: the
 /// types are those of hip_runtime_api.h, for AMD devices.
 ///
-/// Weir restores HIP's current device of a thread where it changes it. For what Weir's interface lacks, call HIP on the
-/// handle, or make the stream with HIP and adopt it.
+/// Weir restores a thread's current HIP device after changing it. If Weir's interface lacks a feature, call HIP with the
+/// handle, or create the stream with HIP and adopt it.
 ///
-/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir notices if
-/// external code records an event or begins a capture by a handle that it got here.
+/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir detects records of
+/// events and begins of captures that external code makes through a handle obtained here.
 namespace weir::hip {
 
 namespace detail {
@@ -39,7 +39,7 @@ inline const Device& hip_only(const Device& device, const char* operation) {
 }
 }  // namespace detail
 
-// --- Out --------------------------------------------------------------------------------------------------------------
+// --- Weir's objects to HIP --------------------------------------------------------------------------------------------
 
 /// hipStream_t.
 inline ihipStream_t* stream(StreamRef s) {
@@ -74,9 +74,9 @@ inline int device_number(const Device& d) {
   return static_cast<int>(detail::hip_only(d, "hip::device_number").native_handle());
 }
 
-// --- In ---------------------------------------------------------------------------------------------------------------
+// --- HIP's objects to Weir --------------------------------------------------------------------------------------------
 
-/// The device with that number in HIP. Throws like `Registry::open`; `invalid_argument` if there is none.
+/// The device with that number in HIP. Throws like `Registry::open`; `invalid_argument` if it does not exist.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
 
 /// Wraps a stream of `device`; see `Device::wrap_stream`.

@@ -10,15 +10,15 @@
 #include "weir/interop/allocation_table.hpp"
 #include "weir/memory.hpp"
 
-/// Weir's memory as a std::pmr::memory_resource, and memory of one as Weir's.
+/// Uses Weir's memory as a std::pmr::memory_resource, and the memory of such a resource in Weir.
 namespace weir::pmr {
 
-/// Memory that the host can use, of a device: for containers of pinned or managed memory. Allocates as
-/// `Device::allocate_bytes` does, with an alignment of up to 256 bytes; put a std::pmr::synchronized_pool_resource on top
-/// for small blocks. Any thread. All memory must be deallocated before the resource is destroyed.
+/// A device's host-accessible memory, for containers in pinned or managed memory. Allocates like `Device::allocate_bytes`,
+/// with an alignment of up to 256 bytes; put a std::pmr::synchronized_pool_resource on top for small blocks. Any thread. All
+/// memory must be deallocated before the resource is destroyed.
 class MemoryResource final : public std::pmr::memory_resource {
  public:
-  /// Throws `invalid_argument` for memory that the host cannot use.
+  /// Throws `invalid_argument` for memory that the host cannot access.
   explicit MemoryResource(Device& device, MemoryKind kind = MemoryKind::pinned) : device_(device), kind_(kind) {
     if (kind == MemoryKind::device) {
       throw Error(Errc::invalid_argument, "pmr::MemoryResource", device.describe(),
@@ -44,8 +44,8 @@ class MemoryResource final : public std::pmr::memory_resource {
   weir::detail::AllocationTable allocations_;
 };
 
-/// Memory of `resource`, which must outlive it, as an `Allocation` of `device`; `kind` says what it is. See
-/// `Device::adopt_memory`.
+/// Allocates memory from `resource`, which must outlive it, as an `Allocation` of `device`. `kind`: the kind of that memory.
+/// See `Device::adopt_memory`.
 inline AllocationPtr allocate_bytes(std::pmr::memory_resource& resource, Device& device, std::size_t bytes, MemoryKind kind,
                                     std::size_t alignment = 256) {
   void* const data = resource.allocate(bytes, alignment);

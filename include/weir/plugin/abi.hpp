@@ -17,31 +17,32 @@
 #include "weir/plugin/stream.hpp"
 #include "weir/plugin/waits.hpp"
 
-/// What a plugin and the library must share besides what programs share with it. See docs/abi.md.
+/// A fingerprint of everything that a plugin and the library must share, in addition to the program's fingerprint. See
+/// docs/abi.md.
 namespace weir {
 
-/// Counts incompatible changes of what plugins implement and are told: virtual functions and their meaning. A plugin of
-/// another revision is refused.
+/// Counts incompatible changes of the plugin interface: virtual functions and their meaning. A plugin of another revision is
+/// refused.
 inline constexpr std::uint32_t plugin_revision = 14;
 
 namespace detail {
 
 // clang-format off
-/// The types whose size a plugin and the library must agree on.
+/// The types whose size must be the same for a plugin and the library.
 #define WEIR_PLUGIN_ABI_SIZES(X)                                                                                 \
   X(BackendImpl) X(DeviceImpl) X(PartitionImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) \
   X(KernelImpl)                                                                                                    \
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
   X(CollectiveCall) X(StreamKey) X(NodeChange) X(Operation) X(NodeRun) X(Driver) X(DriverCall)         \
   X(Awaited) X(BusyStream) X(ValueWriter)
-/// The fields whose offset they must agree on.
+/// The fields whose offset must be the same.
 #define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
   X(CommunicatorRequest, timeout) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
 // clang-format on
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-/// The program's fingerprint and the plugin's own words.
+/// The program's fingerprint and the plugin's additional words.
 consteval AbiText<4096> make_plugin_fingerprint() {
   AbiText<4096> all = make_fingerprint();
   all.add("operations", static_cast<std::uint64_t>(OperationKind::disable_peer_access));

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// What a backend implements of itself. Every `Backend` is one. It lives until the process ends.
+/// The base of a backend's own class. Every `Backend` is one. It lives until the process ends.
 class WEIR_API BackendImpl : public Backend {
  public:
   virtual ~BackendImpl() = default;

@@ -6,19 +6,19 @@
 
 #include "weir/export.hpp"
 
-/// Where a program in another language is, for tools. Bindings of that language tell.
+/// The position of a program in another language, for tools. Bindings of that language report it.
 namespace weir {
 
 /// A place in a program's source.
 struct SourceFrame {
-  std::string_view function;  ///< its name
-  std::string_view file;      ///< its path
-  int line = 0;               ///< from 1; 0 if it is not known
+  std::string_view function;  ///< the function's name
+  std::string_view file;      ///< the file's path
+  int line = 0;               ///< from 1; 0 if unknown
 };
 
-/// While it lives, tools show `frames`, innermost first, as the calling thread's stack: nobody can read an interpreter's
-/// from outside. The frames and their texts must live as long. The newest scope of a thread counts. Making one is of use
-/// where `Tools::any`.
+/// While it lives, tools show `frames`, innermost first, as the calling thread's stack, because they cannot read an
+/// interpreter's stack. The frames and their texts must live as long as the scope. A thread's newest scope counts. Only
+/// useful if `Tools::any`.
 class WEIR_API CallerScope {
  public:
   [[nodiscard]] explicit CallerScope(std::span<const SourceFrame> frames) noexcept;
@@ -31,7 +31,7 @@ class WEIR_API CallerScope {
 };
 
 namespace support {
-/// The frames of the calling thread's newest `CallerScope`; none outside of one.
+/// The frames of the calling thread's newest `CallerScope`; empty without one.
 WEIR_API std::span<const SourceFrame> caller_frames() noexcept;
 }  // namespace support
 

@@ -15,12 +15,12 @@
 #include "weir/communicator.hpp"
 #include "weir/plugin/capture.hpp"
 
-/// What a library of collectives implements: a plugin `libweir_comm_NAME.so`.
+/// The interface of a library of collectives: a plugin `libweir_comm_NAME.so`.
 namespace weir {
 
-/// One operation, as `Communicator` hands it to its library.
+/// One operation, as passed by `Communicator` to its library.
 struct CollectiveCall : CollectiveData {
-  /// Which operation.
+  /// The kind of the operation.
   enum class Kind : std::uint8_t {
     all_reduce,
     broadcast,
@@ -33,7 +33,7 @@ struct CollectiveCall : CollectiveData {
     barrier
   };
 
-  // `count`: elements of one rank's part for all_gather, reduce_scatter and all_to_all, else of the whole.
+  // `count`: elements of one rank's part for all_gather, reduce_scatter and all_to_all, otherwise of the whole.
   Kind kind = Kind::barrier;
   Reduction reduction = Reduction::sum;
   int peer = 0;  ///< the root, the destination or the source
@@ -44,14 +44,15 @@ struct CollectiveCall : CollectiveData {
 };
 WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 
-/// What a library implements of a communicator. Every `Communicator` is one.
+/// The base of a library's communicators. Every `Communicator` is one.
 class WEIR_API CommunicatorImpl : public Communicator {
  public:
-  /// Enqueues the calls, which may be of several communicators of this library. All were checked, and none has failed.
+  /// Enqueues the calls, which may be for several communicators of this library. The core has checked them, and none of the
+  /// communicators has failed.
   virtual void do_enqueue(std::span<const CollectiveCall> calls) = 0;
-  /// Asks the library for errors that have come since, and reports them by `fail`.
+  /// Queries the library for new errors, and reports them by `fail`.
   virtual void do_check() = 0;
-  /// The communicator has failed: ends all work that waits for peers. Called once, from any thread.
+  /// Called once, from any thread, when the communicator has failed: must end all work that waits for peers.
   virtual void do_abort() noexcept = 0;
   virtual void do_watch(Stream& stream, void* native_stream) = 0;
   virtual void* do_native_handle() const noexcept = 0;
@@ -60,13 +61,13 @@ class WEIR_API CommunicatorImpl : public Communicator {
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  protected:
-  /// `library`: as `library()` gives it; its first word is the library's name.
+  /// `library`: the result of `library()`; its first word is the library's name.
   CommunicatorImpl(Device& device, int rank, int size, std::string library)
       : Communicator(device, rank, size, std::move(library)) {}
   Disposal disposal() const noexcept override { return Disposal::driver; }
   void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
 
-  /// Notes that the communicator has failed and why, and calls `do_abort`, unless it had failed before. Any thread.
+  /// Records that the communicator has failed and why, and calls `do_abort`, unless it had failed before. Any thread.
   void fail(std::string_view cause, NativeError native = {}) noexcept;
 
  private:
@@ -80,35 +81,35 @@ class WEIR_API CommunicatorImpl : public Communicator {
   NativeError failure_native_;
 };
 
-/// What a plugin is asked for: communicators of ranks `first_rank`, … on these devices.
+/// A request to a plugin for communicators with ranks `first_rank`, … on these devices.
 struct CommunicatorRequest {
   std::span<Device* const> devices;
   int first_rank = 0;
   int ranks = 0;
-  const CommunicatorId* id = nullptr;    ///< null if the devices are all of the ranks, or with `mpi`
-  const MpiCommunicator* mpi = nullptr;  ///< for MPI alone
+  const CommunicatorId* id = nullptr;    ///< null if the devices are all the ranks, or with `mpi`
+  const MpiCommunicator* mpi = nullptr;  ///< only for MPI
   std::chrono::milliseconds timeout{0};
 };
 
-/// A library of collectives: what a plugin `libweir_comm_NAME.so` makes. Lives until the process ends.
+/// A library of collectives, created by a plugin `libweir_comm_NAME.so`. Lives until the process ends.
 class WEIR_API CommunicatorLibrary {
  public:
   CommunicatorLibrary() = default;
   CommunicatorLibrary(const CommunicatorLibrary&) = delete;
   CommunicatorLibrary& operator=(const CommunicatorLibrary&) = delete;
 
-  /// Throws `unsupported` where processes meet by other means.
+  /// Throws `unsupported` if the library's processes connect by other means.
   virtual CommunicatorId create_id(Device& device) = 0;
   /// One communicator for each device.
   virtual std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) = 0;
-  /// What MPI calls the calling process.
+  /// The calling process's position in an MPI communicator.
   struct MpiPlace {
     int rank = 0;
     int size = 1;
   };
-  /// MPI alone: the calling process's rank, and how many there are.
+  /// Only for MPI: the calling process's rank, and the number of ranks.
   virtual MpiPlace mpi_place(const MpiCommunicator& communicator);
-  /// MPI alone: every rank gets rank 0's bytes.
+  /// Only for MPI: sends rank 0's bytes to every rank.
   virtual void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes);
 
  protected:
@@ -118,7 +119,7 @@ class WEIR_API CommunicatorLibrary {
 }  // namespace weir
 
 extern "C" {
-/// What a plugin `libweir_comm_NAME.so` exports, besides its note (WEIR_PLUGIN_NOTE): opens the library. Called at most once
-/// in a process, unless it throws. Throws `weir::Error` with `driver_not_found` or `driver_too_old`.
+/// A plugin `libweir_comm_NAME.so` exports this function and its note (WEIR_PLUGIN_NOTE). Opens the library. Called at most
+/// once in a process, unless it throws. Throws `weir::Error` with `driver_not_found` or `driver_too_old`.
 WEIR_API weir::CommunicatorLibrary* weir_open_communicator_library();
 }

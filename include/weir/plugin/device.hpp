@@ -19,16 +19,16 @@
 
 namespace weir {
 
-/// What a backend implements of a device. Every `Device` is one. The core has done all checks before it calls a `do_`
-/// function, as with streams (weir/plugin/stream.hpp).
+/// The base of a backend's devices. Every `Device` is one. As with streams (weir/plugin/stream.hpp), the core has done all
+/// checks before it calls a `do_` function.
 class WEIR_API DeviceImpl : public Device {
  public:
   virtual StreamPtr do_create_stream(bool blocking, int priority) = 0;
-  /// The default stream is asked for once per device, the per-thread stream once per thread and device.
+  /// The default stream is requested once per device, the per-thread stream once per thread and device.
   virtual StreamPtr do_create_default_stream() = 0;
   virtual StreamPtr do_create_per_thread_stream();
-  /// Null, or the handle of a default stream, gives that default stream, even for `adopt`: the core refuses that then. Any
-  /// other handle is a live stream of this device. The wrapper reports the handle's priority and flags.
+  /// For null or the handle of a default stream it returns that default stream, even for `adopt`, which the core then
+  /// refuses. Any other handle is a live stream of this device. The wrapper must report the handle's priority and flags.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
   /// Throws `invalid_argument` for more units than are left: `throw_too_few_units`.
   virtual PartitionPtr do_partition(std::uint32_t compute_units);
@@ -52,18 +52,20 @@ class WEIR_API DeviceImpl : public Device {
   virtual void do_disable_peer_access(const Device& peer);
   virtual ModulePtr do_load_module(std::span<const std::byte> image);
   virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
-  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded, and the more the better.
-  /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
+  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded; higher is better. Need not
+  /// be exact: if the driver refuses an image (`invalid_image`), the next one is tried.
   virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
-  /// The same until `deadline`: whether the work was done. Unless overridden, a thread calls `do_synchronize`.
+  /// The same until `deadline`: returns whether the work was done. The default implementation calls `do_synchronize` on a
+  /// thread.
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
-  /// The device's streams that have work, if the backend knows what they wait for.
+  /// The device's streams that have work, if the backend can report their waits.
   virtual std::vector<BusyStream> do_busy_streams() const;
-  /// The operations of these streams that write the value for which `wait` waits, or may.
+  /// The operations of these streams that write, or may write, the value for which `wait` waits.
   virtual std::vector<ValueWriter> do_writers_of(const MemoryOperation& wait) const;
-  /// The driver's error if the device's state is lost for good, as far as the driver tells at once. Called when a call has
-  /// failed with `device_fault`, perhaps under the backend's locks, and by `health`. Must harm no capture.
+  /// The driver's error if the device's state is lost for good and the driver reports that without waiting. Called when a
+  /// call has failed with `device_fault`, possibly under the backend's locks, and by `health`. Must not invalidate any
+  /// capture.
   virtual std::optional<Error> do_fault() const;
 
  protected:
@@ -82,10 +84,10 @@ class WEIR_API DeviceImpl : public Device {
   std::atomic<Stream*> default_stream_{nullptr};
 };
 
-/// What a backend implements of a partition. Every `Partition` is one.
+/// The base of a backend's partitions. Every `Partition` is one.
 class WEIR_API PartitionImpl : public Partition {
  public:
-  /// A non-blocking stream.
+  /// Creates a non-blocking stream.
   virtual StreamPtr do_create_stream(int priority) = 0;
 
  protected:

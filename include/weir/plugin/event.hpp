@@ -8,14 +8,14 @@
 
 namespace weir {
 
-/// What a backend implements of an event. Every `Event` is one.
+/// The base of a backend's events. Every `Event` is one.
 class WEIR_API EventImpl : public Event {
  public:
   virtual bool do_is_complete() const = 0;
   virtual void do_synchronize() const = 0;
-  /// Unless overridden, asks `do_is_complete`.
+  /// The default implementation polls `do_is_complete`.
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) const;
-  /// `do_is_complete` without harm to any capture.
+  /// Like `do_is_complete`, but must not invalidate any capture.
   virtual bool do_look() const { return do_is_complete(); }
   /// Both events are recorded, have timing, and are of this device. Throws `not_ready` if one is not complete.
   virtual double do_elapsed_ms_since(const Event& start) const = 0;
@@ -31,7 +31,7 @@ class WEIR_API EventImpl : public Event {
   void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
   /// Whether external code has the handle and may have recorded the event.
   bool is_shared() const noexcept { return (flags_.load(std::memory_order_relaxed) & shared) != 0; }
-  /// Resets an event that nobody uses any more, for its end or for reuse.
+  /// Resets an unused event, before its destruction or reuse.
   void reset_state() noexcept {
     record_state_.store(unrecorded, std::memory_order_relaxed);
     const std::uint8_t flags = flags_.load(std::memory_order_relaxed);

@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// What a backend implements of a graph. Every `Graph` is one.
+/// The base of a backend's graphs. Every `Graph` is one.
 class WEIR_API GraphImpl : public Graph {
  public:
   virtual std::size_t do_node_count() const = 0;
@@ -24,15 +24,15 @@ class WEIR_API GraphImpl : public Graph {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 };
 
-/// What a backend implements of an executable graph. Every `GraphExec` is one.
+/// The base of a backend's executable graphs. Every `GraphExec` is one.
 class WEIR_API GraphExecImpl : public GraphExec {
  public:
   /// `capture`: if `stream` is in a capture, this graph becomes a child node of it.
   virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
   virtual void do_upload(Stream& stream);
   virtual void do_update(const Graph& graph);
-  /// The core has checked what a change says by itself; whether the node is there and of that kind it has not. Changes
-  /// nothing unless all nodes fit.
+  /// The core has checked each change by itself, but not whether the node exists and has that kind. Must change nothing
+  /// unless all changes fit.
   virtual void do_apply(const GraphChanges& changes);
 
  protected:

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// What a backend implements of a pool. Every `MemoryPool` is one.
+/// The base of a backend's pools. Every `MemoryPool` is one.
 class WEIR_API MemoryPoolImpl : public MemoryPool {
  public:
   virtual std::size_t do_used_bytes() const = 0;

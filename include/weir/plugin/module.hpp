@@ -13,7 +13,7 @@
 
 namespace weir {
 
-/// What a backend implements of a module. Every `Module` is one.
+/// The base of a backend's modules. Every `Module` is one.
 class WEIR_API ModuleImpl : public Module {
  public:
   virtual KernelPtr do_kernel(std::string_view name) = 0;
@@ -24,7 +24,7 @@ class WEIR_API ModuleImpl : public Module {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 };
 
-/// What a backend implements of a kernel. Every `Kernel` is one.
+/// The base of a backend's kernels. Every `Kernel` is one.
 class WEIR_API KernelImpl : public Kernel {
  public:
   virtual KernelProperties do_properties() const = 0;

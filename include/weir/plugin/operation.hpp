@@ -17,7 +17,7 @@
 #include "weir/graph.hpp"
 #include "weir/stream_memory.hpp"
 
-/// What tools are told: the operations of a program, the nodes of its graphs as they run, and the calls of its drivers. See
+/// The data that tools receive: a program's operations, the nodes of its running graphs, and the driver calls. See
 /// weir/plugin/tool.hpp.
 namespace weir {
 
@@ -25,7 +25,7 @@ enum class ConditionalKind : std::uint8_t;
 struct ArgumentTypes;
 struct LaunchConfig;
 
-/// What an operation does.
+/// The kind of an operation.
 enum class OperationKind : std::uint8_t {
   // Work of a stream.
   kernel,
@@ -37,12 +37,12 @@ enum class OperationKind : std::uint8_t {
   allocate,
   free,
   prefetch,
-  external,  ///< what the program notes with `external_work`, and collectives
+  external,  ///< work declared with `external_work`, and collectives
   // The order of streams.
   record,
   wait_event,
   wait_stream,
-  // The host's part.
+  // Host calls.
   synchronize,
   query,
   host_access,
@@ -65,7 +65,7 @@ enum class OperationKind : std::uint8_t {
   register_host,
   unregister_host,
   module_global,
-  // What a device may address besides its own memory.
+  // Access to memory other than the device's own.
   enable_peer_access,
   disable_peer_access,
   set_name,  ///< of a stream, an event or an allocation
@@ -73,16 +73,16 @@ enum class OperationKind : std::uint8_t {
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
 
-/// What holds for all operations of a kind.
+/// Properties shared by all operations of a kind.
 struct OperationTraits {
-  bool is_in_order = false;      ///< given to a stream, it takes its turn there
-  bool is_work = false;          ///< it takes the stream's time, which an order or stream-ordered memory does not
+  bool is_in_order = false;      ///< it runs in stream order, if it is enqueued on a stream
+  bool is_work = false;          ///< it takes time on the stream, unlike ordering and stream-ordered memory
   bool reads = false;            ///< it may read the memory in `accesses` and `memory_operations`
   bool writes = false;           ///< it may write the memory there
   bool may_be_captured = false;  ///< it can become a node of a graph
 };
 
-/// The one list of what the kinds are. A new kind gets its row here, and the compiler warns of one that has none.
+/// The only table of the kinds' properties. A new kind needs an entry here; the compiler warns if it is missing.
 constexpr OperationTraits traits_of(OperationKind kind) noexcept {
   switch (kind) {
     case OperationKind::kernel:
@@ -96,7 +96,7 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::child_graph:
     case OperationKind::launch_graph: return {.is_in_order = true, .is_work = true, .may_be_captured = true};
     case OperationKind::callback:
-    case OperationKind::prefetch:  // it moves memory and leaves the contents: it may run beside what writes them
+    case OperationKind::prefetch:  // it moves memory and leaves the contents, so it may run concurrently with writers
     case OperationKind::upload_graph: return {.is_in_order = true, .is_work = true};
     case OperationKind::allocate:
     case OperationKind::free:
@@ -125,76 +125,77 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
   return {};
 }
 
-/// Tells native streams apart: objects that wrap one native stream have the same key.
+/// Identifies a native stream: all objects that wrap one native stream have the same key.
 struct StreamKey {
   const Device* device = nullptr;
   const void* handle = nullptr;
-  std::uint64_t thread = 0;  ///< the thread of a per-thread default stream, else 0
+  std::uint64_t thread = 0;  ///< the thread of a per-thread default stream, otherwise 0
   friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 
-/// One operation, as tools see it. Pointers are valid during the call only; what does not apply is null, empty or 0.
+/// One operation, as tools see it. Pointers are valid only during the call; members that do not apply are null, empty or 0.
 struct Operation {
-  std::uint64_t id = 0;  ///< counts the operations of the process
+  std::uint64_t id = 0;  ///< numbers the process's operations
   OperationKind kind{};
-  const char* name = "";  ///< "Stream::copy"; for `external` what the program calls it
+  const char* name = "";  ///< "Stream::copy"; for `external` the program's name for it
   const Device* device = nullptr;
-  const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
+  const Stream* stream = nullptr;  ///< null for operations without a stream, such as `Device::synchronize`
   StreamKey stream_key;
-  StreamKey awaited;             ///< `wait_stream`: the stream that is waited for
-  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: whose memory
+  StreamKey awaited;             ///< `wait_stream`: the awaited stream
+  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: the owner of the memory
   const Event* event = nullptr;
   /// `record_external`, `wait_external`: each launch of the graph records the event, or waits for it.
   bool in_graph = false;
-  /// What it reads and writes. Kernels: what their arguments name, which is not more than what `touches` and `Accessed` say.
-  /// `allocate`, `free`, `module_global`: the memory.
+  /// The memory that it reads and writes. For kernels: the memory of their arguments, restricted by `touches` and
+  /// `Accessed`. For `allocate`, `free` and `module_global`: the memory itself.
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
-  const Module* module{};  ///< `module_global`: whose variable it is
+  const Module* module{};  ///< `module_global`: the variable's module
   const LaunchConfig* config = nullptr;
-  void* const* arguments = nullptr;               ///< `kernel`: where each lies
-  const ArgumentTypes* argument_types = nullptr;  ///< `kernel`: their sizes, and what is known of their types
-  std::span<const std::byte> element;             ///< `fill`: what every element of its memory becomes
-  std::uint32_t word_size = 0;                    ///< `fill`: the bytes that one memset of the driver's repeats
+  void* const* arguments = nullptr;               ///< `kernel`: the address of each
+  const ArgumentTypes* argument_types = nullptr;  ///< `kernel`: their sizes and the known facts about their types
+  std::span<const std::byte> element;             ///< `fill`: the value of every element
+  std::uint32_t word_size = 0;                    ///< `fill`: the size that one memset of the driver repeats, in bytes
   ConditionalKind conditional{};                  ///< `conditional`
-  std::size_t bodies = 0;                         ///< the same: how many, which are captured in turn
-  const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: what it is made of
-  const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
-  const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone
+  std::size_t bodies = 0;                         ///< `conditional`: the number of bodies, which are captured in turn
+  const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: the source
+  const GraphExec* exec = nullptr;   ///< the executable; for `instantiate` only in `after`
+  const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, only in `after`
   const Allocation* allocation = nullptr;
   const GraphChanges* changes = nullptr;       ///< `change_nodes`
   std::span<const GraphNode> dependencies;     ///< `capture_dependencies`
-  /// Of work that became nodes of a graph: the last of them, in `after` alone.
+  /// For work that became nodes of a graph: the last of them, only in `after`.
   std::optional<GraphNode> node;
-  /// The capture that the operation became a node of, or that it begins or ends: it does not run by itself then.
+  /// The capture that made the operation a node, or that it begins or ends: the operation itself does not run then.
   std::uint64_t capture = 0;
-  std::uint64_t thread = 0;         ///< counts threads
+  std::uint64_t thread = 0;         ///< numbers the threads
   std::uint64_t host_function = 0;  ///< the operation whose host function makes this call, or 0
   std::string_view tag;             ///< the innermost `Range` of the thread
-  /// `set_name`: the name; `host_function`: that of the function, if it has one; `module_global`: that of the variable.
+  /// `set_name`: the name; `host_function`: the function's name, if it has one; `module_global`: the variable's name.
   std::string_view label;
-  bool is_complete = false;         ///< `query`: the answer, in `after`
+  bool is_complete = false;         ///< `query`: the result, in `after`
   bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
 };
 
-/// A node of a launched graph that has run. What it points to is valid during the call only, numbers until the launch ends.
+/// A node of a launched graph that has run. Pointers in it are valid only during the call, numbers until the launch ends.
 struct NodeRun {
   std::uint64_t launch = 0;      ///< the operation that launched the graph
-  const void* node = nullptr;    ///< tells the nodes of one launch apart
-  const void* parent = nullptr;  ///< the child graph, or conditional node, that it is in; null for the launch's own
+  const void* node = nullptr;    ///< distinguishes the nodes of one launch
+  const void* parent = nullptr;  ///< the child-graph or conditional node that contains it; null for the launch's own nodes
   NodeKind kind{};
   std::string_view kernel;  ///< a kernel's name
-  std::uint64_t bytes = 0;  ///< that a copy or a fill writes
-  /// From when its work began, not from when it could have, until all of it was done.
+  std::uint64_t bytes = 0;  ///< written by a copy or a fill
+  /// The actual start of its work, which may be later than possible, and the end of all of it.
   std::chrono::steady_clock::time_point begin, end;
 };
 
-/// A vendor's driver, as a backend has opened it.
+/// A vendor's driver, as opened by a backend.
 struct Driver {
   std::string_view backend;                ///< "cuda"
-  std::span<const char* const> functions;  ///< the names of all functions that the backend may call, as "cuLaunchKernel"
-  /// "CUDA_ERROR_INVALID_VALUE"; empty for what is no code of the driver's.
+  /// the names of all functions that the backend may call, such as "cuLaunchKernel"
+  std::span<const char* const> functions;
+  /// "CUDA_ERROR_INVALID_VALUE"; empty for an invalid code.
   std::function<std::string(int code)> error_name;
 };
 
@@ -202,7 +203,7 @@ struct Driver {
 struct DriverCall {
   const char* backend = "";   ///< "cuda"
   const char* function = "";  ///< "cuLaunchKernel"
-  int result = 0;             ///< in `after_driver_call`: what it returned, 0 for success
+  int result = 0;             ///< in `after_driver_call`: the result, 0 for success
 };
 
 }  // namespace weir

@@ -3,19 +3,19 @@
 
 #include <cstddef>
 
-/// Copies of boxes, as backends get them.
+/// Copies of boxes, as passed to backends.
 namespace weir {
 
-/// A box of bytes to copy: rows of `width` bytes at a pitch, `height` of them in each of `depth` slices. The slices of a
-/// side start `rows` rows apart.
+/// A box of bytes to copy: rows of `width` bytes at a pitch, `height` of them in each of `depth` slices. In each memory,
+/// slices start `rows` rows apart.
 struct PitchedCopy {
-  /// Where the box lies in one memory.
+  /// The position of the box in one memory.
   struct Side {
     std::byte* data = nullptr;
     std::size_t pitch = 0;  ///< bytes from one row to the next, at least `width`
     std::size_t rows = 0;   ///< from one slice to the next, at least `height`
 
-    /// A row of the box, counted through all slices, of which each has `in_slice`.
+    /// The address of a row of the box. Rows are numbered through all slices; each slice has `in_slice`.
     std::byte* row(std::size_t number, std::size_t in_slice) const noexcept {
       return data + (number / in_slice * rows + number % in_slice) * pitch;
     }

@@ -15,21 +15,20 @@
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
-/// What a plugin `libweir_NAME.so`, which contains a backend, consists of.
+/// The parts of a plugin `libweir_NAME.so`, which contains a backend.
 ///
-/// A plugin has a note, which says what it was built for, and exports one C function, the factory; a second one if it can
+/// A plugin has a note with the fingerprint of its build, and exports one C function, the factory; a second one if it can
 /// compile without a device. The core reads the note from the file and loads the plugin only if it fits, so that no code of
-/// a plugin that does not fit ever runs.
-/// `WEIR_PLUGIN` writes both.
+/// an incompatible plugin ever runs. `WEIR_PLUGIN` defines both.
 namespace weir {
 
-/// Passed to a plugin's factory, which reports here what it tried.
+/// Passed to a plugin's factory, which reports its attempts here.
 class PluginContext {
  public:
   explicit PluginContext(BackendInfo& info) : info_(info) {}
-  /// Notes one thing that was tried: a file, and "opened" or the loader's message.
+  /// Records one attempt: a file, and "opened" or the loader's message.
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
-  /// For a driver that shows no device: the features that the driver's release would give one.
+  /// For a driver that shows no device: sets the features that a device would have with this driver release.
   void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
 
  private:
@@ -42,7 +41,7 @@ namespace detail {
 inline constexpr std::string_view plugin_sanitizer = "sanitizer=" WEIR_ABI_SANITIZER " ";
 
 /// An ELF note with the name "Weir" and the type 1, as docs/abi.md describes it. Text: the plugin's name, its version, and
-/// how it was built, each ended by a 0; then zeros up to a multiple of 4 bytes.
+/// its fingerprint, each ended by a 0; then zeros up to a multiple of 4 bytes.
 template <std::size_t TextSize>
 struct PluginNoteImage {
   std::uint32_t name_size = 5;
@@ -73,13 +72,13 @@ consteval auto make_plugin_note(const char (&name)[NameSize], const char (&versi
 
 namespace weir {
 
-/// What a plugin's compiler is asked, and what it answers.
+/// The input and output of a plugin's compiler.
 struct ImageCompilation {
-  std::string_view architecture;  ///< in the plugin's own words, as in DeviceProperties::architecture
+  std::string_view architecture;  ///< the plugin's own name, as in DeviceProperties::architecture
   std::string_view source;
-  const CompileOptions& options;  ///< checked, as those of `Device::do_compile` are
-  std::vector<std::byte> image;   ///< to be filled in: what `Device::load_module` takes
-  std::string log;                ///< to be filled in: the compiler's warnings
+  const CompileOptions& options;  ///< checked like those of `Device::do_compile`
+  std::vector<std::byte> image;   ///< output: an image for `Device::load_module`
+  std::string log;                ///< output: the compiler's warnings
 };
 
 }  // namespace weir
@@ -89,20 +88,20 @@ extern "C" {
 /// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a
 /// process.
 WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
-/// The compiler, which a plugin exports if it has one that needs neither the driver nor a device. Throws `weir::Error`, as
-/// `Device::compile` does. Called from any thread, with or without a backend.
+/// The compiler, which a plugin exports if it has one that needs neither the driver nor a device. Throws `weir::Error` like
+/// `Device::compile`. Called from any thread, with or without a backend.
 WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 
-// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as the
-// names of the two functions there.
+// If Weir's build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as the names
+// of the two functions.
 #ifdef WEIR_CREATE_BACKEND
 #define WEIR_PLUGIN(name, version, create) \
   extern "C" weir::Backend* WEIR_CREATE_BACKEND(weir::PluginContext& context) { return create(context); }
 #define WEIR_PLUGIN_COMPILER(compile) \
   extern "C" void WEIR_COMPILE_IMAGE(weir::ImageCompilation& compilation) { compile(compilation); }
 #else
-/// The note alone, for plugins that contain no backend: see communicator.hpp.
+/// Only the note, for plugins without a backend: see communicator.hpp.
 #define WEIR_PLUGIN_NOTE(name, version)                                                              \
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note = \
       weir::detail::make_plugin_note(name, version);

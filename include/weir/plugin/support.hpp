@@ -29,21 +29,21 @@ namespace weir::support {
 
 /// An environment variable, read with secure_getenv: not set in a process with raised privileges.
 WEIR_API std::optional<std::string> environment(const char* name);
-/// A whole number from `least` to `greatest`; `fallback` if the variable is not set.
-/// Throws `invalid_environment`, naming variable, value and range.
+/// A whole number from `least` to `greatest`; `fallback` if the variable is not set. Throws `invalid_environment` with
+/// variable, value and range.
 WEIR_API long environment_number(const char* name, long fallback, long least, long greatest);
 /// An absolute path; nothing if the variable is not set. Throws `invalid_environment` for an empty or relative path.
 WEIR_API std::optional<std::string> environment_path(const char* name);
 
 using weir::LogLevel;
-/// Whether lines of this level are asked for, of any part.
+/// Whether lines of this level are enabled for any part.
 WEIR_API bool log_enabled(LogLevel) noexcept;
-/// One line of the log, made of `line` and `rest`, if its level is asked for of the part of Weir that calls: see
-/// weir/log.hpp. Never throws. Any thread.
+/// Logs one line, `line` and `rest`, if its level is enabled for the calling part of Weir: see weir/log.hpp. Never throws.
+/// Any thread.
 WEIR_API void log(LogLevel, std::string_view line, std::string_view rest = {}) noexcept;
 
 /// A backend holds this while it calls a host function or callback of the user. Calls of Weir from within are refused, and
-/// objects whose last owner goes within are destroyed by another thread.
+/// objects that lose their last owner within are destroyed by another thread.
 class WEIR_API HostFunctionScope {
  public:
   HostFunctionScope() noexcept;
@@ -56,12 +56,12 @@ class WEIR_API HostFunctionScope {
 };
 
 /// Blocks signals in the calling thread for good, except SIGPROF and those of the thread's own faults. Signals are for the
-/// application's threads: a library's thread that received one would keep it from the thread that waits for it, or end the
-/// process. For threads that a backend does not start itself.
+/// application's threads: if a library's thread received one, the thread that waits for it would not get it, or the process
+/// would end. For threads that a backend does not start itself.
 WEIR_API void block_signals() noexcept;
 
-/// Scope in which signals are blocked as by `block_signals`. A backend holds it while it starts a thread, which inherits the
-/// mask.
+/// Blocks signals, like `block_signals`, during its lifetime. A backend holds it while it starts a thread, which inherits
+/// the mask.
 class WEIR_API SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -73,11 +73,11 @@ class WEIR_API SignalsBlocked {
   sigset_t before_;
 };
 
-/// A backend holds this around a driver call that would break all captures on the device (cuCtxSynchronize). Calls that
+/// A backend holds this around a driver call that would invalidate all captures on the device (cuCtxSynchronize). Calls that
 /// begin or join a capture on it wait for its end. A thread must not hold two.
 class WEIR_API DeviceWideCall {
  public:
-  /// Throws `capture_unsupported` if a capture that Weir began is open on `device`.
+  /// Throws `capture_unsupported` if a capture begun through Weir is open on `device`.
   DeviceWideCall(const char* operation, const Device& device);
   ~DeviceWideCall();
   DeviceWideCall(const DeviceWideCall&) = delete;
@@ -87,28 +87,29 @@ class WEIR_API DeviceWideCall {
   const Device& device_;
 };
 
-/// Whether a capture that Weir began is open, on any stream. Costs one load.
+/// Whether a capture begun through Weir is open, on any stream. Costs one load.
 WEIR_API bool any_captures() noexcept;
-/// For a binding, which collects what a captured graph uses: attaches `object` to the capture that `stream` is in, unless it
-/// has one already, and returns the one that it has. With null it only asks. Null if the stream is in no capture that Weir
-/// began. The capture owns the object until it ends or is dropped, on any thread; then the caller's reference is the last.
+/// For a binding that collects the objects used by a captured graph: attaches `object` to the stream's capture, unless it
+/// has one already, and returns the attached object. With null it only returns that. Returns null if the stream is not in a
+/// capture begun through Weir. The capture owns the object until it ends or is dropped, on any thread; after that, the
+/// caller's reference is the last.
 WEIR_API std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<void> object);
 
-/// Whether a tool wants to see the calls of this driver: then a backend calls the two functions below around each. Asked
-/// once, when the backend is made, before the driver's first call that may fail. Throws what a plugin's factory may throw.
+/// Whether a tool watches this driver: then a backend calls the two functions below around each driver call. Called once,
+/// when the backend is created, before the driver's first call that may fail. Throws what a plugin's factory may throw.
 WEIR_API bool is_driver_watched(const Driver&);
-/// Before a call: what it is to return without being made, or 0.
+/// Before a call: the result to return without making the call, or 0.
 WEIR_API int begin_driver_call(const DriverCall&) noexcept;
-/// Behind it, with its result.
+/// After the call, with its result.
 WEIR_API void end_driver_call(const DriverCall&) noexcept;
 
-/// For a backend that runs graphs itself, called in `GraphExec::do_launch`: the number of this launch if a tool wants to be
-/// told of the nodes, else 0.
+/// For a backend that runs graphs itself, called in `GraphExec::do_launch`: returns the number of this launch if a tool
+/// watches the nodes, otherwise 0.
 WEIR_API std::uint64_t watched_launch() noexcept;
-/// Tells that a node of such a launch has run.
+/// Reports that a node of such a launch has run.
 WEIR_API void note_node(const NodeRun&) noexcept;
 
-/// Scope in which the calling thread's driver calls are shown to no tool: a backend tries something out for itself.
+/// Hides the calling thread's driver calls from tools during its lifetime, for a backend's own experiments.
 class WEIR_API UnshownCalls {
  public:
   UnshownCalls() noexcept;
@@ -120,33 +121,34 @@ class WEIR_API UnshownCalls {
   bool outer_;
 };
 
-/// A backend calls this when its driver has reported `error`, a `device_fault`: those devices that have lost their state, as
-/// `Device::do_fault` tells, are poisoned from then on. Never throws.
+/// A backend calls this when its driver has reported `error`, a `device_fault`: devices that have lost their state according
+/// to `Device::do_fault` are poisoned from then on. Never throws.
 WEIR_API void note_fault(const Error& error) noexcept;
 
-/// A tool calls this to have a device lost, as by `error`, on a backend whose driver has reported nothing. Never throws.
+/// A tool calls this to poison a device as if its driver had reported `error`. Never throws.
 WEIR_API void poison(const Device& device, const Error& error) noexcept;
 
-/// For what cannot end yet, as work still uses it: calls `try_to_end()` on a background thread again and again until it
-/// returns true. `try_to_end` must not wait. If the process ends before, the object leaks; if memory runs out, too, and the
-/// result is false.
+/// For objects that work still uses: calls `try_to_end()` on a background thread until it returns true. `try_to_end` must
+/// not wait. If the process ends before that, the object leaks. If memory runs out, it leaks as well, and this returns
+/// false.
 WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
-/// The same on a thread of its own for modules, whose unloading may wait for the whole device.
+/// The same on a separate thread for modules, whose unloading may wait for the whole device.
 WEIR_API bool reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept;
 
-/// For a call that fails because the driver has shut down, which it does while the process exits. Where another thread runs
-/// the exit handlers, waits up to two seconds for the process to end: the caller would throw, and a detached thread catches
-/// nothing. It does not wait for ever, since a static object may join the caller. In the exiting thread it returns at once.
+/// For a call that fails because the driver has shut down, which it does while the process exits. If another thread runs the
+/// exit handlers, it waits up to two seconds for the process to end, because the caller would throw, and a detached thread
+/// may catch nothing. The wait is bounded because a static object may join the caller. In the exiting thread it returns at
+/// once.
 WEIR_API void wait_for_exit() noexcept;
 
-/// A stream in words, with its name if it has one: "host:0 stream 'copies' 0x55…".
+/// Describes a stream, with its name if it has one: "host:0 stream 'copies' 0x55…".
 WEIR_API std::string label_of(const StreamKey& stream);
 
 /// The pauses of a wait with a deadline: none at first, then up to a millisecond.
 class WEIR_API DeadlinePauses {
  public:
   explicit DeadlinePauses(std::chrono::steady_clock::time_point deadline) noexcept : deadline_(deadline) {}
-  /// Pauses. False, without a pause, once the deadline has passed.
+  /// Pauses. Returns false, without a pause, once the deadline has passed.
   bool next() noexcept;
 
  private:
@@ -154,7 +156,7 @@ class WEIR_API DeadlinePauses {
   std::uint32_t count_ = 0;
 };
 
-/// What is wrong, and the remedy, for calls that a capture refuses: the core and the backends say the same.
+/// Cause and remedy for calls that a capture refuses, shared by the core and the backends.
 WEIR_API std::string_view capture_refusal(Errc code) noexcept;
 
 /// Whether a change fits a node of that kind. For GraphExecImpl::do_apply.

@@ -13,8 +13,8 @@
 /// Tools: observers of all that a program does through Weir, such as `race` and `timeline`. See docs/tools.md.
 namespace weir {
 
-/// What observes a program. Calls come from every thread that uses Weir, at the same time. A tool may call Weir; what it
-/// does there is shown to no tool.
+/// The base of a tool. It is called on every thread that uses Weir, concurrently. A tool may call Weir; no tool sees these
+/// calls.
 class WEIR_API Tool {
  public:
   Tool() = default;
@@ -22,62 +22,62 @@ class WEIR_API Tool {
   Tool& operator=(const Tool&) = delete;
   virtual ~Tool() = default;
 
-  /// Called on the thread that calls the operation, when it has passed all checks of Weir's and nothing has been submitted.
-  /// If this throws, the operation is not made, and the exception is the caller's; a `free` is made all the same.
+  /// Called on the operation's thread, after all of Weir's checks and before anything is submitted. If this throws, the
+  /// operation is not performed, and the caller gets the exception; a `free` is performed nevertheless.
   virtual void before(const Operation&) {}
-  /// Called behind it, on the same thread, once for each `before` that returned; also where the operation failed.
+  /// Called after the operation, on the same thread, once for each `before` that returned, even if the operation failed.
   virtual void after(const Operation&) noexcept {}
-  /// A host function, or callback, of that operation is about to run on the calling thread. In a graph that is so for each
+  /// Called when a host function or callback of that operation is about to run on the calling thread; in a graph, for each
   /// launch.
   virtual void begin_host_function(std::uint64_t /*operation*/) noexcept {}
-  /// It has returned.
+  /// Called when it has returned.
   virtual void end_host_function(std::uint64_t /*operation*/) noexcept {}
-  /// Whether the tool wants to be told of each node of a graph that runs. Asked once, when the tool is added.
+  /// Whether the tool watches each running node of a graph. Called once, when the tool is added.
   virtual bool watches_nodes() const noexcept { return false; }
-  /// A node of a launched graph has run; the nodes of a child graph come before that one. Only backends that run graphs
-  /// themselves can tell, as `host` does: drivers of GPUs do not. Called on the thread that finished the node, before what
-  /// waits for it goes on. It must not call Weir.
+  /// Called when a node of a launched graph has run; the nodes of a child graph come before it. Only backends that run
+  /// graphs themselves, such as `host`, report this; GPU drivers do not. Called on the thread that finished the node, before
+  /// work that waits for it continues. It must not call Weir.
   virtual void after_node(const NodeRun&) noexcept {}
-  /// A `Range` of the calling thread begins.
+  /// Called when a `Range` of the calling thread begins.
   virtual void begin_range(std::string_view /*name*/) noexcept {}
-  /// The newest one ends.
+  /// Called when the newest range ends.
   virtual void end_range() noexcept {}
-  /// A backend has opened its driver, and has called nothing of it yet but its version. True: the tool wants to see the
-  /// calls that the backend makes. What this throws, `weir::Error` with `invalid_environment`, keeps the backend from being
-  /// opened.
+  /// Called when a backend has opened its driver and has only queried its version. Return true to watch the backend's calls.
+  /// An exception, `weir::Error` with `invalid_environment`, keeps the backend from being opened.
   virtual bool watches_driver(const Driver&) { return false; }
-  /// A call of a driver that some tool watches. What is not 0 is returned in the driver's place, and the driver not called,
-  /// unless it waits (cuStreamSynchronize) or ends a capture: when that fails the work, or the capture, is over all the
-  /// same. Not for calls that tools cause. May be called while locks of Weir are held: it must not call Weir.
+  /// Called before a call to a watched driver. A result other than 0 is returned instead of calling the driver. Calls that
+  /// wait (cuStreamSynchronize) or end a capture are still made, because their callers rely on the work or the capture being
+  /// over, even after an error. Not called for driver calls that tools cause. It must not call Weir, because Weir's locks
+  /// may be held.
   virtual int before_driver_call(const DriverCall&) noexcept { return 0; }
-  /// The call has returned, or a `before_driver_call` has answered in its place.
+  /// Called after the call, or after a `before_driver_call` that replaced it.
   virtual void after_driver_call(const DriverCall&) noexcept {}
-  /// Called once when the program ends by itself (exit, or the end of main). Returns the status that it shall exit with, or
-  /// 0 to leave it as it is.
+  /// Called once when the program exits normally (exit, or the end of main). Returns the exit status to use, or 0 to leave
+  /// it unchanged.
   virtual int finish() noexcept { return 0; }
 };
 
-/// The tools of the process: those of the variable WEIR_TOOLS, and those that the program adds.
+/// The tools of the process: those in the variable WEIR_TOOLS, and those that the program adds.
 class WEIR_API Tools {
  public:
-  /// Adds a tool, which lives until the process ends. Throws `invalid_argument` once the registry was used: streams that are
-  /// there already would not be seen. Not for several threads at once.
+  /// Adds a tool, which lives until the process ends. Throws `invalid_argument` once the registry was used, because tools
+  /// would not see existing streams. Must not be called concurrently.
   static void add(std::unique_ptr<Tool> tool);
-  /// Whether there are any.
+  /// Whether there are any tools.
   static bool any() noexcept;
 };
 
 namespace detail {
-/// `access`, which a launch gives to that parameter, with what is known of the kernel: whether it only reads there, or only
-/// updates atomically. For those who call `declare_touches` for a launch.
+/// Refines `access`, a launch's access through that parameter, by facts about the kernel: whether it only reads the memory,
+/// or only updates it atomically. For callers of `declare_touches`.
 WEIR_API MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept;
 }  // namespace detail
 
 }  // namespace weir
 
 extern "C" {
-/// What the library of a tool, `libweir_tool_NAME.so`, exports: makes the tool. Called at most once in a process. Throws
-/// `weir::Error` with `invalid_environment` for a variable of its own that does not parse.
+/// A tool's library, `libweir_tool_NAME.so`, exports this function, which creates the tool. Called at most once in a
+/// process. Throws `weir::Error` with `invalid_environment` if one of the tool's variables is invalid.
 WEIR_API weir::Tool* weir_create_tool();
 }
 

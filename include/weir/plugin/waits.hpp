@@ -16,26 +16,26 @@
 /// What streams wait for. See docs/health.md.
 namespace weir {
 
-/// One of the things that a stream's first operation waits for.
+/// One thing that a stream's first operation waits for.
 struct Awaited {
   std::string what;                      ///< "a wait for the value at 0x… (32 bits) to be 1, now it is 0"
-  std::optional<StreamKey> stream;       ///< it waits for that stream,
-  std::optional<MemoryOperation> value;  ///< or for that value
+  std::optional<StreamKey> stream;       ///< it waits for this stream,
+  std::optional<MemoryOperation> value;  ///< or for this value
 };
 
 /// A stream that has work.
 struct BusyStream {
   StreamKey key;
   PendingWork first;             ///< the first operation that is not done
-  std::vector<Awaited> awaited;  ///< all that it waits for; empty if it runs, or could
-  bool calls_program = false;    ///< a function of the program's runs, and what that waits for is not known
-  std::string name{};            ///< if it is not "host:0 stream 0x55…": "host:0 default stream"
+  std::vector<Awaited> awaited;  ///< everything that it waits for; empty if it runs, or could
+  bool calls_program = false;    ///< a function of the program runs; its own waits are unknown
+  std::string name{};            ///< only if it is not "host:0 stream 0x55…": "host:0 default stream"
 };
 
 /// An enqueued operation that writes an awaited value, or may.
 struct ValueWriter {
   StreamKey stream;
-  std::size_t behind = 0;  ///< how many operations of the stream come before it, the present one included
+  std::size_t behind = 0;  ///< how many operations of the stream come before it, including the present one
   std::string what;        ///< "a written value", "kernel 'set', which gets the address"
 };
 
@@ -57,10 +57,10 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
 }
 
 /// Describes the wait for a value at `word` by a library that makes streams wait: "all_reduce of 4 float of rank 0 waits for
-/// rank 1". Returns "" if no wait of the library's is for that word.
+/// rank 1". Returns "" if the library does not wait for that word.
 using DescribeWait = std::string (*)(const void* word);
-/// Adds the function to those that `Stream::pending` and `weir stuck` call, on any thread and under no lock, until the
-/// process ends. Throws std::bad_alloc.
+/// Registers the function; `Stream::pending` and `weir stuck` call it, on any thread and without locks, until the process
+/// ends. Throws std::bad_alloc.
 WEIR_API void add_wait_description(DescribeWait describe);
 
 }  // namespace support
