@@ -138,7 +138,7 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
     std::string tried;
     for (const LoadAttempt& attempt : attempts)
       tried += fmt::format("{}{}", tried.empty() ? "; tried " : ", ", attempt.path);
-    constexpr std::string_view own[] = {"race", "timeline", "ranges", "validate", "faults", "shake"};
+    constexpr std::string_view own[] = {"race", "timeline", "ranges", "validate", "record", "faults", "shake"};
     const bool is_own = std::find(std::begin(own), std::end(own), name) != std::end(own);
     const std::string_view meant = is_own ? "" : nearest_name(name, own);
     throw Error(

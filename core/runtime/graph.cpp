@@ -39,6 +39,17 @@ std::string_view to_string(NodeKind kind) noexcept {
   return "unknown";
 }
 
+// --- The end ----------------------------------------------------------------------------------------------------------
+
+// Tools know graphs by their addresses.
+Graph::~Graph() {
+  detail::perform_always(device_, OperationKind::destroy_graph, "Graph", [this](auto& w) { w->graph = this; }, [] {});
+}
+
+GraphExec::~GraphExec() {
+  detail::perform_always(device_, OperationKind::destroy_graph, "GraphExec", [this](auto& w) { w->exec = this; }, [] {});
+}
+
 // --- Topology ---------------------------------------------------------------------------------------------------------
 
 std::size_t Topology::count(NodeKind kind) const noexcept {

@@ -125,6 +125,7 @@ struct CopyBatch {
     return std::ranges::any_of(copies, [](const BatchCopy& copy) { return copy.bytes != 0; });
   }
   void describe(ToolNotice& notice) const {
+    notice->reads_any_time = access == SourceAccess::any_time;
     for (const BatchCopy& copy : copies) {
       if (copy.bytes != 0) notice.reads(copy.source, copy.bytes).writes(copy.destination, copy.bytes);
     }

@@ -138,6 +138,15 @@ void detail::open_tools() {
     throw_invalid_environment(tools ? "WEIR_TOOLS" : "WEIR_FAULTS", tools ? *tools : *faults,
                               "this Weir is a static library, which loads no tools; add them by Tools::add");
   }
+  constexpr std::pair<const char*, std::string_view> options[] = {{"WEIR_RACE", "race"},
+                                                                  {"WEIR_VALIDATE", "validate"},
+                                                                  {"WEIR_TIMELINE", "timeline"},
+                                                                  {"WEIR_RECORD_FILE", "record"},
+                                                                  {"WEIR_RECORD_LIMIT", "record"}};
+  for (const auto& [variable, tool] : options) {
+    if (support::environment(variable) && std::find(names.begin(), names.end(), tool) == names.end())
+      support::log(support::LogLevel::warn, fmt::format("{} is set and has no effect without WEIR_TOOLS={}", variable, tool));
+  }
   const std::vector<std::string> folders = plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
   for (const std::string_view name : names) weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));
 }
@@ -177,13 +186,13 @@ void support::end_driver_call(const DriverCall& call) noexcept {
 }
 
 std::string_view to_string(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, 35> names = {
+  constexpr std::array<std::string_view, 36> names = {
       "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
       "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
       "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
       "end_capture",  "child_graph",  "conditional",   "capture_dependencies", "clone_graph", "instantiate",
       "update_graph", "change_nodes", "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
-      "module_global", "enable_peer_access", "disable_peer_access", "set_name"};
+      "module_global", "enable_peer_access", "disable_peer_access", "set_name", "destroy_graph"};
   const auto i = static_cast<std::size_t>(kind);
   return i < names.size() ? names[i] : "unknown";
 }

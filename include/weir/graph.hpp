@@ -66,6 +66,7 @@ struct InstantiateOptions {
 /// `Stream::capture_info`.
 class WEIR_API Graph : public RefCounted {
  public:
+  ~Graph() override;
   /// The device that the graph was captured on.
   Device& device() const noexcept { return device_; }
   /// The vendor's graph (cudaGraph_t, hipGraph_t). This object still owns it.
@@ -112,6 +113,7 @@ class WEIR_API Graph : public RefCounted {
 /// An executable graph. Launches of one executable run one after another, whatever their streams.
 class WEIR_API GraphExec : public RefCounted {
  public:
+  ~GraphExec() override;
   /// The device of the streams that can launch it.
   Device& device() const noexcept { return device_; }
   /// The vendor's executable. Valid until the next update, which may replace it.

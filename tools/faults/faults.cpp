@@ -48,7 +48,7 @@ class Faults final : public Tool {
 
   void before(const Operation& operation) override {
     count(to_string(operation.kind));
-    const bool can_fail = operation.kind != OperationKind::free;
+    const bool can_fail = operation.kind != OperationKind::free && operation.kind != OperationKind::destroy_graph;
     for (Watch& watch : watches_) {
       const Rule& rule = watch.rule;
       if (rule.is_of_driver()) continue;

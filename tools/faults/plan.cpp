@@ -168,7 +168,8 @@ void read_outcome(std::string_view part, std::string_view outcome, Rule& rule) {
     rule.native = word;
     return;
   }
-  if (rule.subject == Subject::operation && rule.kind == OperationKind::free) {
+  if (rule.subject == Subject::operation &&
+      (rule.kind == OperationKind::free || rule.kind == OperationKind::destroy_graph)) {
     bad_plan(part, "a free cannot fail, it can be delayed; a driver's function that frees can fail, as cuMemFree");
   }
   const auto found = std::find(codes().begin(), codes().end(), word);

@@ -68,7 +68,8 @@ enum class OperationKind : std::uint8_t {
   // Access to memory other than the device's own.
   enable_peer_access,
   disable_peer_access,
-  set_name,  ///< of a stream, an event or an allocation
+  set_name,       ///< of a stream, an event or an allocation
+  destroy_graph,  ///< `graph` or `exec` has ended: its address may become another's. It may not be used any more
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
@@ -120,7 +121,8 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::module_global:
     case OperationKind::enable_peer_access:
     case OperationKind::disable_peer_access:
-    case OperationKind::set_name: break;
+    case OperationKind::set_name:
+    case OperationKind::destroy_graph: break;
   }
   return {};
 }
@@ -176,6 +178,7 @@ struct Operation {
   std::string_view label;
   bool is_complete = false;         ///< `query`: the result, in `after`
   bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
+  bool reads_any_time = false;      ///< `copy`: with `SourceAccess::any_time`
 };
 
 /// A node of a launched graph that has run. Pointers in it are valid only during the call, numbers until the launch ends.
