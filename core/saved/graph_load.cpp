@@ -151,9 +151,7 @@ class Loader {
       case SavedKind::conditional:
         step.conditional = data.take_enumerator(data.take<std::uint32_t>(), ConditionalKind::switch_case);
         step.inner_count = data.take<std::uint32_t>();
-        if (step.inner_count == 0 || (step.conditional == ConditionalKind::while_nonzero && step.inner_count > 1) ||
-            (step.conditional == ConditionalKind::if_nonzero && step.inner_count > 2))
-          throw_damaged(fmt::format("a conditional node has {} bodies", step.inner_count));
+        check_bodies(step.conditional, step.inner_count, data);
         step.condition = data.take<SavedAddress>();
         check(step.condition, 4, false);
         break;

@@ -143,6 +143,12 @@ class NumberReader {
   BundleReader::Throw* throw_error_;
 };
 
+/// Refuses bodies that a conditional node of that kind has no use for.
+inline void check_bodies(ConditionalKind kind, std::uint32_t bodies, const NumberReader& data) {
+  const std::uint32_t most = kind == ConditionalKind::switch_case ? UINT32_MAX : kind == ConditionalKind::if_nonzero ? 2 : 1;
+  if (bodies == 0 || bodies > most) data.throw_damaged(fmt::format("a conditional node has {} bodies", bodies));
+}
+
 /// A kernel, copies, a fill or memory operations. Steps are many, so their lists are ranges of lists for the whole file.
 struct WorkStep {
   struct Range {
@@ -274,7 +280,9 @@ class WorkReader {
       (void)data.take_enumerator(one.condition, WaitCondition::bit_nor);
       (void)data.take_enumerator(one.remote_writes, RemoteWrites::flush);
       const bool is_64 = kind == MemoryOperation::Kind::write_64 || kind == MemoryOperation::Kind::wait_64;
-      check_(one.address, is_64 ? 8 : 4, kind == MemoryOperation::Kind::flush_remote_writes);
+      const std::size_t size = is_64 ? 8 : 4;
+      if (one.address.offset % size != 0) data.throw_damaged("a value is not aligned to its size");
+      check_(one.address, size, kind == MemoryOperation::Kind::flush_remote_writes);
     }
   }
 

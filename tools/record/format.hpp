@@ -10,15 +10,15 @@
 
 #include "core/saved/graph_file_format.hpp"
 
-/// The bytes of a recording: segments one behind the other, each written at once and whole in itself, with the header, the
-/// check number and the records of a graph file (docs/graph-format.md). So a program that is killed leaves a file that is
-/// good up to its last segment.
+/// The bytes of a recording: segments one behind the other, each written at once, with the header and the records of a graph
+/// file (docs/graph-format.md). So a program that is killed leaves a file that is good up to its last segment. The check
+/// number of a segment covers its place in the file. The last record of a complete recording is `end`.
 namespace weir::recording {
 
 using detail::SavedAddress;
 
 inline constexpr std::string_view magic = "\x89WEIRRC\n";
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
 inline constexpr std::uint32_t none = UINT32_MAX;  ///< the number of no object
 
@@ -37,6 +37,7 @@ inline constexpr std::string_view contents = "cont";   ///< data: an operation, 
 inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the check numbers of its results' pieces
 inline constexpr std::string_view note = "note";       ///< name: what is missing
 inline constexpr std::string_view stop = "stop";       ///< name: why there is no more
+inline constexpr std::string_view end = "done";        ///< the program has ended; nothing follows
 }  // namespace record
 
 /// What an operation is. Those of work have the numbers of `SavedKind`, and the same content.
@@ -114,6 +115,11 @@ void for_each_piece(const SavedRange& range, F&& function) {
     function(static_cast<std::size_t>(at), size);
     at += size;
   }
+}
+
+/// The check number of a segment: the same records at another place have another one.
+inline std::uint64_t segment_check(std::uint64_t number, std::span<const std::byte> records) noexcept {
+  return detail::check_number(records) + (number + 1) * 0xD1B54A32D192ED03U;
 }
 
 inline std::uint64_t check_of(std::span<const std::byte> piece) noexcept {

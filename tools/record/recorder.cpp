@@ -11,6 +11,7 @@
 
 #include "core/saved/saved_work.hpp"
 #include "tools/model/options.hpp"
+#include "tools/model/own_file.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
 #include "weir/device.hpp"
@@ -262,6 +263,10 @@ void Recorder::write_result(const Operation& operation) {
   }
   if (operation.has_failed) return;
   switch (operation.kind) {
+    case OperationKind::destroy_graph:
+      graphs_made_of_.erase(operation.graph);
+      execs_.erase(operation.exec);
+      break;
     case OperationKind::create_stream:
       streams_.erase(operation.stream_key);
       (void)stream_of(operation);
@@ -308,12 +313,13 @@ void Recorder::write_result(const Operation& operation) {
 int Recorder::finish() noexcept try {
   const std::lock_guard lock(mutex_);
   file_.flush();
+  file_.end();
+  if (file_.is_lost() && end_.empty()) end_ = file_.flaw();
   std::string text = fmt::format("weir record: {} operations in '{}', {} bytes\n", operations_, file_.name(), file_.bytes());
   for (const std::string& each : notes_) text += "weir record: missing: " + each + "\n";
   if (!end_.empty()) text += "weir record: " + end_ + "\n";
   std::fputs(text.c_str(), stderr);
-  file_.release();
-  return 0;
+  return file_.is_lost() ? model::lost_output : 0;
 } catch (const std::exception& error) {
   support::log(support::LogLevel::error, "record: ", error.what());
   return 0;

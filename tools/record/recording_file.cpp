@@ -29,7 +29,7 @@ RecordingFile::RecordingFile(std::string name, std::uint64_t limit) : name_(std:
 }
 
 void RecordingFile::add(std::string_view kind, std::string_view name, std::span<const std::byte> data) {
-  if (full_) return;
+  if (full_ || ended_) return;
   if (written_ + segment_.records().size() + data.size() > limit_) {
     full_ = true;
     flaw_ = fmt::format("the recording has reached its limit of {} bytes; give more by weir record --limit", limit_);
@@ -59,18 +59,21 @@ void RecordingFile::force(std::string_view kind, std::string_view name) {
 }
 
 void RecordingFile::write() {
-  const std::vector<std::byte> bytes =
-      segment_.with_header(magic, version, detail::check_number(segment_.records()));
+  const std::vector<std::byte> bytes = segment_.with_header(magic, version, segment_check(segments_++, segment_.records()));
   segment_ = {};
   detail::FileDescriptor file(file_);
   const bool done = file.write(bytes.data(), bytes.size());
   (void)file.release();
-  written_ += bytes.size();
-  if (done || full_) return;
-  full_ = true;
+  if (done) written_ += bytes.size();
+  if (done || is_lost_) return;
+  full_ = is_lost_ = true;
   flaw_ = fmt::format("'{}' cannot be written: {}; make room", name_, std::generic_category().message(errno));
 }
 
-void RecordingFile::release() noexcept { model::release(file_); }
+void RecordingFile::end() {
+  if (!is_lost_) force(record::end, "");
+  ended_ = true;
+  model::release(file_);
+}
 
 }  // namespace weir::recording

@@ -30,8 +30,10 @@ class RecordingFile {
   bool is_full() const noexcept { return full_; }
   const std::string& flaw() const noexcept { return flaw_; }
   void force(std::string_view kind, std::string_view name);
-  /// Lets another process have the file.
-  void release() noexcept;
+  /// Marks the recording as complete and lets another process have the file. What is added later is left out.
+  void end();
+  /// Whether a segment could not be written.
+  bool is_lost() const noexcept { return is_lost_; }
 
   const std::string& name() const noexcept { return name_; }
   std::uint64_t bytes() const noexcept { return written_; }
@@ -40,9 +42,9 @@ class RecordingFile {
   void write();
 
   std::string name_;
-  std::uint64_t limit_, written_ = 0;
+  std::uint64_t limit_, written_ = 0, segments_ = 0;
   int file_ = -1;
-  bool full_ = false;
+  bool full_ = false, ended_ = false, is_lost_ = false;
   std::string flaw_;  // why it is full
   detail::BundleWriter segment_;
   std::map<std::pair<std::uint64_t, std::size_t>, std::uint32_t> pieces_;  // by check number and size

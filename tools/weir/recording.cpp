@@ -46,7 +46,8 @@ class Recording::Reader {
 
   void read() {
     if (file_.size() < sizeof(BundleHeader)) refuse_file(file_, no_recording);
-    for (std::span<const std::byte> rest = file_; !rest.empty();) {
+    std::uint64_t segments = 0;
+    for (std::span<const std::byte> rest = file_; !rest.empty(); ++segments) {
       BundleHeader header{};
       if (rest.size() >= sizeof(header)) std::memcpy(&header, rest.data(), sizeof(header));
       const bool begins = std::memcmp(header.magic, recording::magic.data(), sizeof(header.magic)) == 0;
@@ -59,9 +60,10 @@ class Recording::Reader {
       BundleReader reader(segment, recording::magic, recording::version,
                           rest.size() == file_.size() ? no_recording : "it is damaged: no segment begins where one ends",
                           refuse_file);
-      if (detail::check_number(segment.subspan(sizeof(header))) != header.check)
-        refuse_file(file_, "it is damaged: a check number is another one");
+      if (recording::segment_check(segments, segment.subspan(sizeof(header))) != header.check)
+        refuse(fmt::format("segment {} is changed, or not at its place", segments + 1));
       while (!reader.at_end()) {
+        if (to_.is_complete) refuse("something follows its end");
         reader.next();
         take(reader);
       }
@@ -115,6 +117,8 @@ class Recording::Reader {
       to_.notes.emplace_back(reader.name);
     } else if (reader.kind == record::stop) {
       to_.end = reader.name;
+    } else if (reader.kind == record::end) {
+      to_.is_complete = true;
     }
   }
 
@@ -150,10 +154,17 @@ class Recording::Reader {
       memory_end = std::max(memory_end, begin + bytes);
       return;
     }
-    check_number("memory", address.memory, to_.memory.size());
-    const std::uint64_t size = to_.memory[address.memory].bytes;
+    const Memory& memory = memory_in_use(address.memory);
+    for (auto& [stream, used] : captures_) used.insert(address.memory);
+    const std::uint64_t size = memory.bytes;
     if (address.offset > size || bytes > size - address.offset)
       refuse(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+  }
+
+  Memory& memory_in_use(std::uint32_t number) {
+    check_number("memory", number, to_.memory.size());
+    if (to_.memory[number].is_freed) refuse(fmt::format("memory {} is used after it was freed", number));
+    return to_.memory[number];
   }
 
   std::vector<SavedRange> take_ranges(NumberReader& data, std::uint32_t count) {
@@ -199,7 +210,11 @@ class Recording::Reader {
       case Kind::host_copy:
         check_number("device", step.other, to_.devices.size());
         step.kind = SavedKind::copy;
-        return take_work(step, data);
+        take_work(step, data);
+        if (step.items.count != 2 || part_of(to_.work.boxes, step.items)[0].height != 1 ||
+            part_of(to_.work.boxes, step.items)[0].depth != 1)
+          refuse("a copy by the host has not one range");
+        return;
       case Kind::allocate:
       case Kind::global: {
         const bool is_global = step.what == Kind::global;
@@ -208,9 +223,13 @@ class Recording::Reader {
         if (saved.bytes == 0 || saved.bytes > detail::most_bytes) refuse("memory has an impossible size");
         step.made = static_cast<std::uint32_t>(to_.memory.size());
         to_.memory.push_back({saved.bytes, data.take_enumerator(saved.kind, MemoryKind::managed)});
+        if (to_.memory.back().kind != MemoryKind::device && (is_global || step.stream != recording::none))
+          refuse("memory of that kind is allocated otherwise");
+        // Graphs free what was allocated in their captures.
+        if (step.is_captured) graph_memory_.insert(step.made);
         return;
       }
-      case Kind::free: return object("memory", to_.memory.size());
+      case Kind::free: memory_in_use(step.object).is_freed = true; return;
       case Kind::host_access: {
         step.results = take_ranges(data, 1);
         if (step.results[0].first.memory == recording::of_host) refuse("the host's memory is nobody's");
@@ -226,34 +245,54 @@ class Recording::Reader {
         return check_number("device", step.other, to_.devices.size());
       case Kind::begin_capture:
         needs_stream();
-        if (step.object != recording::none) object("graph", graphs_);
+        if (step.object != recording::none) object("graph", graphs_.size());
+        captures_[step.stream] = step.object != recording::none ? graphs_[step.object] : MemoryNumbers();
         return;
-      case Kind::end_capture:
+      case Kind::end_capture: {
         needs_stream();
-        if (step.other == 1) step.made = graphs_++;
+        const auto capture = captures_.extract(step.stream);
+        step.made = static_cast<std::uint32_t>(graphs_.size());
+        if (step.other == 1) graphs_.push_back(capture ? capture.mapped() : MemoryNumbers());
         return;
+      }
       case Kind::dependencies:
         needs_stream();
         while (!data.at_end()) {
           const auto node = data.take<std::uint32_t>();
           if (node == 0 || node > to_.steps.size()) refuse(fmt::format("there is no operation {}", node));
+          if (to_.steps[node - 1].stream == recording::none) refuse(fmt::format("operation {} is no node", node));
           step.nodes.push_back(node);
           to_.wanted_nodes.insert(node);
         }
         return;
-      case Kind::child_graph: needs_stream(); return object("graph", graphs_);
+      case Kind::child_graph:
+        needs_stream();
+        object("graph", graphs_.size());
+        for (auto& [stream, used] : captures_) used.insert(graphs_[step.object].begin(), graphs_[step.object].end());
+        return;
       case Kind::clone:
-        object("graph", graphs_);
-        step.made = graphs_++;
+        object("graph", graphs_.size());
+        step.made = static_cast<std::uint32_t>(graphs_.size());
+        graphs_.push_back(MemoryNumbers(graphs_[step.object]));
         return;
       case Kind::instantiate:
-        object("graph", graphs_);
-        step.made = execs_++;
+        object("graph", graphs_.size());
+        step.made = static_cast<std::uint32_t>(execs_.size());
+        execs_.push_back(graphs_[step.object]);
         return;
       case Kind::update:
-        object("executable graph", execs_);
-        return check_number("graph", step.other, graphs_);
-      case Kind::launch_graph: needs_stream(); return object("executable graph", execs_);
+        object("executable graph", execs_.size());
+        check_number("graph", step.other, graphs_.size());
+        execs_[step.object].insert(graphs_[step.other].begin(), graphs_[step.other].end());
+        return;
+      case Kind::launch_graph:
+        needs_stream();
+        object("executable graph", execs_.size());
+        for (const std::uint32_t used : execs_[step.object]) {
+          Memory& memory = to_.memory[used];
+          memory.is_kept |= memory.is_freed && !graph_memory_.contains(used);
+        }
+        return;
       case Kind::peer_access:
         object("device", to_.devices.size());
         return check_number("device", step.other, to_.devices.size());
@@ -264,8 +303,8 @@ class Recording::Reader {
       case Kind::conditional:
         needs_stream();
         step.conditional = data.take<recording::SavedConditional>();
-        (void)data.take_enumerator(step.conditional.kind, ConditionalKind::switch_case);
-        if (step.conditional.bodies == 0) refuse("a conditional node has no body");
+        detail::check_bodies(data.take_enumerator(step.conditional.kind, ConditionalKind::switch_case),
+                             step.conditional.bodies, data);
         check(step.conditional.condition, 4, false);
         conditionals_.push_back(to_.steps.size());
         if (conditionals_.size() > detail::most_graph_nesting) refuse("conditional nodes are nested too deep");
@@ -277,11 +316,18 @@ class Recording::Reader {
         RecordedStep& node = to_.steps[conditionals_.back()];
         if (step.what == Kind::body) {
           needs_stream();
+          if (node.bodies.size() == node.conditional.bodies) refuse("a conditional node has too many bodies");
+          for (const std::size_t outer : conditionals_) {
+            const auto& bodies = to_.steps[outer].bodies;
+            if (to_.steps[outer].stream == step.stream ||
+                (outer != conditionals_.back() && !bodies.empty() && to_.steps[bodies.back()].stream == step.stream))
+              refuse("a body is captured on the stream of what it is in");
+          }
           return node.bodies.push_back(to_.steps.size());
         }
         node.end = to_.steps.size();
         if (node.bodies.size() != node.conditional.bodies && node.conditional.bodies != 1 && !node.has_failed)
-          refuse("a conditional node has too few or too many bodies");
+          refuse("a conditional node has too few bodies");
         return conditionals_.pop_back();
       }
     }
@@ -312,9 +358,11 @@ class Recording::Reader {
   }
 
   void finish() {
-    // The host's memory that overlaps becomes one.
+    // The host's memory that overlaps becomes one. What was aligned stays so.
+    constexpr std::uintptr_t alignment = 64;
     std::map<std::uintptr_t, std::uintptr_t> merged;
-    for (const auto& [first, last] : to_.host) {
+    for (const auto& [begin, last] : to_.host) {
+      const std::uintptr_t first = begin / alignment * alignment;
       if (!merged.empty() && merged.rbegin()->second >= first) {
         merged.rbegin()->second = std::max(merged.rbegin()->second, last);
       } else {
@@ -332,13 +380,22 @@ class Recording::Reader {
       if (step.reads.empty() || !step.contents.empty() || step.has_failed) continue;
       const std::string why = to_.end.empty() ? "the program ended before it ran" : to_.end;
       to_.end = fmt::format("what {} reads was not saved: {}", step.name, why);
-      to_.steps.resize(i);
+      std::size_t last = i;  // outside of conditional nodes
+      for (std::size_t outer = 0; outer < i; ++outer) {
+        if (to_.steps[outer].end > i) last = std::min(last, outer);
+      }
+      to_.steps.resize(last);
     }
+    if (to_.end.empty() && !to_.is_complete)
+      to_.end = "the program did not end: it was killed, or left by _exit or abort, or the file is cut";
   }
 
   Recording& to_;
   std::span<const std::byte> file_;
-  std::uint32_t graphs_ = 0, execs_ = 0;
+  using MemoryNumbers = std::set<std::uint32_t>;
+  std::map<std::uint32_t, MemoryNumbers> captures_;  // by streams: the memory that was in use while each was open
+  std::vector<MemoryNumbers> graphs_, execs_;
+  MemoryNumbers graph_memory_;             // allocated in captures
   std::vector<std::size_t> conditionals_;  // those whose bodies are captured
 };
 

@@ -46,6 +46,8 @@ struct Recording {
   struct Memory {
     std::uint64_t bytes;
     MemoryKind kind;
+    bool is_freed = false;
+    bool is_kept = false;  ///< a graph that is launched after `free` was captured while this was in use
   };
   struct Event {
     std::uint32_t device;
@@ -69,6 +71,7 @@ struct Recording {
   std::set<std::uint32_t> wanted_nodes;                    ///< operations whose nodes others name
   std::vector<std::string> notes;                          ///< what is missing
   std::string end;                                         ///< why there is no more; empty: the program had no more
+  bool is_complete = false;                                ///< whether the program's end was recorded
 
  private:
   class Reader;

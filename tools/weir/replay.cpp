@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 #include <vector>
 
+#include "core/base/error_text.hpp"
 #include "core/base/private_file.hpp"
 #include "core/saved/saved_work.hpp"
 #include "recording.hpp"
@@ -38,7 +41,7 @@ using recording::Kind;
 using recording::none;
 using recording::SavedRange;
 
-constexpr int all_equal = 0, differs = 1, unusable = 2;
+constexpr int all_equal = 0, differs = 1, unusable = 2, incomplete = 3;
 constexpr std::size_t most_told = 10;
 
 class Replay {
@@ -79,10 +82,11 @@ class Replay {
     std::string failure;
     try {
       make(0, recording_.steps.size());
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       failure =
           fmt::format("operation {} ({}) cannot be made: {}", made_ + 1, what_of(recording_.steps[made_]), error.what());
-      is_lack_ = error.errc() == Errc::unsupported || error.errc() == Errc::invalid_image;
+      const auto* const of_weir = dynamic_cast<const Error*>(&error);
+      is_lack_ = of_weir != nullptr && (of_weir->errc() == Errc::unsupported || of_weir->errc() == Errc::invalid_image);
     }
     for (const StreamPtr& stream : streams_) {  // a capture that did not end in the recording
       if (stream && stream->is_capturing()) (void)attempt([&] { stream->close(); });
@@ -90,7 +94,7 @@ class Replay {
     for (const StreamPtr& stream : streams_) {
       try {
         if (stream && !stream->is_closed()) stream->synchronize();
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         if (failure.empty()) failure = error.what();
       }
     }
@@ -112,10 +116,10 @@ class Replay {
   };
 
   std::string what_of(const RecordedStep& step) const {
-    if (step.what == Kind::kernel) return fmt::format("kernel '{}'", recording_.kernels[step.kernel].name);
+    if (step.what == Kind::kernel) return fmt::format("kernel '{}'", detail::escaped(recording_.kernels[step.kernel].name));
     if (step.what == Kind::host_function)
-      return step.name.empty() ? "host function" : fmt::format("host function '{}'", step.name);
-    return step.name;
+      return step.name.empty() ? "host function" : fmt::format("host function '{}'", detail::escaped(step.name));
+    return detail::escaped(step.name);
   }
 
   /// Tools show it as where the operation is.
@@ -210,18 +214,9 @@ class Replay {
       case Kind::body:
       case Kind::end_conditional: return;
       case Kind::host_function: {
-        const auto run = [&runs = runs_[number]] {
-          ++runs;
-          runs.notify_all();
-        };
-        return stream->launch_host_function(run, {.name = step.name});
+        return stream->launch_host_function([&runs = runs_[number]] { ++runs; }, {.name = step.name});
       }
-      case Kind::ran: {
-        const std::uint32_t wanted = ++ran_[step.object];
-        std::atomic<std::uint32_t>& runs = runs_[step.object];
-        for (std::uint32_t now = 0; (now = runs.load()) < wanted;) runs.wait(now);
-        return;
-      }
+      case Kind::ran: return wait_for_run(step.object);
       case Kind::allocate: return allocate(step, stream);
       case Kind::global: {
         const Span<std::byte> variable = modules_[step.object]->global(step.name);
@@ -229,7 +224,9 @@ class Replay {
         memory_[step.made].data = variable.data();
         return;
       }
-      case Kind::free: memory_[step.object] = {}; return;
+      case Kind::free:
+        if (!recording_.memory[step.object].is_kept) memory_[step.object] = {};
+        return;
       case Kind::child_graph: return stream->add_child_graph(there(graphs_, step.object, "graph"));
       case Kind::record:
         return step.other == 1 ? stream->record_external(event_of(step.object)) : stream->record(event_of(step.object));
@@ -270,6 +267,20 @@ class Replay {
     }
   }
 
+  /// Waits until a host function has run as often as when this was recorded. It never will if no stream has work left.
+  void wait_for_run(std::uint32_t function) {
+    const std::uint32_t wanted = ++ran_[function];
+    const std::atomic<std::uint32_t>& runs = runs_[function];
+    while (runs < wanted) {
+      const bool is_idle = std::all_of(streams_.begin(), streams_.end(), [](const StreamPtr& stream) {
+        return !stream || stream->is_capturing() || stream->is_complete();
+      });
+      if (is_idle && runs < wanted)
+        refuse(fmt::format("host function {} has run more often than it was launched", function));
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+
   /// Tells tools what they were told of the kernel's memory then. What this device knows of the kernel is more.
   void declare(const RecordedStep& step) {
     if (!Tools::any()) return;
@@ -298,10 +309,10 @@ class Replay {
   }
 
   void allocate(const RecordedStep& step, Stream* stream) {
-    const auto [bytes, kind] = recording_.memory[step.made];
+    const std::uint64_t bytes = recording_.memory[step.made].bytes;
     Memory& memory = memory_[step.made];
-    memory.owner =
-        stream != nullptr ? stream->allocate_bytes_async(bytes) : devices_[step.object]->allocate_bytes(bytes, kind);
+    memory.owner = stream != nullptr ? stream->allocate_bytes_async(bytes)
+                                     : devices_[step.object]->allocate_bytes(bytes, recording_.memory[step.made].kind);
     memory.data = memory.owner->data();
   }
 
@@ -346,7 +357,8 @@ class Replay {
       if ((!is_32 && kind != MemoryOperation::Kind::wait_64) || !is_of_host(one.address)) continue;
       if (recording_.written_values.contains({one.address.memory, one.address.offset})) continue;
       const bool is_nor = static_cast<WaitCondition>(one.condition) == WaitCondition::bit_nor;
-      const auto write = [to = at(one.address), is_32, value = is_nor ? ~one.value : one.value] {
+      const auto write = [to = at(one.address), owner = owner_of(one.address), is_32,
+                          value = is_nor ? ~one.value : one.value] {
         if (is_32) {
           std::atomic_ref(*static_cast<std::uint32_t*>(to)).store(static_cast<std::uint32_t>(value));
         } else {
@@ -363,31 +375,41 @@ class Replay {
 
   // --- The host's memory ----------------------------------------------------------------------------------------------
 
-  std::vector<std::byte*> places_of(const std::vector<SavedRange>& ranges) const {
-    std::vector<std::byte*> places;
+  /// Memory that a host function reads or writes later: it lives as long.
+  struct Place {
+    std::byte* first;
+    AllocationPtr owner;
+  };
+
+  AllocationPtr owner_of(const SavedAddress& address) const {
+    return address.memory == recording::of_host ? nullptr : memory_[address.memory].owner;
+  }
+
+  std::vector<Place> places_of(const std::vector<SavedRange>& ranges) const {
+    std::vector<Place> places;
     for (const SavedRange& range : ranges) {
       if (!is_of_host(range.first)) refuse("the host cannot read a device's memory");
-      places.push_back(static_cast<std::byte*>(at(range.first)));
+      places.push_back({static_cast<std::byte*>(at(range.first)), owner_of(range.first)});
     }
     return places;
   }
 
-  void restore(const RecordedStep& step, const std::vector<std::byte*>& to) const {
+  void restore(const RecordedStep& step, const std::vector<Place>& to) const {
     auto next = step.contents.begin();
     for (std::size_t i = 0; i < to.size(); ++i) {
       recording::for_each_piece(step.reads[i], [&](std::size_t at, std::size_t size) {
         const std::span<const std::byte> piece = recording_.pieces[*next++];
         // What is there already is left alone: other work may read it.
-        if (std::memcmp(to[i] + at, piece.data(), size) != 0) std::memcpy(to[i] + at, piece.data(), size);
+        if (std::memcmp(to[i].first + at, piece.data(), size) != 0) std::memcpy(to[i].first + at, piece.data(), size);
       });
     }
   }
 
-  static void check(const RecordedStep& step, const std::vector<std::byte*>& from, std::vector<std::uint64_t>& checks) {
+  static void check(const RecordedStep& step, const std::vector<Place>& from, std::vector<std::uint64_t>& checks) {
     auto next = checks.begin();
     for (std::size_t i = 0; i < from.size(); ++i) {
       recording::for_each_piece(step.results[i], [&](std::size_t at, std::size_t size) {
-        *next++ = recording::check_of(std::span(from[i] + at, size));
+        *next++ = recording::check_of(std::span(from[i].first + at, size));
       });
     }
   }
@@ -409,15 +431,18 @@ class Replay {
     }
     if (told > most_told) text += fmt::format("  and {} more\n", told - most_told);
     const auto used = std::count_if(streams_.begin(), streams_.end(), [](const StreamPtr& stream) { return bool(stream); });
-    std::printf("weir replay: %zu operations on %td streams; %zu of %zu results have the bytes of the recording\n", made,
-                used, equal, known);
+    std::printf("weir replay: %zu operation%s on %td stream%s; %zu of %zu results have the bytes of the recording\n", made,
+                made == 1 ? "" : "s", used, used == 1 ? "" : "s", equal, known);
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
-    for (const std::string& note : recording_.notes) std::fprintf(stderr, "weir replay: missing: %s\n", note.c_str());
-    if (!recording_.end.empty()) std::fprintf(stderr, "weir replay: the recording ends: %s\n", recording_.end.c_str());
+    for (const std::string& note : recording_.notes)
+      std::fprintf(stderr, "weir replay: missing: %s\n", detail::escaped(note).c_str());
+    if (!recording_.end.empty())
+      std::fprintf(stderr, "weir replay: the recording ends: %s\n", detail::escaped(recording_.end).c_str());
     if (!failure.empty()) std::fprintf(stderr, "weir replay: %s\n", failure.c_str());
     if (is_lack_) return unusable;
-    return equal == known && failure.empty() ? all_equal : differs;
+    if (equal != known || !failure.empty()) return differs;
+    return recording_.is_complete ? all_equal : incomplete;
   }
 
   std::string difference(const RecordedStep& step, std::size_t i) const {
@@ -469,8 +494,13 @@ int replay_recording(const std::string& file) try {
   const std::vector<std::byte> bytes = detail::read_private_file(file, recording::most_bytes, "a recording", fail);
   Recording recording(bytes);
   return Replay(recording, file).run();
+} catch (const Error& error) {
+  const bool is_of_file = error.operation() == "weir replay";
+  const std::string what = is_of_file ? error.detail() : error.what(), name = "'" + file + "'";
+  std::fprintf(stderr, "weir replay: %s%s\n", what.starts_with(name) ? "" : (name + ": ").c_str(), what.c_str());
+  return unusable;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "weir replay: %s\n", error.what());
+  std::fprintf(stderr, "weir replay: '%s': %s\n", file.c_str(), error.what());
   return unusable;
 }
 
