@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -270,6 +271,17 @@ void a_named_stream(Device& device) {
   device.create_event()->set_name("loaded");
 }
 
+/// Names that would forge lines, and colour the terminal.
+void named_with_control_characters(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  a->set_name("a\nweir race: \x1b[31m");
+  const auto x = device.allocate<float>(n);
+  x.set_name("\x1b[0m");
+  const ScopedRange range("step\x1b");
+  a->fill(x, 1.0F);
+  b->fill(x, 2.0F);
+}
+
 /// As validate sees names.
 void named_mistake(Device& device) {
   const StreamPtr stream = device.create_stream();
@@ -279,7 +291,52 @@ void named_mistake(Device& device) {
   stream->fill_elements(x.data(), 0, 4, n + 1);
 }
 
+/// Runs `round` 1000 times, then 4000 times more, which may not take more memory.
+template <class F>
+void run_often(F&& round) {
+  for (int i = 0; i < 1000; ++i) round();
+  const long early = memory_in_use();
+  for (int i = 0; i < 4000; ++i) round();
+  const long growth = memory_in_use() - early;
+  std::printf("grew by %ld KiB\n", growth);
+}
+
+/// Each thread has a default stream of its own, and waits for its work.
+void many_threads(Device& device) {
+  const auto x = device.allocate<float>(n);
+  run_often([&] {
+    std::thread([&] {
+      const StreamPtr own = device.per_thread_stream();
+      own->fill(x, 1.0F);
+      own->synchronize();
+    }).join();
+  });
+}
+
+/// Graphs with branches, and streams, that come and go in turn.
+void many_graphs(Device& device) {
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  const StreamPtr a = device.create_stream();
+  std::vector<GraphExecPtr> kept;  // so that no other one gets the address at once
+  run_often([&] {
+    const StreamPtr b = device.create_stream();
+    const GraphExecPtr exec = a->capture([&](Stream& stream) {
+                                 b->wait(stream);
+                                 stream.fill(x, 1.0F);
+                                 b->fill(y, 2.0F);
+                                 stream.wait(b);
+                               })->instantiate();
+    exec->launch(*a);
+    a->synchronize();
+    kept.push_back(exec);
+    if (kept.size() == 100) kept.clear();
+  });
+}
+
 constexpr ToolProgram programs[] = {
+    {"many_threads", 0, many_threads},
+    {"many_graphs", 0, many_graphs},
+    {"named_with_control_characters", 1, named_with_control_characters},
     {"named_objects", 2, named_objects},
     {"names_that_are_gone", 1, names_that_are_gone},
     {"named_mistake", 0, named_mistake},

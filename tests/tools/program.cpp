@@ -23,7 +23,8 @@ int main(int argc, char** argv) try {
       }
     }
   }
-  for (const auto& programs : {weir::test::validate_programs(), weir::test::unwritten_and_leaking_programs()}) {
+  for (const auto& programs :
+       {weir::test::validate_programs(), weir::test::pageable_programs(), weir::test::unwritten_and_leaking_programs()}) {
     for (const weir::test::ValidateProgram& program : programs) {
       for (int i = 1; i < argc; ++i) {
         if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());

@@ -976,6 +976,69 @@ void shows_a_fork_whose_reader_is_last(Device& device) {
   fork_at_the_root<right, false>(device);
 }
 
+/// Another stream waits for what a fill, a copy or a kernel writes. It may have been submitted before that.
+enum class FlagWriter : std::uint8_t { fill, copy, kernel };
+
+template <FlagWriter by, bool right>
+void a_flag_that_is_set(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flag = device.allocate<std::uint32_t>(1), one = device.allocate<std::uint32_t>(1);
+  const auto set =
+      device.compile("extern \"C\" __global__ void set(unsigned* flag) { *flag = 1; }")->kernel<void(unsigned*)>("set");
+  s.a->fill(flag, 0U);
+  s.a->fill(one, 1U);
+  s.a->synchronize();
+  const auto raise = [&] {
+    switch (by) {
+      case FlagWriter::fill: return s.a->fill(flag, 1U);
+      case FlagWriter::copy: return s.a->copy(flag, one);
+      case FlagWriter::kernel: return s.a->launch(set, LaunchConfig{1, 1}, flag.data());
+    }
+  };
+  if (!right) raise();
+  s.a->fill(s.x, 1.0F);
+  if (right) raise();
+  s.b->wait_value(flag.data(), 1U, WaitCondition::eq);
+  s.b->copy(s.y, s.x);
+  s.b->synchronize();
+}
+template <bool right>
+void a_flag_set_by_a_fill(Device& device) {
+  a_flag_that_is_set<FlagWriter::fill, right>(device);
+}
+template <bool right>
+void a_flag_set_by_a_copy(Device& device) {
+  a_flag_that_is_set<FlagWriter::copy, right>(device);
+}
+template <bool right>
+void a_flag_set_by_a_kernel(Device& device) {
+  a_flag_that_is_set<FlagWriter::kernel, right>(device);
+}
+
+/// The source may be read before the stream's earlier work.
+template <bool right>
+void a_source_read_at_any_time(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::batch_copies)) return;
+  s.a->fill(s.x, 1.0F);
+  const BatchCopy copies[] = {{s.y.data(), s.x.data(), s.x.size_bytes()}};
+  if (right) s.a->synchronize();
+  s.a->copy_batch(copies, SourceAccess::any_time);
+}
+
+/// A result in pageable memory is the next stream's source.
+template <bool right>
+void a_pageable_result(Device& device) {
+  Scene s(device);
+  std::vector<float> between(n);
+  s.a->copy(between, s.x);
+  if (right) s.b->wait(s.a);
+  s.b->copy(s.y, between);
+  s.a->synchronize();
+  s.b->synchronize();
+}
+
 constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(write_then_read, 1),
     WEIR_TEST_PAIR(read_then_write, 1),
@@ -1010,6 +1073,11 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(a_reader_without_an_answer, 1),
     WEIR_TEST_PAIR(a_value_set_back_beside_its_write, 1),
     WEIR_TEST_PAIR(a_value_that_is_copied, 1),
+    WEIR_TEST_PAIR(a_pageable_result, 1),
+    WEIR_TEST_PAIR(a_flag_set_by_a_fill, 1),
+    WEIR_TEST_PAIR(a_flag_set_by_a_copy, 1),
+    WEIR_TEST_PAIR(a_flag_set_by_a_kernel, 1),
+    WEIR_TEST_PAIR(a_source_read_at_any_time, 1),
     WEIR_TEST_PAIR(a_variable_of_a_module, 1),
     WEIR_TEST_PAIR(a_registration_that_ends, 1),
     WEIR_TEST_PAIR(event_never_recorded, 1),

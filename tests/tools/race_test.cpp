@@ -253,3 +253,80 @@ TEST_CASE("race: the file's name can have the process's number") {
   REQUIRE(files.size() == 1);
   CHECK(files[0].find_first_not_of("0123456789") == std::string::npos);
 }
+
+TEST_CASE("race, timeline: threads, streams and graphs that come and go take no memory for good") {
+  const struct {
+    const char *tool, *program;
+    long most_kib;
+  } cases[] = {{"race", "many_threads", 2048},
+               {"race", "many_graphs", 2048},
+               {"record", "many_graphs", 6144},
+               {"timeline", "many_graphs", 2048},
+               {"timeline", "many_threads", 6144}};
+  const TemporaryFolder folder;
+  for (const auto& [tool, program, most_kib] : cases) {
+    CAPTURE(std::string(tool));
+    CAPTURE(std::string(program));
+    const Outcome outcome = weir::test::run(WEIR_TEST_PROGRAMS, {program},
+                                            {{"WEIR_BACKEND", "host"},
+                                             {"WEIR_TOOLS", tool},
+                                             {"WEIR_TIMELINE", folder.path() + "/trace"},
+                                             {"WEIR_RECORD_FILE", folder.path() + "/recording"}});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.status == 0);
+    const std::size_t at = outcome.output.find("grew by ");
+    REQUIRE(at != std::string::npos);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own memory grows
+    CHECK(std::stol(outcome.output.substr(at + 8)) < most_kib);
+#endif
+  }
+}
+
+TEST_CASE("race: a good program gets one line, and one that does not use Weir is no success") {
+  const Outcome good = run_race("right_write_then_read").outcome;
+  CHECK(good.status == 0);
+  CHECK(good.errors.starts_with("weir race: "));
+  CHECK(good.complains(" operations, no race\n"));
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"race", "--"}, {"race", "--witness", "--"}, {"run", "--tools=race", "--"}}) {
+    std::vector<std::string> words = command;
+    words.emplace_back("/bin/true");
+    const Outcome nothing = weir::test::run(WEIR_TEST_WEIR, words);
+    CHECK(nothing.status == 3);
+    CHECK(nothing.complains("the tool race saw nothing: the program did not use Weir"));
+  }
+}
+
+TEST_CASE("race: a report that cannot be written changes the exit status") {
+  const Outcome outcome =
+      weir::test::run(WEIR_TEST_PROGRAMS, {"right_write_then_read"},
+                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_RACE", "json=/dev/full"}});
+  CHECK(outcome.status == 3);
+  const Outcome trace =
+      weir::test::run(WEIR_TEST_PROGRAMS, {"right_write_then_read"},
+                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", "/dev/full"}});
+  CHECK(trace.status == 3);
+}
+
+TEST_CASE("race: control characters of names do not reach the terminal") {
+  const Outcome outcome = run_race("named_with_control_characters").outcome;
+  CHECK(outcome.status == 66);
+  CHECK(outcome.complains("'a\\x0aweir race: \\x1b[31m'"));
+  CHECK_FALSE(outcome.complains("\x1b"));
+}
+
+TEST_CASE("race: the remedy of two kernels names touches, and stacks have no functions of Weir's") {
+  const Outcome outcome = run_race("wrong_two_kernels").outcome;
+  CHECK(outcome.complains("if the kernels use different parts of the memory, say which: access::touches"));
+  const Outcome body = run_race("wrong_the_body_of_a_condition").outcome;
+  CHECK(body.status == 66);
+  CHECK_FALSE(body.complains("weir::Stream::capture"));
+  CHECK_FALSE(body.complains("libweir"));
+}
+
+TEST_CASE("race: its variable without the tool is noticed") {
+  const Outcome outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_write_then_read"},
+                                          {{"WEIR_BACKEND", "host"}, {"WEIR_RACE", "json=x.json"}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.complains("WEIR_RACE is set and has no effect without WEIR_TOOLS=race"));
+}

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <future>
 #include <iterator>
 #include <map>
@@ -12,6 +18,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tests/tools/stuck_programs.hpp"
@@ -204,4 +211,42 @@ TEST_CASE("stuck: a program that hangs ends by the time limit of weir shake, and
   CHECK(shaken.status == 1);
   CHECK(shaken.complains("2 of 2 schedules failed: 1 (hung) pct:2 (hung)"));
   CHECK(shaken.complains("a circle: "));
+}
+
+TEST_CASE("stuck: another process that answers in the place of the one that is asked for is not believed") {
+  const pid_t asked = ::fork();
+  if (asked == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const std::string name = "weir-stuck-" + std::to_string(asked);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const int file = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::bind(file, reinterpret_cast<const sockaddr*>(&address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) == 0);
+  REQUIRE(::listen(file, 1) == 0);
+  std::thread impostor([&] {
+    const int connection = ::accept(file, nullptr, nullptr);
+    (void)!::write(connection, "\x1b[31m all is well\n", 18);
+    ::close(connection);
+  });
+  const weir::test::Outcome outcome = weir::test::run(WEIR_STUCK_COMMAND, {"stuck", std::to_string(asked)});
+  impostor.join();
+  ::close(file);
+  ::kill(asked, SIGKILL);
+  ::waitpid(asked, nullptr, 0);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.empty());
+  CHECK(outcome.complains("is not what answers for it: process " + std::to_string(::getpid())));
+}
+
+TEST_CASE("stuck: what is no number of a process is refused in one line") {
+  for (const char* const wrong : {"abc", "0", "99999999999999"}) {
+    const weir::test::Outcome outcome = weir::test::run(WEIR_STUCK_COMMAND, {"stuck", wrong});
+    CHECK(outcome.status == 2);
+    CHECK(outcome.complains("'" + std::string(wrong) + "' is no number of a process"));
+  }
 }

@@ -509,6 +509,28 @@ void forgets_a_registration(Device& device) {
   if (!right) registration->retain();
 }
 
+template <bool right>
+void copies_to_one_place_twice(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  stream->zero(y);
+  const BatchCopy copies[] = {{x.data(), y.data(), 256}, {x.data() + (right ? 64 : 32), y.data() + 64, 256}};
+  stream->copy_batch(copies);
+  stream->synchronize();
+}
+
+/// On a GPU the copy has read the source when the call returns.
+template <bool right>
+void changes_a_pageable_source(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<unsigned>(n);
+  std::vector<unsigned> values(n);
+  const auto change = [&] { values[5] = 7; };
+  right ? change() : stream->launch_host_function(change);
+  stream->copy(x, values);
+  stream->synchronize();
+}
+
 constexpr const char* host_memory = "host memory that no device may address";
 constexpr const char* ended = "the registration of this host memory has ended";
 constexpr const char* freed = "the memory was freed";
@@ -531,6 +553,7 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(copies_around_adopted_memory, "of which it begins at byte 0 of 64"),
     WEIR_PAIR(copies_onto_the_source, "it overlaps the source, 2048 bytes at 0x"),
     WEIR_PAIR(copies_columns, "it overlaps the source, "),
+    WEIR_PAIR(copies_to_one_place_twice, "it overlaps another destination of the batch, 256 bytes at 0x"),
     WEIR_PAIR(launches_with_a_null_span, "16 bytes at 0x0: a null address with a size"),
     WEIR_PAIR(uses_memory_of_a_peer, "may not address it; call enable_peer_access"),
     WEIR_PAIR(uses_memory_of_a_peer_no_more, "may not address it; call enable_peer_access"),
@@ -564,9 +587,13 @@ constexpr ValidateProgram on_request[] = {
     WEIR_PAIR_WITH("leaks", forgets_a_registration, "its registration has not ended"),
 };
 
+constexpr ValidateProgram pageable[] = {
+    WEIR_PAIR(changes_a_pageable_source, "the source is pageable memory, and has changed between the call and the copy")};
+
 }  // namespace
 
 std::span<const ValidateProgram> validate_programs() { return all; }
+std::span<const ValidateProgram> pageable_programs() { return pageable; }
 std::span<const ValidateProgram> unwritten_and_leaking_programs() { return on_request; }
 
 }  // namespace weir::test

@@ -16,6 +16,8 @@ struct ValidateProgram {
 };
 
 std::span<const ValidateProgram> validate_programs();
+/// Those that a GPU runs right: for the host.
+std::span<const ValidateProgram> pageable_programs();
 /// Those whose mistakes are told on request.
 std::span<const ValidateProgram> unwritten_and_leaking_programs();
 

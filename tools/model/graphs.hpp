@@ -32,8 +32,8 @@ class Graphs {
   Capture& capture_of(const Operation& operation) {
     const auto [there, is_new] = captures_.try_emplace(capture_id(operation));
     if (is_new) {
-      const std::vector<std::uint64_t>& conditionals = conditionals_[operation.thread];
-      if (!conditionals.empty()) there->second.conditional = conditionals.back();
+      const auto open = conditionals_.find(operation.thread);
+      if (open != conditionals_.end()) there->second.conditional = open->second.back();
     }
     return there->second;
   }
@@ -53,7 +53,8 @@ class Graphs {
   /// The nodes of its bodies. `finish(capture)` is called for each capture that was not seen to end.
   template <class Finish>
   Nodes end_conditional(const Operation& operation, Finish&& finish) {
-    std::erase(conditionals_[operation.thread], operation.id);
+    if (auto& open = conditionals_[operation.thread]; std::erase(open, operation.id) == 0 || open.empty())
+      conditionals_.erase(operation.thread);
     for (auto next = captures_.begin(); next != captures_.end();) {
       const auto capture = next++;
       if (capture->second.conditional != operation.id) continue;
@@ -103,6 +104,10 @@ class Graphs {
       case OperationKind::update_graph:
         if (operation.exec != nullptr && !operation.has_failed) executables_[operation.exec] = shared(operation.graph);
         break;
+      case OperationKind::destroy_graph:
+        graphs_.erase(operation.graph);
+        executables_.erase(operation.exec);
+        break;
       default: break;
     }
   }
@@ -127,7 +132,7 @@ class Graphs {
   }
 
   std::map<CaptureId, Capture> captures_;
-  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // by threads: those that it is in the middle of
+  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // by threads: those that each is in the middle of
   std::map<std::uint64_t, Nodes> bodies_;                             // by conditionals
   std::map<const Graph*, NodesPtr> graphs_;
   std::map<const GraphExec*, NodesPtr> executables_;

@@ -38,6 +38,7 @@ class MemoryMap {
     const auto next = blocks_.upper_bound(address);
     return next != blocks_.begin() ? &std::prev(next)->second : nullptr;
   }
+  Block* last_before(std::uintptr_t address) { return const_cast<Block*>(std::as_const(*this).last_before(address)); }
   /// The first block that begins behind, or null.
   const Block* first_behind(std::uintptr_t address) const {
     const auto next = blocks_.upper_bound(address);

@@ -126,7 +126,8 @@ std::string text_of(const std::vector<Frame>& frames) {
       return frame.place.find("include/c++/") == std::string::npos && frame.place.find("include/weir/") == std::string::npos;
     }
     const std::string_view name = std::string_view(frame.function).substr(0, frame.function.find_first_of("(<"));
-    return !name.substr(name.rfind(' ') + 1).starts_with("weir::");  // behind the result's type
+    const std::string_view function = name.substr(name.rfind(' ') + 1);  // behind the result's type
+    return !function.starts_with("weir::") && !function.starts_with("std::");
   };
   const bool has_own = std::any_of(frames.begin(), frames.end(), is_own);
   std::string text;
@@ -146,14 +147,11 @@ std::vector<Frame> frames_of(const Stack& stack) {
     for (std::size_t i = 1; i < stack.size(); ++i) frames.push_back(*static_cast<const Frame*>(stack[i]));
     return frames;
   }
-  std::size_t first = 0;
   // A return address is behind the call.
-  const auto call = [&](std::size_t i) {
-    return const_cast<char*>(static_cast<const char*>(stack[i])) - 1;
-  };
-  while (first < stack.size() && is_of_weir(call(first))) ++first;
+  const auto call = [&](std::size_t i) { return const_cast<char*>(static_cast<const char*>(stack[i])) - 1; };
   std::vector<Frame> frames;
-  for (std::size_t i = first; i < stack.size() && frames.size() < most_told; ++i) {
+  for (std::size_t i = 0; i < stack.size() && frames.size() < most_told; ++i) {
+    if (is_of_weir(call(i))) continue;
     add_frames(call(i), frames);
     if (frames.back().function == "main") break;
   }

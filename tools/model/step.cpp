@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/base/error_text.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
@@ -12,10 +13,10 @@
 namespace weir::model {
 
 std::string what_of(const Operation& operation) {
-  if (operation.kernel != nullptr) return fmt::format("kernel '{}'", operation.kernel->name());
+  if (operation.kernel != nullptr) return fmt::format("kernel{}", quoted(operation.kernel->name()));
   if (operation.kind == OperationKind::host_function && !operation.label.empty())
-    return fmt::format("host function '{}'", operation.label);
-  return operation.kind == OperationKind::free ? "the free" : operation.name;
+    return fmt::format("host function{}", quoted(operation.label));
+  return operation.kind == OperationKind::free ? "the free" : detail::escaped(operation.name);
 }
 
 std::string place_of(const Operation& operation) {
@@ -29,13 +30,13 @@ std::string place_of(const Operation& operation) {
   }
 }
 
-std::string quoted(std::string_view name) { return name.empty() ? "" : fmt::format(" '{}'", name); }
+std::string quoted(std::string_view name) { return name.empty() ? "" : fmt::format(" '{}'", detail::escaped(name)); }
 
 StepPtr Steps::make(const Operation& operation, std::string what, std::string where) {
   Stack stack = take_stack();
   const auto place = places_.emplace(stack, static_cast<std::uint32_t>(places_.size())).first->second;
   return std::make_shared<const Step>(Step{operation.id, std::move(what), std::move(where), operation.device->describe(),
-                                           std::string(operation.tag), operation.thread, std::move(stack), place});
+                                           detail::escaped(operation.tag), operation.thread, std::move(stack), place});
 }
 
 }  // namespace weir::model

@@ -16,7 +16,7 @@ namespace weir::model {
 std::string what_of(const Operation& operation);
 /// "host:0 stream 0x55…", "host:0 default stream"; "the host" for what belongs to no stream
 std::string place_of(const Operation& operation);
-/// " 'weights'", behind what has that name; nothing for no name
+/// " 'weights'", behind what has that name; nothing for no name. Control characters become escapes.
 std::string quoted(std::string_view name);
 
 /// One operation of the program, for reports.

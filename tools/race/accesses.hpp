@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,10 +20,13 @@ class Accesses {
   Accesses(Report& report, Streams& streams) : report_(report), streams_(streams) {}
 
   Memory& memory() noexcept { return memory_; }
-  Values& values() noexcept { return values_; }
 
-  /// Adds an access with its clock.
-  void touch(Access access, const Clock& clock, bool is_free = false);
+  /// A copy uses memory that Weir does not know, but for the range. It is watched until the host knows the copy to be done.
+  void add_pageable(const Region& region);
+  /// Adds an access with its clock. `element`: what a fill repeats.
+  void touch(Access access, const Clock& clock, bool is_free = false, std::span<const std::byte> element = {});
+  /// A write of a value, or a wait for one, whose clock it joins.
+  void operate(const MemoryOperation& operation, const Point& point, Clock& clock);
   /// Judges an access that ends the block, as a free does, and does not keep it. Work of the device `awaited` is over.
   void judge_end(const Block& block, const Access& access, std::string_view awaited);
   /// Forgets the accesses of an operation that was not made.
@@ -37,6 +43,7 @@ class Accesses {
     Block block;
   };
 
+  void note_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element);
   void judge(const Access& first, const Access& second, const Clock& clock, const Block& block);
   void add_race(const Access& first, const Access& second, const Block& block);
 
@@ -45,6 +52,8 @@ class Accesses {
   Memory memory_;
   Values values_;
   std::vector<Doubt> doubts_;
+  std::vector<std::uintptr_t> pageable_;  // where such blocks began
+  std::size_t next_sweep_ = 256;
 };
 
 }  // namespace weir::race

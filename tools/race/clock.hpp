@@ -20,9 +20,11 @@ struct Point {
 
 class Clock;
 
-/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known.
+/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known. `maybe`: what comes
+/// before any of the copies and kernels that write there, whose values are not known; null if there is none, or if something
+/// else may have written.
 struct ValueWait {
-  std::unique_ptr<Clock> before;
+  std::unique_ptr<Clock> before, maybe;
 };
 
 /// What is known to happen before an operation: for each lane its operations up to a number, and waits for values, each of
@@ -64,10 +66,25 @@ class Clock {
       join(*ended->before);
     }
   }
+  /// Takes, for each open wait, that one of those writes has ended it.
+  void assume_ended() const {
+    for (const auto& wait : open_waits()) {
+      if (!wait->maybe || wait->before) continue;
+      const auto inner = wait->maybe->open_waits();
+      if (std::find(inner.begin(), inner.end(), wait) == inner.end()) wait->before = std::make_unique<Clock>(*wait->maybe);
+    }
+  }
   /// Joins the numbers alone, not the waits.
   void join_numbers(const Clock& other) {
     if (other.numbers_.size() > numbers_.size()) numbers_.resize(other.numbers_.size());
     for (std::size_t i = 0; i < other.numbers_.size(); ++i) numbers_[i] = std::max(numbers_[i], other.numbers_[i]);
+  }
+  /// Whether all that happens before the other, happens before this, and the other waits for nothing.
+  bool includes(const Clock& other) const noexcept {
+    for (std::size_t i = 0; i < other.numbers_.size(); ++i) {
+      if (other.numbers_[i] > at(static_cast<std::uint32_t>(i))) return false;
+    }
+    return other.waits_.empty();
   }
   void add(std::shared_ptr<ValueWait> wait) {
     const auto at = std::lower_bound(waits_.begin(), waits_.end(), wait);

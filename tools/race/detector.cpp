@@ -41,6 +41,8 @@ class Detector final : public Tool {
 
   void before(const Operation& operation) override {
     const std::lock_guard lock(mutex_);
+    streams_.sweep();
+    ++operations_;
     report_.pairs().begin(operation);
     if (operation.stream != nullptr && traits_of(operation.kind).is_in_order) {
       if (operation.capture != 0) {
@@ -91,8 +93,8 @@ class Detector final : public Tool {
         if (Block* const block = accesses_.memory().find(model::number_of(operation.allocation->data())))
           block->name = operation.label;
         break;
-      case OperationKind::instantiate:
-        if (!operation.has_failed) launched_.erase(operation.exec);
+      case OperationKind::destroy_graph:
+        if (operation.exec != nullptr) launched_.erase(operation.exec);
         break;
       default: break;
     }
@@ -117,7 +119,7 @@ class Detector final : public Tool {
   int finish() noexcept override {
     const std::lock_guard lock(mutex_);
     accesses_.settle(true);
-    return report_.finish();
+    return report_.finish(operations_);
   }
 
  private:
@@ -155,12 +157,16 @@ class Detector final : public Tool {
     StepPtr step;
     const auto the_step = [&]() -> const StepPtr& { return step ? step : step = steps_.make(operation); };
     for (const MemoryOperation& each : operation.memory_operations) {
-      accesses_.values().operate(each, point, state.clock, report_);
+      accesses_.operate(each, point, state.clock);
       if (each.is_write()) touch(memory_of(each), point, the_step(), state.clock, Toucher::value);
     }
     for (const MemoryAccess& memory : operation.accesses) {
-      if (operation.kind == OperationKind::copy) forget_if_pageable(memory.address);
-      touch(memory, point, the_step(), state.clock);
+      if (operation.kind == OperationKind::copy) note_pageable(memory);
+      Access access = make_access(memory, point, the_step());
+      access.is_any_time = operation.reads_any_time && !access.writes();
+      const Clock& before = access.is_any_time ? streams_.host() : state.clock;
+      access.clock = kept(before);
+      accesses_.touch(std::move(access), before, false, operation.element);
     }
   }
 
@@ -193,8 +199,7 @@ class Detector final : public Tool {
       }
     }
     for (const Node& node : *nodes) {
-      for (const MemoryOperation& each : node.memory_operations)
-        accesses_.values().operate(each, point, state.clock, report_);
+      for (const MemoryOperation& each : node.memory_operations) accesses_.operate(each, point, state.clock);
     }
     const StepPtr step = steps_.make(operation);
     const std::shared_ptr<const Clock> clock = kept(state.clock);
@@ -277,6 +282,7 @@ class Detector final : public Tool {
     const std::uintptr_t begin = model::number_of(memory.address);
     const StepPtr step = steps_.make(operation);
     Block& block = accesses_.memory().add({begin, begin + memory.bytes, step});
+    block.is_of_device = operation.allocation == nullptr || operation.allocation->kind() == MemoryKind::device;
     if (operation.stream == nullptr) return;
     if (operation.capture != 0) return graphs_.add_allocation(operation, step);
     const StreamState& state = streams_.of(operation);
@@ -327,10 +333,12 @@ class Detector final : public Tool {
   }
 
   /// A copy may use pageable memory that the heap has placed where stream-ordered memory was: on the host backend, and with
-  /// managed memory. Such a freed block is forgotten.
-  void forget_if_pageable(const void* address) {
-    const Block* const block = accesses_.memory().find(model::number_of(address));
-    if (block != nullptr && block->freed && model::is_readable(address)) accesses_.memory().remove(block->begin);
+  /// managed memory. Such a freed block is forgotten. Of pageable memory the range is watched.
+  void note_pageable(const MemoryAccess& memory) {
+    const Block* const block = accesses_.memory().find(model::number_of(memory.address));
+    if ((block != nullptr && !block->freed && !block->is_pageable) || !model::is_readable(memory.address)) return;
+    if (block != nullptr && block->freed) accesses_.memory().remove(block->begin);
+    accesses_.add_pageable(Region(memory));
   }
 
   void add_function(std::uint64_t operation, Function function) {
@@ -349,6 +357,7 @@ class Detector final : public Tool {
   }
 
   std::mutex mutex_;
+  std::uint64_t operations_ = 0;
   Report report_;
   model::Steps steps_;
   Streams streams_;

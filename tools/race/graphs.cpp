@@ -65,7 +65,7 @@ void Graphs::add(const Operation& operation) {
     if (memory.bytes == 0) continue;
     const Access& access = node.accesses.emplace_back(make_access(memory, point, step, by));
     check_freed(capture, operation.kind, access, clock);
-    if (access.writes()) capture.values.forget(access.region);
+    if (access.writes()) capture.values.overwrite({access.region, point, clock, {}}, false, report_);
   }
   for (const MemoryOperation& each : operation.memory_operations) {
     if (each.is_write()) node.accesses.push_back(make_access(memory_of(each), point, step, Toucher::value));

@@ -20,6 +20,8 @@ class JsonFile {
   /// Adds a report, or null for none. `rest`: an object with the other members, as they are now.
   void write(const nlohmann::ordered_json& report, const nlohmann::ordered_json& rest);
   void finish(const nlohmann::ordered_json& rest);
+  /// Whether there should be a file, and what was added could not be written.
+  bool is_lost() const noexcept { return !name_.empty() && file_ < 0; }
 
  private:
   void put(const std::string& entry, const std::string& rest);

@@ -41,6 +41,7 @@ struct Access {
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
   UpdateKind update = UpdateKind::unknown;  ///< of what is all that is done with the memory
+  bool is_any_time = false;                 ///< a source that may be read before the stream's earlier work
 
   bool writes() const noexcept { return kind != AccessKind::read; }
   /// Whether the two only update, and their order does not matter: both are known to do the same, or are said to commute.
@@ -69,6 +70,14 @@ inline Access make_access(const MemoryAccess& memory, const Point& point, StepPt
           .update = memory.update};
 }
 
+/// A write of few bytes, which may be values that streams wait for.
+struct SmallWrite {
+  Region region;
+  Point point;
+  Clock clock;
+  std::vector<std::byte> element;  ///< that a fill repeats; empty if the bytes are not known
+};
+
 /// An allocation, host memory that was registered, or a variable of a module.
 struct Block {
   std::uintptr_t begin = 0, end = 0;
@@ -77,6 +86,9 @@ struct Block {
   Point freed_at = {};
   std::vector<Access> accesses = {};
   std::string name = {};  ///< that the program has given
+  bool is_of_device = false;  ///< the host cannot write it
+  bool is_pageable = false;   ///< what a copy was given: when the memory goes is not seen
+  std::vector<SmallWrite> small_writes = {};
 };
 using Memory = model::MemoryMap<Block>;
 
@@ -86,5 +98,7 @@ bool add_access(Block& block, Access access, const Clock& clock, const Clock& ho
 
 /// Accesses that are kept for one block.
 inline constexpr std::size_t most_accesses = 4096;
+/// Writes of few bytes that are kept for one block, and how many bytes are few.
+inline constexpr std::size_t most_small_writes = 4, few_bytes = 4096;
 
 }  // namespace weir::race

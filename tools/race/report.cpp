@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <fstream>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "tools/model/options.hpp"
+#include "tools/model/own_file.hpp"
 #include "weir/error.hpp"
 
 namespace weir::race {
@@ -123,10 +125,12 @@ std::string remedy_of(Fault fault, const Access& first, const Access& second) {
   if (first.where() == second.where()) {
     return "the two are in one graph: let the stream of the second wait for that of the first while they are captured";
   }
+  const bool has_kernel = first.step->what.starts_with("kernel") || second.step->what.starts_with("kernel");
   return fmt::format(
       "between the two, let {} wait for {}: second.wait(first), or record an event behind the first operation and "
-      "wait for it",
-      second.where(), first.where());
+      "wait for it{}",
+      second.where(), first.where(),
+      has_kernel ? "; or, if the kernels use different parts of the memory, say which: access::touches" : "");
 }
 
 }  // namespace
@@ -153,7 +157,10 @@ Options read_options() {
   return options;
 }
 
-Report::Report(Options options) : options_(std::move(options)), pairs_(options_.pairs) { file_.write({}, others()); }
+Report::Report(Options options) : options_(std::move(options)), pairs_(options_.pairs) {
+  file_.write({}, others());
+  if (!options_.tally.empty()) std::ofstream(options_.tally, std::ios::app) << "0\n";
+}
 
 Json Report::others() const { return {{"suppressed", suppressed_}, {"limits", limits_}}; }
 
@@ -217,10 +224,14 @@ void Report::add_limit(const std::string& what) {
   file_.write({}, others());
 }
 
-int Report::finish() noexcept {
+int Report::finish(std::uint64_t operations) noexcept {
   pairs_.finish();
   file_.finish(others());
-  if (count_ == 0) return 0;
+  if (count_ == 0) {
+    std::fprintf(stderr, "weir race: %" PRIu64 " operations, no race%s\n", operations,
+                 suppressed_ != 0 ? " that is not suppressed" : "");
+    return file_.is_lost() ? model::lost_output : 0;
+  }
   std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");
   return options_.status;
 }

@@ -17,7 +17,7 @@ namespace weir::race {
 
 struct Options {
   std::string json;   ///< the file of the reports; empty: none
-  std::string tally;  ///< the file that gets a line for each, with the status, of all processes of `weir run`; empty: none
+  std::string tally;  ///< of all processes of `weir run`: gets 0 from each, and the status for each race; empty: none
   std::string pairs;  ///< that of the pairs, for `weir race` and `weir shake`; empty: none
   std::vector<std::string> suppressions;
   int status = 66;  ///< what the program exits with if there was a race; 0: as it would
@@ -41,8 +41,8 @@ class Report {
   /// Says, once for each text, that something was forgotten, so that a race may have been missed.
   void add_limit(const std::string& what);
   Pairs& pairs() noexcept { return pairs_; }
-  /// Ends the files. Returns the exit status, or 0.
-  int finish() noexcept;
+  /// Ends the files. `operations`: how many were looked at. Returns the exit status, or 0.
+  int finish(std::uint64_t operations) noexcept;
 
  private:
   bool is_suppressed(const Access& access, const std::vector<model::Frame>& frames) const;

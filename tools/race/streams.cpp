@@ -56,7 +56,25 @@ std::uint32_t Streams::new_lane() {
   if (over == retired_.end()) return ++last_lane_;
   const std::uint32_t lane = over->lane;
   retired_.erase(over);
+  for (auto& [key, state] : streams_) state.waited.erase(lane);
   return lane;
+}
+
+/// Threads and streams come and go, and their ends are no operations. If such a stream works again, it begins with what the
+/// host knows, which is all that it was ordered behind.
+void Streams::sweep() {
+  if (streams_.size() < next_sweep_) return;
+  for (auto next = streams_.begin(); next != streams_.end();) {
+    StreamState& state = next->second;
+    state.clock.settle();
+    if (!host_.includes(state.clock)) {
+      ++next;
+      continue;
+    }
+    retired_.push_back(state.now());
+    next = streams_.erase(next);
+  }
+  next_sweep_ = std::max<std::size_t>(64, 2 * streams_.size());
 }
 
 void Streams::order_against_default_stream(StreamState& state) {
@@ -83,7 +101,8 @@ Clock Streams::everything() const {
 }
 
 void Streams::host_learns(const Clock& clock) {
-  // Something that is not seen here ended these: the host's own store, or a kernel's.
+  clock.assume_ended();
+  // Something that is not seen here ended the others: the host's own store, or a kernel's.
   for (const auto& wait : clock.open_waits()) {
     if (!wait->before) wait->before = std::make_unique<Clock>(everything());
   }

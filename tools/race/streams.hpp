@@ -41,6 +41,8 @@ struct StreamState {
 class Streams {
  public:
   void add(const Operation& operation, bool is_blocking);
+  /// Forgets streams whose work the host knows to be done, once there are many. No reference to a state may be held.
+  void sweep();
   StreamState& of(const Operation& operation);
   StreamState& of(const StreamKey& key);
   /// The stream to which an operation is submitted now, joined with the host and with what default streams order.
@@ -61,6 +63,7 @@ class Streams {
   std::uint32_t new_lane();
 
   std::uint32_t last_lane_ = 0;
+  std::size_t next_sweep_ = 64;
   std::vector<Point> retired_;  // the last points of lanes whose streams are gone
   Clock host_;
   std::map<StreamKey, StreamState> streams_;

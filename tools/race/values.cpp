@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace weir::race {
@@ -40,6 +41,7 @@ bool Values::operate(const MemoryOperation& operation, const Point& point, Clock
 
 void Values::write(const MemoryOperation& operation, const Point& point, const Clock& clock, Report& report) {
   Value& value = values_[operation.address];
+  if (value.unknown && clock.includes(*value.unknown)) value.unknown.reset();
   Writes& writes = value.writes[point.lane];
   if (writes.list.size() >= most_writes) {
     writes.list.pop_front();
@@ -123,6 +125,7 @@ bool Values::wait(const MemoryOperation& operation, const Point& point, Clock& c
     return true;
   }
   auto result = std::make_shared<ValueWait>();
+  if (value.unknown) result->maybe = std::make_unique<Clock>(*value.unknown);
   std::vector<Waiter>& waiters = value.waiters;
   if (waiters.size() >= most_waiters)
     std::erase_if(waiters, [](const Waiter& each) { return each.result->before != nullptr; });
@@ -136,13 +139,39 @@ bool Values::wait(const MemoryOperation& operation, const Point& point, Clock& c
   return false;
 }
 
-void Values::forget(const Region& region) {
+void Values::overwrite(const SmallWrite& by, bool is_of_device, Report& report) {
   constexpr std::uintptr_t widest = sizeof(std::uint64_t);
+  const Region& region = by.region;
   auto next = values_.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
   while (next != values_.end() && model::number_of(next->first) < region.end()) {
-    Value& value = next->second;
+    const auto [address, value] = std::tie(next->first, next->second);
+    const std::uintptr_t begin = model::number_of(address);
+    if (!by.element.empty() && begin >= region.begin && region.end() - begin >= sizeof(std::uint32_t)) {
+      std::uint64_t filled = 0;
+      auto* const bytes = reinterpret_cast<std::byte*>(&filled);
+      for (std::size_t i = 0; i < std::min(widest, region.end() - begin); ++i)
+        bytes[i] = by.element[(begin - region.begin + i) % by.element.size()];
+      write(MemoryOperation::write(static_cast<std::uint64_t*>(const_cast<void*>(address)), filled), by.point, by.clock,
+            report);
+      ++next;
+      continue;
+    }
     value.writes.clear();
-    next = value.waiters.empty() && !value.endless ? values_.erase(next) : std::next(next);
+    const auto join = [&](std::unique_ptr<Clock>& clock) {
+      if (!clock) clock = std::make_unique<Clock>();
+      clock->join(by.clock);
+    };
+    if (!is_of_device) {
+      value.unknown.reset();
+    } else {
+      join(value.unknown);
+      const auto own = by.clock.open_waits();
+      for (const Waiter& waiter : value.waiters) {
+        if (!waiter.result->before && std::find(own.begin(), own.end(), waiter.result) == own.end())
+          join(waiter.result->maybe);
+      }
+    }
+    next = value.waiters.empty() && !value.endless && !value.unknown ? values_.erase(next) : std::next(next);
   }
 }
 

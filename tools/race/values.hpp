@@ -22,8 +22,13 @@ class Values {
   /// `point` and `clock`: of the operation. A wait joins the clock of the write that ends it into `clock`. Returns false for
   /// a wait if that write is not known.
   bool operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report);
-  /// Something else overwrites the values there: no later wait is for them.
-  void forget(const Region& region);
+  /// Something else overwrites the values there: a fill by `write.element`, or what writes other values, which are not
+  /// known. `is_of_device`: nothing else can have written.
+  void overwrite(const SmallWrite& write, bool is_of_device, Report& report);
+  /// Whether something has written or waited for a value there.
+  bool has(const void* address) const { return values_.contains(address); }
+  /// From here on `overwrite` notes what is written there.
+  void add(const void* address) { values_.try_emplace(address); }
   /// Whether such a wait is open still.
   bool is_open(const MemoryOperation& wait) const;
 
@@ -47,6 +52,7 @@ class Values {
   struct Value {
     std::map<std::uint32_t, Writes> writes;  // of each lane
     std::vector<Waiter> waiters;
+    std::unique_ptr<Clock> unknown;      // what comes before the writes of values that are not known
     std::shared_ptr<ValueWait> endless;  // where there were more waits than are kept: no write ends the later ones
   };
 

@@ -14,12 +14,13 @@
 #include <iterator>
 
 #include "tools/model/options.hpp"
+#include "tools/model/own_file.hpp"
 #include "tools/model/step.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/graph.hpp"
 #include "weir/module.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
@@ -127,6 +128,11 @@ bool Recorder::can_take_more() {
 }
 
 void Recorder::before(const Operation& operation) {
+  if (operation.kind == OperationKind::destroy_graph) {
+    const std::lock_guard lock(mutex_);
+    executables_.erase(operation.exec);
+    return;
+  }
   Begun begun;
   begun.submitted = now();
   begun.is_query = operation.kind == OperationKind::query;
@@ -236,6 +242,7 @@ void Recorder::note_work(const Operation& operation, Begun begun, EventPtr end) 
   while (at != stream.pending.begin() && std::prev(at)->submitted > begun.submitted) --at;
   stream.pending.insert(
       at, {operation.device, begun.submitted, std::move(begun.event), std::move(end), work, is_launch ? operation.id : 0});
+  active_.insert(&stream);
   ++pending_;
 }
 
@@ -283,9 +290,10 @@ void Recorder::collect() noexcept {
     oldest = std::min(oldest, operation.submitted);
     known = std::min(known, operation.submitted);
   }
-  for (auto& [key, stream] : streams_) {
+  for (auto next = active_.begin(); next != active_.end();) {
+    StreamState& stream = **next;
     const auto oldest = begun.find(&stream);
-    std::deque<Pending>& pending = stream.pending;
+    std::list<Pending>& pending = stream.pending;
     // Behind an operation that is in the middle may lie what is a part of it.
     while (!pending.empty() && (oldest == begun.end() || pending.front().submitted < oldest->second) &&
            finish_work(stream, pending.front())) {
@@ -293,6 +301,7 @@ void Recorder::collect() noexcept {
       --pending_;
     }
     if (!pending.empty()) known = std::min(known, std::max(usage_.known_until(stream.track), pending.front().submitted));
+    next = pending.empty() ? active_.erase(next) : std::next(next);
   }
   usage_.advance(known);
 }
@@ -436,7 +445,7 @@ void Recorder::end_range() noexcept try {
 
 int Recorder::finish() noexcept {
   end();
-  return 0;
+  return file_.is_good() ? 0 : model::lost_output;
 }
 
 void Recorder::end() noexcept try {
@@ -446,8 +455,8 @@ void Recorder::end() noexcept try {
     if (::getpid() != process_) return;  // a forked child has a copy
     const std::lock_guard lock(mutex_);
     if (is_over_) return;
-    for (const auto& [key, stream] : streams_) {
-      if (!stream.pending.empty()) last.push_back(stream.pending.back().end);
+    for (const StreamState* const stream : active_) {
+      if (!stream->pending.empty()) last.push_back(stream->pending.back().end);
     }
   }
   // Work that never ends must not keep the process.
@@ -480,9 +489,10 @@ void Recorder::end() noexcept try {
 }
 
 std::string Recorder::summary() {
-  std::string text = file_.is_good()
-                         ? fmt::format("weir timeline: {} written; open it in https://ui.perfetto.dev\n", file_.name())
-                         : fmt::format("weir timeline: without a trace, since '{}' could not be written\n", file_.name());
+  std::string text =
+      file_.is_good()
+          ? fmt::format("weir timeline: {} written; open it in https://ui.perfetto.dev\n", file_.name())
+          : fmt::format("weir timeline: the trace is incomplete, since '{}' could not be written\n", file_.name());
   text += usage_.text([this](std::uint64_t track) { return names_.at(track); });
   if (pending_ != 0) {
     text += fmt::format("  {} operations have no time: the device failed, or a capture forbade to ask\n", pending_);

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +52,7 @@ class Recorder final : public Tool {
   };
   struct StreamState {
     std::uint64_t track = 0;
-    std::deque<Pending> pending;                 ///< in the order of their begins
+    std::list<Pending> pending;                  ///< in the order of their begins
     WorkPtr last;                                ///< its last work
     std::map<std::uint64_t, WorkPtr> waits_for;  ///< what its next work waits for, by tracks
     std::vector<std::uint64_t> branches;         ///< tracks below its own
@@ -100,6 +101,7 @@ class Recorder final : public Tool {
   std::map<std::uint64_t, std::uint64_t> threads_;  // tracks, by the system's numbers of threads
   std::map<std::uint64_t, std::size_t> ranges_;     // how many are open, by tracks
   std::map<StreamKey, StreamState> streams_;
+  std::set<StreamState*> active_;  // those that have pending work
   std::map<const Device*, Origin> origins_;
   std::map<const Event*, WorkPtr> events_;                                   // the last work before the record
   std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // its track, and the bytes in use

@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 namespace weir::timeline {
 namespace {
 
 // While work of one stream is under way, so much is kept of what the others do.
 constexpr std::size_t most_changes = 65536;
-constexpr std::size_t most_waits = 3;
+constexpr std::size_t most_waits = 3, most_streams = 10;
 
 double milliseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e6; }
 
@@ -63,10 +65,17 @@ std::string Usage::text(const std::function<std::string(std::uint64_t)>& name_of
   const std::uint64_t all = std::max<std::uint64_t>(last_ - first_, 1);
   const auto percent = [&](std::uint64_t part) { return 100.0 * static_cast<double>(part) / static_cast<double>(all); };
   std::string text;
-  for (const auto& [track, stream] : busy_) {
+  std::vector<std::pair<std::uint64_t, Busy>> shown(
+      std::min(busy_.size(), most_streams));  // the busiest, in order of tracks
+  std::partial_sort_copy(busy_.begin(), busy_.end(), shown.begin(), shown.end(),
+                         [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  std::sort(shown.begin(), shown.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [track, stream] : shown) {
     text += fmt::format("  {}: {} operations, busy {:.3f} ms, {:.0f} % of {:.3f} ms\n", name_of(track), stream.operations,
                         milliseconds(stream.time), percent(stream.time), milliseconds(all));
   }
+  if (busy_.size() > shown.size())
+    text += fmt::format("  and {} streams that were less busy\n", busy_.size() - shown.size());
   text += fmt::format("  some stream busy {0}{1:.0f} % of the time, several at once {0}{2:.0f} %\n",
                       is_least_ ? "at least " : "", percent(any_), percent(several_));
   for (const Wait& wait : waits_) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
@@ -20,6 +21,7 @@
 #include "tools/model/memory_map.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
+#include "tools/record/format.hpp"
 #include "tools/validate/block.hpp"
 #include "tools/validate/options.hpp"
 #include "tools/validate/structs.hpp"
@@ -44,6 +46,8 @@ using model::StepPtr;
 
 // Freed blocks that are remembered.
 constexpr std::size_t most_freed = 4096;
+// Bytes of a pageable source that are compared.
+constexpr std::size_t most_looked_at = std::size_t{1} << 20U;
 
 std::string object_of(const Operation& operation) {
   if (operation.stream == nullptr) return operation.device->describe();
@@ -57,7 +61,17 @@ class Validator final : public Tool {
   explicit Validator(const Options& options) : options_(options) {}
 
   void before(const Operation& operation) override {
-    const std::lock_guard lock(mutex_);
+    std::vector<HostFunction> later;
+    {
+      const std::lock_guard lock(mutex_);
+      ++operations_;
+      look_at(operation);
+      later = follow_sources(operation);
+    }
+    for (HostFunction& each : later) const_cast<Stream*>(operation.stream)->launch_host_function(std::move(each));
+  }
+
+  void look_at(const Operation& operation) {
     switch (operation.kind) {
       case OperationKind::copy:
       case OperationKind::host_copy:
@@ -149,7 +163,10 @@ class Validator final : public Tool {
     } catch (const std::exception& error) {
       support::log(support::LogLevel::error, "validate: ", error.what());
     }
-    if (count_ == 0) return 0;
+    if (count_ == 0) {
+      std::fprintf(stderr, "weir validate: %" PRIu64 " operations, no mistake\n", operations_);
+      return 0;
+    }
     std::fprintf(stderr, "weir validate: %zu mistake%s\n", count_, count_ == 1 ? "" : "s");
     return options_.status;
   }
@@ -197,17 +214,51 @@ class Validator final : public Tool {
 
   /// Of a copy, or of several in one call, whose order is not fixed.
   void check_overlap(const Operation& operation) {
-    for (const MemoryAccess& to : operation.accesses) {
-      if (to.kind == AccessKind::read) continue;
-      for (const MemoryAccess& from : operation.accesses) {
-        if (from.kind != AccessKind::read || !model::Region(to).overlaps(model::Region(from))) continue;
+    std::vector<MemoryAccess> sorted(operation.accesses.begin(), operation.accesses.end());
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      const std::uintptr_t end = number_of(sorted[i].address) + extent_of(sorted[i]);
+      for (std::size_t j = i + 1; j < sorted.size() && number_of(sorted[j].address) < end; ++j) {
+        const bool is_first = sorted[i].kind != AccessKind::read;
+        const MemoryAccess &to = sorted[is_first ? i : j], &other = sorted[is_first ? j : i];
+        if (to.kind == AccessKind::read || !model::Region(to).overlaps(model::Region(other))) continue;
+        const char* const what = other.kind == AccessKind::read ? "the source" : "another destination of the batch";
         return report(operation, number_of(to.address), extent_of(to),
-                      {fmt::format("it overlaps the source, {} bytes at {}: what is copied then is not defined",
-                                   extent_of(from), fmt::ptr(from.address)),
+                      {fmt::format("it overlaps {}, {} bytes at {}: what is copied then is not defined", what,
+                                   extent_of(other), fmt::ptr(other.address)),
                        "copy by way of other memory, or in parts that do not overlap"},
                       nullptr);
       }
     }
+  }
+
+  /// Drivers of GPUs read a copy's pageable source before the call returns, the CPU when the copy runs. Where the two find
+  /// other bytes, a host function has written them in between, or the memory was freed: the results differ by backend.
+  std::vector<HostFunction> follow_sources(const Operation& operation) {
+    std::vector<HostFunction> later;
+    if (operation.kind != OperationKind::copy || operation.capture != 0 || operation.device->backend().name() != "host")
+      return later;
+    for (const MemoryAccess& from : operation.accesses) {
+      const auto* const first = static_cast<const std::byte*>(from.address);
+      if (from.kind != AccessKind::read || from.rows != 1 || from.bytes == 0 || blocks_.find(number_of(first)) != nullptr ||
+          !model::is_readable(first))
+        continue;
+      const std::span looked_at(first, std::min(from.bytes, most_looked_at));
+      later.push_back([this, looked_at, bytes = from.bytes, before = recording::check_of(looked_at),
+                       step = steps_.make(operation)] {
+        const auto* const first = looked_at.data();
+        const std::lock_guard lock(mutex_);
+        if (blocks_.find(number_of(first)) != nullptr || !model::is_readable(first) ||
+            recording::check_of(looked_at) == before)
+          return;
+        tell(step, step->where, number_of(first), bytes,
+             {"the source is pageable memory, and has changed between the call and the copy: a GPU copies what was there at "
+              "the call, the CPU what is there when the copy runs",
+              "allocate the source by MemoryKind::pinned, and keep it until the copy is done; or write it before the call"},
+             nullptr);
+      });
+    }
+    return later;
   }
 
   std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
@@ -512,7 +563,7 @@ class Validator final : public Tool {
 
   const Options options_;
   std::mutex mutex_;
-  std::uint64_t last_block_ = 0;
+  std::uint64_t operations_ = 0, last_block_ = 0;
   std::size_t count_ = 0;
   model::Steps steps_;
   model::MemoryMap<Block> blocks_;
