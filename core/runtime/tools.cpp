@@ -145,7 +145,8 @@ void detail::open_tools() {
                                                                   {"WEIR_RECORD_LIMIT", "record"}};
   for (const auto& [variable, tool] : options) {
     if (support::environment(variable) && std::find(names.begin(), names.end(), tool) == names.end())
-      support::log(support::LogLevel::warn, fmt::format("{} is set and has no effect without WEIR_TOOLS={}", variable, tool));
+      support::log(support::LogLevel::warn,
+                   fmt::format("{} is set and has no effect without WEIR_TOOLS={}", variable, tool));
   }
   const std::vector<std::string> folders = plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
   for (const std::string_view name : names) weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));

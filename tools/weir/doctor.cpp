@@ -230,7 +230,7 @@ void diagnose_kernels(const Json& report, const Json& backend, const Machine& m,
         "saturate with this compiler; with Clang it does");
   }
   if (has_pass && variable(report, "WEIR_HOST_TIER") != "fibers") return;
-  d.found.push_back("threads that wait at a barrier run on fibers, up to 46 times slower than with the work-group pass");
+  d.found.push_back("threads that wait at a barrier run on fibers, up to 300 times slower than with the work-group pass");
   const auto releases = backend.value("plugin", Json::object()).value("workgroup", std::vector<int>());
   if (has_pass) {
     d.found.back() += ", which WEIR_HOST_TIER=fibers turns off";

@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -19,6 +21,7 @@
 #include "cache.hpp"
 #include "commit.hpp"
 #include "doctor.hpp"
+#include "documents.hpp"
 #include "kernels.hpp"
 #include "layout.hpp"
 #include "mistake.hpp"
@@ -46,6 +49,17 @@ constexpr const char* exit_codes =
     "  1  it is not; the reasons are in the output\n"
     "  2  the command line or an environment variable is wrong; the reason is on standard error\n"
     "  3  the output could not be written\n";
+
+/// What follows -- is a program, with its arguments.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, name);
+    if (app->get_description().find(" -- PROGRAM") == std::string::npos) return usage;
+    const std::size_t end = usage.find_last_not_of('\n') + 1;
+    return usage.insert(end, " -- PROGRAM [ARGUMENT]…");
+  }
+};
 
 int print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return success;
@@ -127,6 +141,7 @@ int main(int argc, char** argv) {
                        std::string("weir ") + weir::version() + (commit.empty() ? "" : " (commit " + commit + ")"));
   app.require_subcommand(1);
   app.footer(exit_codes);
+  app.formatter(std::make_shared<Help>());
 
   const CLI::Validator not_empty(
       [](std::string& text) { return std::string(text.empty() ? "it is empty; leave the option out for the default" : ""); },
@@ -221,8 +236,8 @@ int main(int argc, char** argv) {
       ->type_name("TIME")
       ->expected(0, 1);
   run_command->footer(
-      "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
-      "127 if there is none of that name\n");
+      "Exit status: the program's; 3 if the program succeeded and the tool race saw nothing, since it did not use Weir;\n"
+      "2 if the command line does not parse, 126 if the program cannot be run, 127 if there is none of that name\n");
 
   weir::tool::RunOptions timeline_options;
   timeline_options.tools = "timeline";
@@ -274,7 +289,8 @@ int main(int argc, char** argv) {
       "Exit status:\n"
       "  0  all results have the bytes of the recording\n"
       "  1  some have not, or an operation fails\n"
-      "  2  the file is damaged, or cannot be used on this backend; or the command line does not parse\n");
+      "  2  the file is damaged, or cannot be used on this backend; or the command line does not parse\n"
+      "  3  all results in it are equal, and the recording is incomplete: the program did not end, or the file is cut\n");
 
   BenchOptions bench_options;
   CLI::App* const bench_command = app.add_subcommand(
@@ -328,8 +344,8 @@ int main(int argc, char** argv) {
   shake_command->add_flag("--races", shake_options.races,
                           "Also tell, of each race that the tool race reports, which order came in how many failed runs");
   shake_command->footer(
-      "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
-      "cannot be run, 127 if there is none of that name\n");
+      "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, or the backend is\n"
+      "not usable; 126 if the program cannot be run, 127 if there is none of that name\n");
 
   weir::tool::RaceOptions race_options;
   CLI::App* const race_command = app.add_subcommand(
@@ -362,17 +378,37 @@ int main(int argc, char** argv) {
   for (CLI::Option* const option : {race_schedule, race_output, race_timeout, race_json}) option->needs("--witness");
   race_command->footer(
       "Exit status: without --witness the program's, which the tool changes to 66 if there was a race; with it 0 if there\n"
-      "was none, 1 if one was shown to matter, 3 if none was; 2 if the command line does not parse, 126 if the program "
-      "cannot\n"
-      "be run, 127 if there is none of that name\n");
+      "was none, 1 if one was shown to matter, 3 if none was. 3 if the program succeeded and did not use Weir; 2 if the\n"
+      "command line does not parse, 126 if the program cannot be run, 127 if there is none of that name\n");
 
   CLI::App* const stuck_command =
       app.add_subcommand("stuck", "What a process that hangs waits for, if it was started with WEIR_STUCK: weir stuck PID");
   int stuck_process = 0;
-  stuck_command->add_option("PID", stuck_process, "The process's number")->required()->check(CLI::PositiveNumber);
+  stuck_command->add_option("PID", stuck_process, "The process's number")->required()->check([](const std::string& text) {
+    const bool is_number = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10 && text != "0";
+    return std::string(is_number ? "" : "'" + text + "' is no number of a process");
+  });
   stuck_command->footer(
       "Exit status: 0 if the process has told; 1 if there is no such process, or it was not started with WEIR_STUCK;\n"
       "2 if the command line does not parse\n");
+
+  std::string documents_folder, environment_table;
+  CLI::App* const documents_command = app.add_subcommand("documents", "Write the manual and the completions: for the build");
+  documents_command->add_option("FOLDER", documents_folder)->required();
+  documents_command->add_option("ENVIRONMENT", environment_table)->required();
+  documents_command->group("");
+
+  const auto put = [](const char* group, std::initializer_list<CLI::App*> commands) {
+    for (CLI::App* const command : commands) command->group(group);
+  };
+  put("Look at this machine", {info_command, doctor_command, kernels_command, cache_command});
+  put("Begin a program", {new_command});
+  put("Run a program with a tool",
+      {run_command, race_command, timeline_command, shake_command, record_command, stuck_command});
+  put("Do what a recording says", {replay_command});
+  put("Test and measure a backend", {conformance_command, bench_command});
+  if (!weir::tool::is_beside("weir-conformance")) conformance_command->group("");
+  if (!weir::tool::is_beside("weir-bench-host")) bench_command->group("");
 
   // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
   run_command->allow_extras();
@@ -421,7 +457,10 @@ int main(int argc, char** argv) {
       return print(text.str());
     }
     const std::string mistake = weir::tool::explain_mistake(app, own, argv);
-    std::fprintf(stderr, "weir: %s\nweir --help tells what there is\n", mistake.empty() ? error.what() : mistake.c_str());
+    const auto parsed = app.get_subcommands();
+    const std::string command = parsed.empty() ? "" : " " + parsed.front()->get_name();
+    std::fprintf(stderr, "weir%s: %s\nweir%s --help lists what there is\n", command.c_str(),
+                 mistake.empty() ? error.what() : mistake.c_str(), command.c_str());
     return usage_error;
   }
   try {
@@ -445,6 +484,10 @@ int main(int argc, char** argv) {
       cache_options.list = list_command->parsed();
       cache_options.clear = clear_command->parsed();
       return cache(cache_options);
+    }
+    if (*documents_command) {
+      weir::tool::write_documents(app, documents_folder, environment_table);
+      return success;
     }
     if (*new_command) return print(weir::tool::make_program(new_folder));
     return *doctor_command ? doctor() : info(options);

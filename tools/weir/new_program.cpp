@@ -109,7 +109,9 @@ std::string generator() {
 std::string make_program(const std::string& folder) {
   fs::path path = fs::path(folder).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();  // it ended in a slash
-  const std::string name = fs::absolute(path).lexically_normal().filename().string();
+  fs::path whole = fs::absolute(path).lexically_normal();
+  if (whole.filename().empty()) whole = whole.parent_path();  // "."
+  const std::string name = whole.filename().string();
   check_name(name);
   std::error_code error;
   if (fs::exists(path, error) && !(fs::is_directory(path, error) && fs::is_empty(path, error) && !error)) {

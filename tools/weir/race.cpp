@@ -303,7 +303,12 @@ int find_witnesses(const RaceOptions& options) {
                  signal != 0 ? ::strsignal(signal) : fmt::format("exit status {}", WEXITSTATUS(first.status)).c_str());
     return signal != 0 ? 128 + signal : WEXITSTATUS(first.status);
   }
+  if (!first.used_weir && !first.hung) {
+    std::fputs("weir race: the tool race saw nothing: the program did not use Weir\n", stderr);
+    return 3;
+  }
   ::unsetenv("WEIR_TOOLS");
+  const std::string variables = other_variables();
   Witness witness(options, folder,
                   options.timeout != 0 ? std::chrono::seconds(options.timeout) : 10 * took + std::chrono::seconds(10));
   std::map<std::string, int> counts;
@@ -325,7 +330,7 @@ int find_witnesses(const RaceOptions& options) {
     std::fprintf(stderr, "weir race: witness %zu of %zu: %s, and %s\n  %s\n", i + 1, pairs.size(), one.text().c_str(),
                  other.text().c_str(), verdict.text.c_str());
     if (!verdict.schedule.empty()) {
-      std::fprintf(stderr, "  WEIR_BACKEND=host WEIR_SCHEDULE=%s %s\n", verdict.schedule.c_str(),
+      std::fprintf(stderr, "  WEIR_BACKEND=host WEIR_SCHEDULE=%s%s %s\n", verdict.schedule.c_str(), variables.c_str(),
                    line_of(options.command).c_str());
     }
     Json entry = report;
@@ -334,13 +339,16 @@ int find_witnesses(const RaceOptions& options) {
     entry["schedule"] = verdict.schedule;
     verdicts.push_back(std::move(entry));
   }
+  bool is_lost = false;
   if (!options.json.empty()) {
     std::ofstream out(options.json);
     out << verdicts.dump(1) << '\n';
-    if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options.json.c_str());
+    is_lost = !out.flush();
+    if (is_lost) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options.json.c_str());
   }
   std::fprintf(stderr, "weir race: %zu %s: %d shown, %d the same in both orders, %d not shown\n", pairs.size(),
                pairs.size() == 1 ? "race" : "races", counts["shown"], counts["same"], counts["untried"]);
+  if (is_lost) return 3;
   return pairs.empty() ? (first.hung ? 124 : 0) : counts["shown"] != 0 ? 1 : 3;
 }
 

@@ -48,8 +48,10 @@ std::vector<RacePair> find_races(const std::vector<std::string>& command, const 
   ::setenv("WEIR_BACKEND", "host", 1);
   ::setenv("WEIR_SCHEDULE", schedule.c_str(), 1);
   const Variable tools("WEIR_TOOLS", "race");
-  const Variable options("WEIR_RACE", (user_options != nullptr ? std::string(user_options) + "," : "") + "pairs=" + file);
+  const Variable options("WEIR_RACE", (user_options != nullptr ? std::string(user_options) + "," : "") + "pairs=" + file +
+                                          ",tally=" + (folder / "tally"));
   run = run_once(command, timeout);
+  run.used_weir = std::filesystem::exists(folder / "tally");
   std::vector<RacePair> pairs;
   std::ifstream in(file);
   bool has_other_memory = false;

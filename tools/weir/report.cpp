@@ -113,12 +113,11 @@ Json features_by(StateOf&& state_of) {
 
 // The releases of LLVM that there are work-group passes for, weir_workgroup-19.so, beside the host's plugin; the newest
 // first.
-std::vector<int> workgroup_releases(const std::filesystem::path& plugin) {
+std::vector<int> workgroup_releases(const std::filesystem::path& folder) {
   constexpr std::string_view begin = "weir_workgroup-";
   std::vector<int> releases;
   std::error_code error;
-  for (std::filesystem::directory_iterator file(plugin.parent_path(), error), end; !error && file != end;
-       file.increment(error)) {
+  for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
     const std::string name = file->path().filename().string();
     if (name.starts_with(begin) && name.ends_with(".so")) releases.push_back(std::atoi(name.c_str() + begin.size()));
   }

@@ -22,6 +22,8 @@
 namespace weir::tool {
 namespace {
 
+constexpr int nothing_seen = 3;
+
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -112,15 +114,20 @@ int run_with_races(const std::vector<std::string>& command) {
   int status = run_and_wait(command);
   std::size_t races = 0;
   int wanted = 0;
+  bool has_seen = false;
   std::ifstream in(tally);
-  for (int each = 0; in >> each; ++races) wanted = std::max(wanted, each);
+  for (int each = 0; in >> each; has_seen = true) {
+    races += each != 0 ? 1 : 0;
+    wanted = std::max(wanted, each);
+  }
   std::filesystem::remove(tally);
   if (status == 0 && wanted != 0) {
     std::fprintf(stderr, "weir run: %zu race%s in the processes of the program; the exit status is %d for it\n", races,
                  races == 1 ? "" : "s", wanted);
     status = wanted;
   }
-  return status;
+  if (!has_seen) std::fputs("weir run: the tool race saw nothing: the program did not use Weir\n", stderr);
+  return has_seen || status != 0 ? status : nothing_seen;
 }
 
 }  // namespace
@@ -131,7 +138,6 @@ int run_program(const RunOptions& options) {
 }
 
 int trace_program(const RunOptions& options) {
-  constexpr int no_trace = 3;
   set_variables(options);
   const bool records = options.tools == "record";
   const char* const variable = std::getenv(records ? "WEIR_RECORD_FILE" : "WEIR_TIMELINE");
@@ -143,7 +149,7 @@ int trace_program(const RunOptions& options) {
                                       : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
     std::fprintf(stderr, "weir %s: the file '%s' cannot be written: %s\n", options.tools.c_str(), file.c_str(),
                  std::strerror(errno));
-    return no_trace;
+    return nothing_seen;
   }
   const auto before = std::filesystem::last_write_time(file, none);
   const int status = run_and_wait(options.command);
@@ -153,12 +159,22 @@ int trace_program(const RunOptions& options) {
   if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;
   std::fprintf(stderr, "weir %s: '%s' was not written: the program did not use Weir\n", options.tools.c_str(),
                file.c_str());
-  return status != 0 ? status : no_trace;
+  return status != 0 ? status : nothing_seen;
 }
 
+namespace {
+
+std::filesystem::path beside(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
+}
+
+}  // namespace
+
+bool is_beside(const std::string& name) { return std::filesystem::exists(beside(name)); }
+
 int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy) {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
-  if (!std::filesystem::exists(program)) {
+  const std::filesystem::path program = beside(name);
+  if (!is_beside(name)) {
     std::fprintf(stderr, "weir: there is no %s: %s\n", program.c_str(), remedy.c_str());
     return 127;
   }

@@ -32,6 +32,9 @@ int run_program(const RunOptions& options);
 /// cannot be written, in which case the program is not run; 126 or 127 as `run_program` does.
 int trace_program(const RunOptions& options);
 
+/// Whether there is a program `name` in this program's own folder.
+bool is_beside(const std::string& name);
+
 /// Becomes the program `name` that lies in this program's own folder, with these arguments. Returns only if that fails,
 /// having told why: 127 if it is not there, with `remedy`, else 126.
 int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy);

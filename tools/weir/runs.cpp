@@ -2,6 +2,7 @@
 #include "runs.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 namespace weir::tool {
@@ -94,6 +96,20 @@ Run run_once(const std::vector<std::string>& command, std::chrono::seconds timeo
 int cannot_run(const std::string& program, int error) {
   std::fprintf(stderr, "weir: cannot run '%s': %s\n", program.c_str(), std::strerror(error));
   return error == ENOENT ? 127 : 126;
+}
+
+std::string other_variables() {
+  std::string line;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry, name = text.substr(0, text.find('='));
+    if (!text.starts_with("WEIR_") || name == "WEIR_BACKEND" || name == "WEIR_SCHEDULE" || name == "WEIR_TOOLS" ||
+        name == "WEIR_RACE")
+      continue;
+    const std::string value(text.substr(std::min(text.size(), name.size() + 1)));
+    const bool is_plain = value.find_first_of(" '\"$\\;&|<>()*?") == std::string::npos;
+    line += fmt::format(" {}={}", name, is_plain ? value : "'" + value + "'");
+  }
+  return line;
 }
 
 std::string line_of(const std::vector<std::string>& command) {

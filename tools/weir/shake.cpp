@@ -12,6 +12,8 @@
 #include "../progress_line.hpp"
 #include "race_pairs.hpp"
 #include "runs.hpp"
+#include "weir/error.hpp"
+#include "weir/registry.hpp"
 
 namespace weir::tool {
 namespace {
@@ -90,9 +92,16 @@ int shake_program(const ShakeOptions& options) {
   std::string setting = "WEIR_BACKEND=" + options.backend;
   ::setenv("WEIR_BACKEND", options.backend.c_str(), 1);
   if (!is_host) {
+    try {
+      (void)default_device();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "weir shake: %s\n", error.what());
+      return 2;
+    }
     ::setenv("WEIR_TOOLS", "shake", 1);
     setting += " WEIR_TOOLS=shake";
   }
+  setting += other_variables();
   begin_runs();
   std::optional<RaceOrders> races;
   if (options.races) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stuck.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -13,11 +14,13 @@
 #include <cstring>
 #include <string>
 
+#include "core/base/error_text.hpp"
+
 namespace weir::tool {
 namespace {
 
-int refuse(int process, const char* cause) {
-  std::fprintf(stderr, "weir stuck: process %d %s\n", process, cause);
+int refuse(int process, const std::string& cause) {
+  std::fprintf(stderr, "weir stuck: process %d %s\n", process, cause.c_str());
   return 1;
 }
 
@@ -39,14 +42,25 @@ int ask_what_is_stuck(int process) {
   }
   const timeval most{10, 0};
   ::setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+  // Anyone may listen at that name. What answers must be the process that is asked for.
+  ucred other{};
+  socklen_t length = sizeof(other);
+  if (::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0 || other.pid != process ||
+      (other.uid != ::geteuid() && ::geteuid() != 0)) {
+    ::close(file);
+    return refuse(process, fmt::format("is not what answers for it: process {} of user {} does", other.pid, other.uid));
+  }
+  constexpr std::size_t most_bytes = std::size_t{1} << 20U;
   std::string text;
   char part[4096];
   ssize_t got = 0;
-  while ((got = ::read(file, part, sizeof(part))) > 0) text.append(part, static_cast<std::size_t>(got));
+  while (text.size() < most_bytes && (got = ::read(file, part, sizeof(part))) > 0)
+    text.append(part, static_cast<std::size_t>(got));
   ::close(file);
   if (got < 0) return refuse(process, "does not answer: it may be stopped");
   if (text.empty()) return refuse(process, "tells only its own user");
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (text.size() >= most_bytes) text += "\n(there is more)\n";
+  std::fputs(detail::escaped(text, "\n").c_str(), stdout);
   return 0;
 }
 
