@@ -181,7 +181,8 @@ std::uint32_t number_of(const std::vector<Record>& records, Kind kind) {
 
 /// Replays a file, for a minute at most: the exit status is 124 then.
 Outcome replay_in_time(const std::string& file) {
-  return weir::test::run("/usr/bin/env", {"timeout", "60", WEIR_TEST_WEIR, "replay", "--backend=host", file});
+  return weir::test::run("/usr/bin/env", {"timeout", "20", WEIR_TEST_WEIR, "replay", "--backend=host", file},
+                         {{"WEIR_STUCK", "3s"}});
 }
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -548,7 +549,9 @@ TEST_CASE("replay: hundreds of recordings with changed operations neither crash 
       const Outcome outcome = replay_in_time(file);
       CAPTURE(i);
       CAPTURE(outcome.errors);
-      CHECK(outcome.status < 4);
+      // A loop whose body no longer ends it is a program that never ends, and no flaw of the file.
+      const bool is_in_loop = outcome.status == 124 && outcome.complains("a conditional node, whose condition is 1");
+      CHECK((outcome.status < 4 || is_in_loop));
     }
     CHECK(refused > 50);
     CHECK(made > 50);

@@ -113,7 +113,8 @@ TEST_CASE("command: the manual pages and the completions are made of its parser,
 TEST_CASE("command: its commands are listed in groups, and what runs a program shows how in its usage") {
   const std::string listing = weir_command({"--help"}).output;
   for (const std::string& command : commands) {
-    if (!command.empty()) CHECK_MESSAGE(listing.find("\n  " + command + " ") != std::string::npos, command);
+    if (command.empty() || command == "bench") continue;  // bench is listed where its programs are installed
+    CHECK_MESSAGE(listing.find("\n  " + command + " ") != std::string::npos, command);
   }
   CHECK(listing.find("Run a program with a tool:") != std::string::npos);
   CHECK(listing.find("Subcommands:") == std::string::npos);
@@ -138,7 +139,7 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
   CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
   CHECK(offers("cache ''") == "--help list size clear\n");
   CHECK(offers("new /us") == "/usr\n");
-  CHECK(offers("''", "weir-conformance").find("--junit") != std::string::npos);
+  CHECK(offers("--", "weir-conformance").find("--junit") != std::string::npos);
   CHECK(offers("--standard =", "weir-kernels") == "14 17 20\n");
   CHECK(offers("d") == "doctor\n");
   CHECK(offers("info --backend h") == "hip host\n");
