@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests and measures collectives on the GPUs of a machine: collectives.sh BUILD OUT [PART…]
 #
-#   BUILD   has bin/ and lib/ with weir-collectives, weir_collectives_bench, heat, training, and the plugins
-#   OUT     gets what was measured, as text and as results.json; docs/tools/collectives.py makes a page of that
+#   BUILD   contains bin/ and lib/ with weir-collectives, weir_collectives_bench, heat, training, and the plugins
+#   OUT     receives the results, as text and as results.json; docs/tools/collectives.py makes a page from them
 #   PART    right    all operations and random programs, in one process and in one for each GPU
 #           sizes    all operations, types and sizes to 64 MiB, in one process and in one for each GPU: minutes
-#           death    a rank is killed in the middle: the others say so
-#           bench    bandwidth and the cost of enqueuing, beside the raw calls and PyTorch's, where there is PyTorch
+#           death    a rank is killed during the run: the others report that
+#           bench    bandwidth and the cost of enqueuing, against raw calls and, if it is installed, PyTorch
 #           heat     the heat equation on 1, 2, … GPUs, in one process and in one for each GPU
-#           overlap  a trace of the heat equation and of the training step, and how much of the time streams overlap
-#           mpi      the same tests over MPI, where there is mpirun, or MPI_HOME is the folder of an Open MPI
-#           All, if none is given.
+#           overlap  a trace of the heat equation and of the training step, and the share of time in which streams overlap
+#           mpi      the same tests over MPI, if mpirun is installed or MPI_HOME is the folder of an Open MPI
+#           Default: all.
 #
-# NCCL: WEIR_NCCL, or the one that PyTorch has, or the system's. NVLink multicast stays off, since the machine may be shared.
+# NCCL: WEIR_NCCL, or PyTorch's copy, or the system's. NVLink multicast stays off, because the machine may be shared.
 # Ends with a line for each part; the exit status is 0 if none failed.
 set -uo pipefail
 build=$(realpath "$1") out=$2
@@ -125,7 +125,7 @@ for part in "${parts[@]}"; do
       bash_check training 60 "'$build/bin/training' 8 10000000 50"
       ;;
     overlap)
-      for program in "heat 512 60" "training --no-graph 8 10000000 10"; do  # a captured step would be one launch
+      for program in "heat 512 60" "training --no-graph 8 10000000 10"; do  # a captured step would appear as one launch
         name=overlap_${program%% *}
         bash_check "$name" 60 "WEIR_TOOLS=timeline WEIR_TIMELINE='$out/$name.pftrace' '$build/bin/'$program"
       done

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what bench/collectives.sh measured, side by side, and puts it together in FOLDER/results.json: collectives_table.py FOLDER
+"""Prints the measurements of bench/collectives.sh side by side, and collects them in FOLDER/results.json: collectives_table.py FOLDER
 
-FOLDER has the files of the script's parts, as far as they ran. docs/tools/collectives.py makes a page of the results.
+FOLDER contains the files of those parts of the script that ran. docs/tools/collectives.py makes a page of the results.
 """
 import datetime
 import json
@@ -24,7 +24,7 @@ def number(value, digits=1):
 
 
 def heat():
-    """What the heat equation took, by ranks and processes."""
+    """The times of the heat equation, by ranks and processes."""
     rows = []
     for path in sorted(folder.glob("heat_*.txt")):
         text = path.read_text(encoding="utf-8")

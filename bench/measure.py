@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what Weir costs on this machine, beside others, in one run: measure.py --bin=FOLDER --out=FILE [--part=PART]…
+"""Measures Weir's cost on this machine against other libraries, in one run: measure.py --bin=FOLDER --out=FILE [--part=PART]…
 
-  --bin=FOLDER     where a build's programs weir-bench-… are; their libraries are found as they were linked, or in FOLDER/../lib
-  --out=FILE       where the results go, as JSON; docs/tools/performance.py makes pages of it
-  --part=PART      that part alone, may be given several times: calls, scaling, peers, kernels
-  --rounds=N       how often the programs of a comparison take turns (3); what counts is the median of the rounds
+  --bin=FOLDER     the folder of a build's programs weir-bench-…, which find their libraries as linked, or in FOLDER/../lib
+  --out=FILE       the output file, JSON; docs/tools/performance.py makes pages from it
+  --part=PART      only that part; may be given several times: calls, scaling, peers, kernels
+  --rounds=N       how often the programs of a comparison take turns (3); the result is the median of the rounds
   --kernels=OPTION an option of weir-bench-kernels, such as --kernels=--processor-time; may be given several times
   --before=FOLDER  the programs of an earlier commit, built with this one's bench/; its kernels take turns with this one's
 
-  calls    each call on CUDA and HIP beside the driver's own, and the same operation with PyTorch (C++ and Python), CuPy and cuda.core
-  scaling  cost against the number of streams and of operations, memory per object, on each backend that is usable
-  peers    the host backend's queues beside oneTBB, OpenMP and OpenCL
-  kernels  kernels on the host backend beside OpenMP and OpenCL
+  calls    each call on CUDA and HIP against the driver's own, and the same operation with PyTorch (C++ and Python), CuPy and cuda.core
+  scaling  cost against the number of streams and of operations, memory per object, on each usable backend
+  peers    the host backend's queues against oneTBB, OpenMP and OpenCL
+  kernels  kernels on the host backend against OpenMP and OpenCL
 
-WEIR_COMMIT names the commit where there is no git. A part whose program is not there, and a library that is not installed, are left out; the results say why.
+WEIR_COMMIT names the commit if there is no git. A part without its program and a library that is not installed are skipped; the results contain the reason.
 """
 import argparse
 import datetime
@@ -38,7 +38,7 @@ def say(text):
 
 
 def run(command, limit_s=300, **environment):
-    """(status, output, what it complained of); status 124: it did not end in time."""
+    """Returns (status, output, error output); status 124: it did not end in time."""
     say("  " + " ".join(f"{k}={v}" for k, v in environment.items()) + " " + " ".join(str(c) for c in command))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=os.environ | environment)
@@ -53,7 +53,7 @@ def last_line(text, otherwise="no output"):
 
 
 def reason(errors):
-    """The cause out of an error of Weir's, without the remedies and the paths of this machine."""
+    """The cause in a Weir error, without remedies and this machine's paths."""
     return re.split(r"; |, /|: /", last_line(errors))[0][:200]
 
 
@@ -71,7 +71,7 @@ class Programs:
         os.environ.update(libraries_of(self.folder))
 
     def benchmark(self, name, *options, limit_s=300, **environment):
-        """Google Benchmark's JSON, or a text that says why there is none."""
+        """Returns Google Benchmark's JSON, or a text with the reason why it is missing."""
         program = self.folder / name
         if not program.exists():
             return f"{name} was not built"
@@ -109,7 +109,7 @@ def medians(reports):
 
 
 def torch_program(folder):
-    """The comparison with PyTorch's generic stream, compiled, or a text that says why it is not."""
+    """Compiles the comparison with PyTorch's generic stream; returns it, or a text with the reason of the failure."""
     ask = "import json, torch, torch.utils.cpp_extension as e; print(json.dumps([e.include_paths(), e.library_paths(), " \
           "torch._C._GLIBCXX_USE_CXX11_ABI]))"
     status, output, errors = run([sys.executable, "-c", ask])
@@ -210,7 +210,7 @@ def peers(programs, rounds):
 
 
 def kernels_once(folder, options, environment):
-    """({kernel: (unit, {side: speed})}, setting) of one run, or a text that says why there is none."""
+    """({kernel: (unit, {side: speed})}, setting) of one run, or a text with the reason why it is missing."""
     status, output, errors = run([folder / "weir-bench-kernels", *options], 900, **environment, **libraries_of(folder))
     if status != 0:
         return last_line(errors)

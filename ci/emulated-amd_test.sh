@@ -6,7 +6,7 @@ script=$(dirname "$0")/emulated-amd.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset ROCJITSU_CONFIG
-export ROCM_PATH=$folder/rocm ROCJITSU=$folder/rocm/bin/rocjitsu  # whatever is on this machine
+export ROCM_PATH=$folder/rocm ROCJITSU=$folder/rocm/bin/rocjitsu  # ignores this machine's own
 
 fail() {
   printf '%s; it said:\n%s\n' "$1" "$said"

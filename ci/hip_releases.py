@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the releases that this tree gives HIP's functions with what AMD's libraries export.
+"""Compares this tree's releases of HIP functions with the exports of AMD's libraries.
 
 hip_releases.py HEADERS LIBRARY…    the folder with hip/, and files of libamdhip64 and libhiprtc
 
 Reads backends/hip/symbols.hpp (the floor, and `since` of newer functions) and docs/porting.md (`hipName` (6.4)). A function must be
-in each library of its release or a later one, and in none of an older one. Functions and macros that only headers have count as
-exported from the release of the headers on.
+in each library of its release or a later one, and in none of an older one. Functions and macros that exist only in
+headers count as exported from the headers' release on.
 """
 import pathlib
 import re
@@ -27,7 +27,7 @@ def exports(library):
 
 
 def expected():
-    """(where, name, release) of each function that has a release."""
+    """Yields (where, name, release) for each function with a release."""
     table = (ROOT / "backends/hip/symbols.hpp").read_text(encoding="utf-8")
     floor = int(re.search(r"oldest_release = (\d+)", table).group(1))
     rows = [("symbols.hpp", name, floor) for name in re.findall(r"^  X\(\w+, (\w+)\)", table, re.M)]

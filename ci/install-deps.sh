@@ -96,7 +96,7 @@ collect required "${needed[@]}"
 if ! $only_build; then
   collect required "${for_tests[@]}"
   collect optional "${wanted[@]}"
-elif [ -e /dev/kfd ]; then  # HIP's headers bring a compiler with them; they are of use where AMD's driver is
+elif [ -e /dev/kfd ]; then  # HIP's headers depend on a compiler, so install them only with AMD's driver
   collect optional "${wanted[1]}"
 fi
 major=$(pass_major)

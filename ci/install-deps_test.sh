@@ -21,7 +21,7 @@ printf '#!/bin/sh\nexec "$@"\n' >"$folder/bin/sudo"
 chmod +x "$folder"/bin/*
 export PATH=$folder/bin:$PATH APT_LOG=$folder/log APT_STATUS APT_HAS
 
-expect() {  # HAS STATUS INSTALLED WORDS: apt has those packages, and ends so; what it was to install, and what the script was to say
+expect() {  # HAS STATUS INSTALLED WORDS: apt's packages and exit status; the expected packages and message
   local said
   APT_HAS=$1 APT_STATUS=$2
   : >"$APT_LOG"

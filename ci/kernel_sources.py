@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Collects the kernels that this tree shows its users: the corpus, the recipes, the examples and the gallery.
+"""Collects the kernels in this tree's documentation: the corpus, the recipes, the examples and the gallery.
 
 kernel_sources.py FOLDER    writes each source into FOLDER, one file each; prints how many there are
 

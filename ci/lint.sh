@@ -4,7 +4,7 @@
 # skipped; with --strict it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export LC_ALL=C.UTF-8 PYTHONPYCACHEPREFIX="${TMPDIR:-/tmp}"  # the width of a line is in characters
+export LC_ALL=C.UTF-8 PYTHONPYCACHEPREFIX="${TMPDIR:-/tmp}"  # line widths are counted in characters
 strict=false
 [ "${1-}" != --strict ] || strict=true
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ci/mutations.sh has the HIP backend do wrong, one at a time.
+"""The mutations that ci/mutations.sh applies to the HIP backend, one at a time.
 
 mutations.py --names        prints the names
-mutations.py FOLDER         makes FOLDER a copy of the tree in which the variable WEIR_TEST_MUTATION names what goes wrong
+mutations.py FOLDER         makes FOLDER a copy of the tree in which the variable WEIR_TEST_MUTATION selects the mutation
 
-Each mutation replaces a piece of a file of backends/hip, which must be there once. In the new piece, MUTATED stands for
-"this mutation is the chosen one". A row of the table of quirks, or a workaround, is missing if it is the chosen name.
+Each mutation replaces a piece of a file of backends/hip, which must occur once. In the new piece, MUTATED means
+"this mutation is selected". A row of the table of quirks, or a workaround, is missing if its name is selected.
 """
 import pathlib
 import subprocess

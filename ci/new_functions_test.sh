@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/hip/hip"
 printf '#define HIP_VERSION_MAJOR 99\n#define HIP_VERSION_MINOR 2\n' >"$folder/hip/hip/hip_version.h"
-names() {  # of the page's and of the backends, a member of each family too
+names() {  # names from the page and the backends, including one of each family
   grep -ohE '\b(cu|CU_|hip)[[:alnum:]_*]+' "$here"/../docs/porting.md "$here"/../backends/{cuda,hip}/symbols.hpp | sed 's/\*/Any/; s/.*/&;/'
 }
 compare() {  # WHAT-IS-LEFT-OUT CUDA-FUNCTIONS HIP-FUNCTIONS

@@ -27,7 +27,7 @@ step() {  # NAME COMMAND…
   "$@"
   printf -- '-- %s: %d s\n' "$name" $((SECONDS - begin))
 }
-runs() {  # COMMANDS WHAT-ITS-OUTPUT-SAYS
+runs() {  # COMMANDS EXPECTED-OUTPUT
   bash -euo pipefail -c "$1" | tee "$folder/output"
   grep -q "$2" "$folder/output"
 }
@@ -94,7 +94,7 @@ cd "$folder/fetched"
   block cmake 1 docs/getting-started.md | sed '/^find_package/d; /^target_link_libraries/d'
   block cmake 3 docs/building.md | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"
 } >CMakeLists.txt
-command -v git >/dev/null || apt-get install -qq -y --no-install-recommends git >/dev/null  # who has a clone has git
-rm -rf ~/weir  # it is not to be found by accident
+command -v git >/dev/null || apt-get install -qq -y --no-install-recommends git >/dev/null  # the newcomer has used git for the clone
+rm -rf ~/weir  # so that it is not found by accident
 step "own program, FetchContent" runs "$(commands 3 docs/getting-started.md)" '^3 squared is 9 on '
 echo passed

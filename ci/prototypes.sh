@@ -48,7 +48,7 @@ compared=0 differ=0
 compare() {  # WHAT FOLDER UNIT [OPTION…]
   compared=$((compared + 1))
   local headers=()
-  [ "$2" = /usr/include ] || headers=(-isystem "$2")  # the compiler looks there itself, behind its own headers
+  [ "$2" = /usr/include ] || headers=(-isystem "$2")  # the compiler searches that folder by itself, after its own headers
   if "${CXX:-c++}" -std=c++20 -fsyntax-only -I. -Iinclude "${headers[@]}" "${@:4}" "tests/drivers/$3" 2> "$work/log"; then
     printf 'agrees   %-10s %s\n' "$1" "${2#"$work"/}"
   else

@@ -14,7 +14,7 @@ printf -- '-- CUDA backend: headers of CUDA 13000\n-- HIP backend: headers of HI
 mkdir -p "$folder/nvidia/proc/driver/nvidia" "$folder/amd/dev" "$folder/none"
 touch "$folder/nvidia/proc/driver/nvidia/version" "$folder/amd/dev/kfd"
 
-expect() {  # LOG ROOT WORDS: one line that has the words, or none
+expect() {  # LOG ROOT WORDS: expects one line with the words, or no output
   local said
   said=$(say_remedies "$1" "$2")
   if { [ -n "$3" ] && [ "$(grep -c . <<<"$said")" = 1 ] && [[ $said == *"$3"* ]]; } || [ -z "$3$said" ]; then return; fi
@@ -32,7 +32,7 @@ for vendor in cuda hip; do
 done
 grep -q '^say_remedies build/demo.log$' "$(dirname "$0")/demo.sh"
 
-refuses() {  # SCRIPT WORDS ARGUMENT…: nothing is installed or built for these
+refuses() {  # SCRIPT WORDS ARGUMENT…: must fail with the words before it installs or builds anything
   local script words=$2 said status=0
   script=$(dirname "$0")/$1
   shift 2

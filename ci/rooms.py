@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each room includes only the rooms it may, and that docs/internals.md names what exists.
+"""Checks that each room includes only the rooms it may, and that the names in docs/internals.md exist.
 
-rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include goes against the table, or if the page
+rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include violates the table, or if the page
                      names a file, a folder or an identifier that the tree does not have
-rooms.py --table     prints the table, as docs/internals.md has it
+rooms.py --table     prints the table for docs/internals.md
 
 A file belongs to the room with the longest matching path. Every room may include the public headers, its own files, and the
-rooms that the table names. ci/rooms.exceptions lists includes that are still to go; a line whose include is gone must go, too.
+rooms in the table. ci/rooms.exceptions lists includes that violate it; a line without such an include is an error.
 """
 import fnmatch
 import pathlib

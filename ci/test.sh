@@ -92,7 +92,7 @@ run_ctest() {
     return
   fi
   failed=$((failed + ${summary% *}))
-  skips=$(grep -c '\*\*\*Skipped' "$log" || true)  # which ctest counts as passed
+  skips=$(grep -c '\*\*\*Skipped' "$log" || true)  # ctest counts these as passed
   skipped=$((skipped + skips))
   passed=$((passed + ${summary#* } - ${summary% *} - skips))
   if [ "$status" != 0 ] && [ "${summary% *}" = 0 ]; then failed=$((failed + 1)); fi

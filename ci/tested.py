@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ran on what: docs/tested.md and docs/tested/history.md, made from the rows in docs/tested/*.json.
+"""Writes the list of tested machines: docs/tested.md and docs/tested/history.md, made from the rows in docs/tested/*.json.
 
     tested.py                  writes both pages
-    tested.py --check          fails if they are not what would be written
+    tested.py --check          fails if they are not up to date
     tested.py row REPORT MACHINE [WHAT]
-                               a row, on standard output, of a report that weir-conformance --json wrote on this checkout;
-                               MACHINE in words: "1 × NVIDIA H200". To be kept as a file in docs/tested
+                               prints a row for a report that weir-conformance --json wrote on this checkout;
+                               MACHINE in words: "1 × NVIDIA H200". Save it as a file in docs/tested
 
 A row is an object of texts: machine, backend, driver, commit, what, result, and optionally date. A file holds one or a list. The newest
 row of a machine and backend also has `brief` and `brief_result`, of one line each: these rows are docs/tested.md, and the history has all.

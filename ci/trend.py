@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of benchmarks, night by night: trend.py FOLDER RESULTS COMMIT DATE
 
-Adds RESULTS, a run of Google Benchmark's as JSON, to FOLDER/history.jsonl, which has a line for each night, and draws
+Adds RESULTS, a Google Benchmark run as JSON, to FOLDER/history.jsonl, which contains a line for each night, and draws
 FOLDER/index.html: the time of each benchmark over the nights, and how the last one compares with the median of the thirty before.
 """
 import html
@@ -16,7 +16,7 @@ width, height = 480, 60
 
 
 def times_of(results):
-    """Nanoseconds of the processor for each benchmark; of several repetitions the median."""
+    """Returns each benchmark's processor time in ns; the median of several repetitions."""
     times = {}
     for run in results["benchmarks"]:
         if run.get("run_type", "iteration") == "iteration" and "error_occurred" not in run:
@@ -25,7 +25,7 @@ def times_of(results):
 
 
 def drawing(values):
-    """A line through the values that are there, from 0 to a tenth above the greatest."""
+    """Draws a line through the existing values, from 0 to a tenth above the greatest."""
     top = 1.1 * max(v for v in values if v is not None)
     step = width / max(1, len(values) - 1)
     points = " ".join(f"{i * step:.1f},{height - v / top * height:.1f}" for i, v in enumerate(values) if v is not None)

@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 git init -q --bare "$folder/remote"
-night() {  # TIME: of the benchmark submit, in microseconds
+night() {  # TIME: the time of the benchmark submit in microseconds
   printf '{"benchmarks": [{"run_name": "submit", "run_type": "iteration", "cpu_time": %s, "time_unit": "us"},
     {"run_name": "submit", "run_type": "aggregate", "cpu_time": 99, "time_unit": "us"},
     {"run_name": "broken<1>", "run_type": "iteration", "error_occurred": true, "cpu_time": 0, "time_unit": "ns"}]}' "$1" >"$folder/results"

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 backend=$1
 machine=${2-$(uname -n)}
 
-rm -f "build/conformance-$backend.json" "build/tested-$backend.json" "build/info-$backend.txt"  # an earlier run's
+rm -f "build/conformance-$backend.json" "build/tested-$backend.json" "build/info-$backend.txt"  # from an earlier run
 status=0
 ci/test.sh "--require=$backend" || status=$?
 info=build/ci-release/bin/weir

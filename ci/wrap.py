@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Wraps what is longer than 125 characters, as clang-format does, and leaves all else as it is: wrap.py [FILE]…
+"""Wraps lines over 125 characters like clang-format, and leaves all others unchanged: wrap.py [FILE]…
 
-Without files, all C++ files of the repository. Kernels in raw strings are wrapped, too; other texts there are for people to wrap.
+Without files, all C++ files of the repository. It also wraps kernels in raw strings; wrap other texts there by hand.
 """
 import pathlib
 import re

@@ -19,7 +19,7 @@ install(TARGETS weir_c EXPORT weirTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development ${weir_excluded}
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT c NAMELINK_COMPONENT development ${weir_excluded}
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-set_target_properties(weir_c PROPERTIES INSTALL_RPATH "$ORIGIN")  # where the library lies that it is over
+set_target_properties(weir_c PROPERTIES INSTALL_RPATH "$ORIGIN")  # the folder of the library that it wraps
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_dir}" COMPONENT development ${weir_excluded})
 if(NOT WEIR_INSTALL)
   return()
@@ -70,7 +70,7 @@ if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
   if("host" IN_LIST weir_built_in)
     string(PREPEND weir_pc_libraries " -ltbb")
   endif()
-  set(weir_c_pc_libraries " -lweir${weir_pc_libraries} -lstdc++ -lm")  # a linker for C adds nothing of C++'s
+  set(weir_c_pc_libraries " -lweir${weir_pc_libraries} -lstdc++ -lm")  # a C linker does not add C++'s libraries
 endif()
 # The loader searches the folders in /usr. A program that links the library from any other folder needs an rpath. The folder
 # is known only at install time. A package's prefix, or one in another system's root, also ends in /usr.

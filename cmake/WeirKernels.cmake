@@ -150,7 +150,7 @@ function(weir_add_kernels target)
     set(tool weir_kernel_tool)
     get_property(tool_files GLOBAL PROPERTY WEIR_PLUGINS)
     list(APPEND tool_files weir_kernel_tool)
-    if(WEIR_SANITIZE)  # what the vendors' compilers keep for the process's life is no leak of Weir's
+    if(WEIR_SANITIZE)  # the vendors' compilers keep memory until exit, which is not Weir's leak
       set(tool "${CMAKE_COMMAND}" -E env ASAN_OPTIONS=detect_leaks=0 "$<TARGET_FILE:weir_kernel_tool>")
     endif()
   else()

@@ -90,7 +90,7 @@ function(weir_add_plugin name)
   target_include_directories(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_precompile_headers(weir_${name} REUSE_FROM weir_precompiled)
   target_link_options(weir_${name} PRIVATE -Wl,--no-undefined)
-  if(WEIR_SANITIZE)  # a sanitizer's runtime is the executable's; a plugin must leave its symbols open
+  if(WEIR_SANITIZE)  # the executable has the sanitizer's runtime, so a plugin leaves its symbols undefined
     target_link_options(weir_${name} PRIVATE -Wl,-z,undefs)
   endif()
   set_property(GLOBAL APPEND PROPERTY WEIR_PLUGINS weir_${name})
@@ -122,7 +122,7 @@ function(weir_link_built_in)
     foreach(library IN LISTS libraries)
       if(TARGET ${library})
         get_target_property(type ${library} TYPE)
-        if(type STREQUAL "OBJECT_LIBRARY" OR library STREQUAL WEIR_FMT)  # it is inside, so users of the library need not find it
+        if(type STREQUAL "OBJECT_LIBRARY" OR library STREQUAL WEIR_FMT)  # it is linked in, so users of the library need not find it
           set(library $<BUILD_INTERFACE:${library}>)
         endif()
       endif()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What an operation on a stream costs with Python's libraries: streams.py torch|cupy|cuda.core [ROUNDS].
+"""The cost of an operation on a stream in Python libraries: streams.py torch|cupy|cuda.core [ROUNDS].
 
-The operations are those of weir-bench-cuda, with the same names. Each is called some hundred times in a loop of Python's; then the
-device is waited for, which is not timed. Prints a line of JSON: the library's version and, for each operation, the median over
-ROUNDS (51) of the time of one call in ns. An operation that the library does not have is not there. Exit status 77: the library
-is not installed or finds no device; the line says why.
+The operations are those of weir-bench-cuda, with the same names. Each is called some hundred times in a Python loop; waiting
+for the device is not timed. Prints a line of JSON: the library's version and, for each operation, the median over
+ROUNDS (51) of the time of one call in ns. Operations that the library lacks are left out. Exit status 77: the library
+is not installed or finds no device; the line contains the reason.
 """
 import importlib
 import json

@@ -91,7 +91,7 @@ expect "picture" 'picture +.*map\.png' "$folder/long" --png "$folder/map.png"
 if [ "$(head -c 8 "$folder/map.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]; then report 0 "PNG"; else report 1 "PNG"; fi
 
 # An existing file is replaced completely or left unchanged, and only a regular file is replaced.
-unharmed() {  # NAME FILE: still what it was before, and nothing else was left in its folder
+unharmed() {  # NAME FILE: it must be unchanged, with nothing else left in its folder
   if [ "$(cat "$2")" = "precious" ] && [ "$(ls -A "$folder/out")" = "$(basename "$2")" ]; then
     report 0 "$1"
   else
@@ -156,9 +156,9 @@ if [ "$(id -u)" != 0 ]; then
   refuse "unreadable file" 'Permission denied' "$folder/secret"
 fi
 # A file that shrinks while it is read must leave no thread and no stream waiting.
-shrink() {  # while reading goes on
+shrink() {  # during reading
   local rounds=0
-  truncate -s 1T "$folder/shrinking" || return 0  # a file system without files of this size
+  truncate -s 1T "$folder/shrinking" || return 0  # the file system does not support this size
   "$entropy" "$folder/shrinking" --no-png >"$folder/output" 2>&1 &
   local program=$! status=0
   until grep -Eq '^(rchar|read_bytes): [0-9]{9,}' "/proc/$program/io" 2>/dev/null || [ $((rounds += 1)) = 600 ]; do sleep 0.1; done
