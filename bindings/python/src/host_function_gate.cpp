@@ -130,6 +130,7 @@ bool can_request(const Device& device) {
 std::shared_ptr<HostFunctionGate> HostFunctionGate::of(const StreamPtr& stream) {
   std::shared_ptr<HostFunctionGate> made = std::make_shared<HostFunctionGate>(stream),
                                     other;  // destroyed after unlocking, as ~HostFunctionGate locks
+  if (stream->is_closed()) return made;  // its handle may be another stream's by now
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   std::weak_ptr<HostFunctionGate>& entry = known.all[made->key_];

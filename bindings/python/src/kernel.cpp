@@ -132,7 +132,8 @@ PyObject* launch_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count < 3) throw nb::type_error("launch(stream, config, kernel, *args)");
     const nb::handle stream = args[0], config = args[1], kernel = args[2];
     if (!config.type().is(type_of<LaunchConfig>()))
-      throw nb::type_error("launch: the second argument is no weir.LaunchConfig");
+      throw nb::type_error(
+          "launch: the second argument must be a weir.LaunchConfig(grid, block); weir.grid_for(n) makes one");
     const std::size_t given = static_cast<std::size_t>(count) - 3;
     if (stream.type().is(type_of<StreamObject>())) [[likely]] {
       Stream& known = *held_by<StreamObject>(stream).stream;
@@ -385,10 +386,9 @@ void bind_kernel(nb::module_& module) {
       });
   def_call(kernel);
 
-  auto function =
-      nb::class_<KernelFunction>(module, "KernelFunction", nb::dynamic_attr(), nb::is_generic(),
-                                 nb::sig("class KernelFunction(Generic[_Parameters])"),
-                                 "Kernel source that is compiled for a device at its first launch there. See ``kernel``.");
+  auto function = nb::class_<KernelFunction>(
+      module, "KernelFunction", nb::dynamic_attr(), nb::is_generic(), nb::sig("class KernelFunction(Generic[_Parameters])"),
+      "Kernel source that is compiled for a device at its first launch there. See ``kernel``.");
   function
       .def(
           "__init__",
@@ -449,7 +449,7 @@ void bind_kernel(nb::module_& module) {
       "are ``extern \"C\" __global__ void``; ``name_expressions`` instantiates templates: ``[\"blur<float, 3>\"]``.\n"
       "``options`` are passed to NVRTC, HIPRTC or the host compiler unchanged. Results are cached on disk.\n\n"
       "Raises ``CompilationFailedError`` with the full compiler log. Without a compiler, raises\n"
-      "``CompilerNotFoundError``, which names the package to install.");
+      "``UnsupportedError``, which names the package to install.");
   module.def(
       "load",
       [](nb::bytes image, nb::handle device) {
@@ -458,8 +458,7 @@ void bind_kernel(nb::module_& module) {
         return without_gil(
             [&] { return ModuleObject{is_bundle(bytes) ? on.load(KernelBundle(bytes)) : on.load_module(bytes)}; });
       },
-      nb::arg("image"), nb::arg("device") = nb::none(),
-      nb::sig("def load(image: bytes, device: _Device = None) -> Module"),
+      nb::arg("image"), nb::arg("device") = nb::none(), nb::sig("def load(image: bytes, device: _Device = None) -> Module"),
       "Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object on the CPU; or, from a\n"
       "bundle made by ``weir kernels``, what fits the device. Raises ``InvalidImageError``.");
 

@@ -530,3 +530,17 @@ print(*sorted(name for name in names if name.startswith("weir")), sep=", ")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout == "weir callbacks, weir functions\n", done.stdout + done.stderr
+
+
+def test_an_object_over_a_closed_stream_has_nothing_of_other_streams():
+    device = weir.Device()
+    closed = device.create_stream()
+    with closed:
+        closed.close()
+        others = [device.create_stream() for _ in range(4)]  # one may get the handle
+        again = weir.get_current_stream(device)
+    for stream in (closed, again):
+        with pytest.raises(weir.StreamClosedError):
+            stream.launch_host_func(int)
+    for stream in (*others, device.default_stream):
+        stream.sync()
