@@ -109,7 +109,7 @@ struct KernelRecord {
   const std::size_t* parameter_sizes;
   std::uint32_t parameter_count;
   std::uint32_t max_threads_per_block;  ///< from `__launch_bounds__`, or 0
-  std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators, as in detail::NumberKinds
+  std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators; parameter i is bit i
   std::uint64_t floating_kinds;         ///< those that are floating-point numbers
   std::uint64_t constant_kinds;         ///< those that are pointers which the kernel only reads through
   std::uint64_t atomic_kinds;           ///< those that are pointers used only for atomic updates of one kind

@@ -18,10 +18,8 @@ constexpr std::string_view nameless = "(anonymous namespace)::";
 constexpr std::string_view integers[] = {"bool", "char", "short", "int", "long", "unsigned", "signed"};
 constexpr std::string_view floating[] = {"float", "double"};
 
-/// The kind of a parameter, from its type in a demangled name: "float const*".
-enum class ParameterKind : std::uint8_t { unknown, whole, real, pointer, pointer_to_const };
-
-ParameterKind kind_of(std::string_view type) {
+/// A parameter, from its type in a demangled name: "float const*".
+Parameter parameter_of(std::string_view type) {
   // Text in brackets belongs to another type, or to the arguments of this one.
   const std::string_view plain = type.substr(0, type.find_first_of("<([{"));
   const std::size_t star = std::min(plain.find('*'), plain.size());
@@ -42,10 +40,10 @@ ParameterKind kind_of(std::string_view type) {
   }
   if (star != plain.size()) {
     const bool is_of_pointers = plain.find('*', star + 1) != plain.npos;
-    return is_const && !is_of_pointers ? ParameterKind::pointer_to_const : ParameterKind::pointer;
+    return {0, ParameterKind::address, is_const && !is_of_pointers ? AccessKind::read : AccessKind::read_write};
   }
-  if (is_other || is_integer == is_floating) return ParameterKind::unknown;
-  return is_integer ? ParameterKind::whole : ParameterKind::real;
+  if (is_other || is_integer == is_floating) return {};
+  return {0, is_integer ? ParameterKind::integer : ParameterKind::floating};
 }
 
 std::string demangled(const std::string& symbol) {
@@ -57,7 +55,7 @@ std::string demangled(const std::string& symbol) {
 }
 
 // The offset of the parameters in a demangled name; they are its last part.
-std::size_t parameters_of(std::string_view declaration) {
+std::size_t begin_of_parameters(std::string_view declaration) {
   int depth = 0;
   for (std::size_t i = declaration.size(); i-- > 0;) {
     if (declaration[i] == ')') ++depth;
@@ -76,33 +74,29 @@ std::string declaration_of(const std::string& symbol) {
 std::string name_of(const std::string& symbol) {
   const std::string declaration = demangled(symbol);
   if (declaration.empty()) return kernels::normalized_name(symbol);
-  std::string_view name = std::string_view(declaration).substr(0, parameters_of(declaration));
+  std::string_view name = std::string_view(declaration).substr(0, begin_of_parameters(declaration));
   if (name.starts_with("void ")) name.remove_prefix(5);  // only templates include their result type
   if (name.starts_with(nameless)) name.remove_prefix(nameless.size());
   return kernels::normalized_name(name);
 }
 
-detail::NumberKinds kinds_of(const std::string& symbol) {
+std::vector<Parameter> parameters_of(const std::string& symbol) {
   std::string declaration = demangled(symbol);
-  const std::size_t first = parameters_of(declaration) + 1;
+  const std::size_t first = begin_of_parameters(declaration) + 1;
   for (std::size_t at; (at = declaration.find(nameless, first)) != std::string::npos;)
     declaration.erase(at, nameless.size());
-  detail::NumberKinds kinds;
+  std::vector<Parameter> parameters;
   int depth = 0;
-  for (std::size_t i = first, begin = first, bit = 0; i < declaration.size() && bit < 64; ++i) {
+  for (std::size_t i = first, begin = first; i < declaration.size(); ++i) {
     const char c = declaration[i];
     const bool is_end = depth == 0 && (c == ',' || c == ')');
     if (std::string_view("<([{").find(c) != std::string_view::npos) ++depth;
     if (std::string_view(">)]}").find(c) != std::string_view::npos) --depth;
     if (!is_end) continue;
-    const ParameterKind kind = kind_of(std::string_view(declaration).substr(begin, i - begin));
-    if (kind != ParameterKind::unknown) kinds.known |= std::uint64_t{1} << bit;
-    if (kind == ParameterKind::real) kinds.floating |= std::uint64_t{1} << bit;
-    if (kind == ParameterKind::pointer_to_const) kinds.constant |= std::uint64_t{1} << bit;
+    if (i != begin) parameters.push_back(parameter_of(std::string_view(declaration).substr(begin, i - begin)));
     begin = i + 1;
-    ++bit;
   }
-  return kinds;
+  return parameters;
 }
 
 }  // namespace weir::gpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "weir/module.hpp"
 
@@ -13,8 +14,7 @@ namespace weir::gpu {
 std::string declaration_of(const std::string& symbol);
 /// Only the kernel's name, in the form of kernels::normalized_name: "blur<float,3>".
 std::string name_of(const std::string& symbol);
-/// Which parameters are floating-point numbers, and which are pointers to `const`, as far as the symbol shows that. A symbol
-/// with C linkage shows nothing.
-detail::NumberKinds kinds_of(const std::string& symbol);
+/// The parameters without their sizes, as far as the symbol shows them. A symbol with C linkage shows none.
+std::vector<Parameter> parameters_of(const std::string& symbol);
 
 }  // namespace weir::gpu

@@ -37,9 +37,8 @@ class GpuKernel final : public KernelImpl {
   /// The device must be current. Launches need some of the properties, so they are read here once. If the driver does not
   /// provide them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
-            std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds,
-            SharedMemoryLimit& limit)
-      : KernelImpl(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds),
+            std::vector<Parameter> parameters, bool has_parameter_sizes, SharedMemoryLimit& limit)
+      : KernelImpl(std::move(module), std::move(name), handle, std::move(parameters), has_parameter_sizes),
         device_(device),
         limit_(limit) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
@@ -159,8 +158,12 @@ class GpuModule final : public ModuleImpl {
       const std::lock_guard lock(mutex_);
       return limits_[function];
     };
-    return make_ptr<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, parameter_sizes(function, symbol),
-                                kinds_of(symbol), limit());
+    std::vector<Parameter> parameters = parameters_of(symbol);
+    const auto sizes = parameter_sizes(function, symbol);
+    if (sizes) parameters.resize(sizes->size());
+    for (std::size_t i = 0; sizes && i < sizes->size(); ++i) parameters[i].size = static_cast<std::uint32_t>((*sizes)[i]);
+    return make_ptr<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, std::move(parameters),
+                                    sizes.has_value(), limit());
   }
 
   Span<std::byte> do_global(std::string_view name) override {

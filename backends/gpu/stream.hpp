@@ -254,10 +254,10 @@ class GpuStream final : public StreamImpl {
   }
   void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
-                 const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                 const std::span<const Parameter>& parameters, const CaptureState& capture) override;
   void do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                                 const ArgumentTypes&, const CaptureState& capture) override {
+                                 const std::span<const Parameter>&, const CaptureState& capture) override {
     launch_otherwise(static_cast<const GpuKernel<Api>&>(kernel), config, arguments, capture);
   }
 

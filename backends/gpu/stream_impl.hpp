@@ -312,7 +312,7 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
 
 template <class Api>
 void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                               const ArgumentTypes&, const CaptureState& capture) {
+                               const std::span<const Parameter>&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (!plain_ || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
     launch_otherwise(launched, config, arguments, capture);

@@ -31,10 +31,9 @@ void add(GraphChanges& changes, const weir_node_change& change) {
     case WEIR_CHANGE_KERNEL: {
       const Kernel& kernel = required(change.kernel, "a change's kernel");
       elements(change.arguments, change.argument_count, "a change's arguments");
-      const auto sizes = change.sizes != nullptr ? std::span(change.sizes, change.argument_count)
-                                                 : parameter_sizes(kernel, change.argument_count);
       const std::span arguments(change.arguments, change.argument_count);
-      return changes.launch_raw(node, kernel, launch_config(change.config), arguments, sizes);
+      return changes.launch_raw(node, kernel, launch_config(change.config), arguments,
+                                parameters_of(kernel, change.sizes, nullptr, change.argument_count));
     }
     case WEIR_CHANGE_COPY:
       return changes.copy(node, Span(static_cast<std::byte*>(change.destination), change.count),

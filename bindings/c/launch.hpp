@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <vector>
 
 #include "bindings/c/call.hpp"
 #include "weir/module.hpp"
@@ -11,7 +11,9 @@
 namespace weir::c {
 
 LaunchConfig launch_config(const weir_launch_config* given);
-/// The sizes of a kernel's parameters, to stand for those of its `count` arguments.
-std::span<const std::size_t> parameter_sizes(const Kernel& kernel, std::size_t count);
+/// The `count` arguments of a launch of that kernel, of these sizes and kinds. Without sizes, those of the kernel's
+/// parameters. Without kinds, any may be an address.
+std::vector<Parameter> parameters_of(const Kernel& kernel, const size_t* sizes, const weir_argument_kind* kinds,
+                                     std::size_t count);
 
 }  // namespace weir::c

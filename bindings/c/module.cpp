@@ -65,15 +65,41 @@ LaunchConfig launch_config(const weir_launch_config* given) {
   return config;
 }
 
-std::span<const std::size_t> parameter_sizes(const Kernel& kernel, std::size_t count) {
-  const auto& known = kernel.parameter_sizes();
-  if (!known)
+namespace {
+
+ParameterKind kind_of(weir_argument_kind kind) {
+  switch (kind) {
+    case WEIR_ARGUMENT_VALUE: return ParameterKind::value;
+    case WEIR_ARGUMENT_INTEGER: return ParameterKind::integer;
+    case WEIR_ARGUMENT_FLOATING: return ParameterKind::floating;
+    case WEIR_ARGUMENT_ADDRESS: return ParameterKind::address;
+    case WEIR_ARGUMENT_OPAQUE: return ParameterKind::unknown;
+  }
+  throw_unknown_enumerator("an element of kinds", static_cast<unsigned>(kind));
+}
+
+}  // namespace
+
+std::vector<Parameter> parameters_of(const Kernel& kernel, const size_t* sizes, const weir_argument_kind* kinds,
+                                     std::size_t count) {
+  const std::span known = kernel.parameters();
+  if (sizes == nullptr && !kernel.has_parameter_sizes())
     throw_invalid("sizes is null, and the driver cannot tell the parameters of kernel '" + kernel.name() + "'; give sizes");
-  if (known->size() != count) {
-    throw_invalid("kernel '" + kernel.name() + "' takes " + std::to_string(known->size()) + " arguments, and " +
+  if (sizes == nullptr && known.size() != count) {
+    throw_invalid("kernel '" + kernel.name() + "' takes " + std::to_string(known.size()) + " arguments, and " +
            std::to_string(count) + " were given");
   }
-  return *known;
+  std::vector<Parameter> parameters(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Parameter& parameter = parameters[i];
+    parameter.size = sizes != nullptr ? static_cast<std::uint32_t>(std::min<size_t>(sizes[i], UINT32_MAX)) : known[i].size;
+    if (kinds != nullptr) parameter.kind = kind_of(kinds[i]);
+    if (parameter.kind == ParameterKind::address && parameter.size != sizeof(void*)) {
+      throw_invalid("argument " + std::to_string(i + 1) + " is an address, and has " + std::to_string(parameter.size) +
+                    " bytes");
+    }
+  }
+  return parameters;
 }
 
 }  // namespace weir::c
@@ -173,10 +199,11 @@ weir_result weir_kernel_get_parameter_sizes(const weir_kernel* kernel, size_t ca
   return call(__func__, [&] {
     auto& result = output(count, "count");
     elements(sizes, capacity, "sizes");
-    const auto& known = required(kernel, "kernel").parameter_sizes();
-    if (!known) throw Refused{weir::Errc::unsupported, "the driver cannot tell a kernel's parameters"};
-    std::copy_n(known->begin(), std::min(capacity, known->size()), sizes);
-    result = known->size();
+    const weir::Kernel& asked = required(kernel, "kernel");
+    if (!asked.has_parameter_sizes())
+      throw Refused{weir::Errc::unsupported, "the driver cannot tell a kernel's parameters"};
+    for (size_t i = 0; i < std::min(capacity, asked.parameters().size()); ++i) sizes[i] = asked.parameters()[i].size;
+    result = asked.parameters().size();
   });
 }
 
@@ -233,36 +260,9 @@ weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const w
     const weir::Kernel& launched = required(kernel, "kernel");
     const weir::LaunchConfig shape = launch_config(config);
     elements(arguments, count, "arguments");
-    const auto checked = sizes != nullptr ? std::span(sizes, count) : parameter_sizes(launched, count);
-    target.launch_raw(launched, shape, {arguments, count}, checked);
+    target.launch_raw(launched, shape, {arguments, count}, parameters_of(launched, sizes, nullptr, count));
   });
 }
-
-namespace {
-
-weir::detail::NumberKinds kinds_of(const weir_argument_kind* kinds, const size_t* sizes, size_t count) {
-  weir::detail::NumberKinds all;
-  for (size_t i = 0; i < count; ++i) {
-    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
-    switch (kinds[i]) {
-      case WEIR_ARGUMENT_OPAQUE: all.opaque |= bit; continue;
-      case WEIR_ARGUMENT_ADDRESS:
-        if (sizes[i] != sizeof(void*))
-          throw_invalid("argument " + std::to_string(i + 1) + " is an address, and has " + std::to_string(sizes[i]) +
-                        " bytes");
-        all.pointers |= bit;
-        all.known |= bit;
-        continue;
-      case WEIR_ARGUMENT_FLOATING: all.floating |= bit; [[fallthrough]];
-      case WEIR_ARGUMENT_INTEGER: all.known |= bit; continue;
-      case WEIR_ARGUMENT_VALUE: continue;
-    }
-    throw_unknown_enumerator("an element of kinds", static_cast<unsigned>(kinds[i]));
-  }
-  return all;
-}
-
-}  // namespace
 
 weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                      void* const* arguments, const size_t* sizes, const weir_argument_kind* kinds,
@@ -273,8 +273,6 @@ weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, c
     const weir::LaunchConfig shape = launch_config(config);
     elements(arguments, count, "arguments");
     elements(kinds, count, "kinds");
-    const auto checked = sizes != nullptr ? std::span(sizes, count) : parameter_sizes(launched, count);
-    const weir::ArgumentTypes types{checked, kinds_of(kinds, checked.data(), checked.size())};
-    target.launch_raw(launched, shape, {arguments, count}, types);
+    target.launch_raw(launched, shape, {arguments, count}, parameters_of(launched, sizes, kinds, count));
   });
 }

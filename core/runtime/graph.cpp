@@ -250,8 +250,8 @@ void GraphExec::apply(const GraphChanges& changes) {
                                                 ": a kernel keeps the attributes that it was captured with (cooperative, "
                                                 "cluster, …); leave them out");
       }
-      if (!is_possible_launch(device_, *change.kernel, change.config, *change.types)) [[unlikely]]
-        throw_impossible_launch(device_, call.operation(), describe(), *change.kernel, change.config, *change.types);
+      if (!is_possible_launch(device_, *change.kernel, change.config, change.parameters)) [[unlikely]]
+        throw_impossible_launch(device_, call.operation(), describe(), *change.kernel, change.config, change.parameters);
     } else if (change.kind == NodeChange::Kind::copy || change.kind == NodeChange::Kind::fill) {
       if (change.count == 0 || change.destination == nullptr ||
           (change.kind == NodeChange::Kind::copy && change.source == nullptr)) {

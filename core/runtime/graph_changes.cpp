@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <mutex>
+#include <set>
+#include <vector>
 
 #include "core/runtime/tools.hpp"
 #include "weir/error.hpp"
@@ -44,53 +45,50 @@ void GraphChanges::clear() noexcept {
 }
 
 void** GraphChanges::arguments_of(const NodeChange& change) const {
-  const std::span<const std::size_t> sizes = change.types->sizes;
-  if (addresses_.size() < sizes.size()) addresses_.resize(sizes.size());
+  if (addresses_.size() < change.parameters.size()) addresses_.resize(change.parameters.size());
   auto* at = const_cast<Slot*>(arguments_.data() + change.first_argument);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (std::size_t i = 0; i < change.parameters.size(); ++i) {
     addresses_[i] = at;
-    at += slots_of(sizes[i]);
+    at += slots_of(change.parameters[i].size);
   }
   return addresses_.data();
 }
 
 namespace {
 
-/// The types of arguments with known sizes only: one object for each list of sizes. They are never destroyed, because a
-/// change may outlive its list; programs have few such lists.
-const ArgumentTypes& types_of_sizes(std::span<const std::size_t> sizes) {
-  static auto* const known = new std::map<std::vector<std::size_t>, ArgumentTypes>;
+/// A copy of the parameters that is never destroyed, because a change may outlive its list: one for each list of parameters;
+/// programs have few such lists.
+std::span<const Parameter> lasting(std::span<const Parameter> parameters) {
+  static auto* const known = new std::set<std::vector<Parameter>>;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const auto [at, is_new] = known->try_emplace({sizes.begin(), sizes.end()});
-  if (is_new) at->second.sizes = at->first;
-  return at->second;
+  return *known->emplace(parameters.begin(), parameters.end()).first;
 }
 
 }  // namespace
 
 void GraphChanges::launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                              std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses) {
-  if (arguments.size() != sizes.size() || std::ranges::count(arguments, nullptr) != 0) {
+                              std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses) {
+  if (arguments.size() != parameters.size() || std::ranges::count(arguments, nullptr) != 0) {
     throw Error(Errc::invalid_argument, "GraphChanges::launch_raw", "",
                 "each argument has an address, which is not null, and a size");
   }
   std::vector<Slot> values;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
     const std::size_t at = values.size();
-    values.resize(at + slots_of(sizes[i]));
-    std::memcpy(values.data() + at, arguments[i], sizes[i]);
+    values.resize(at + slots_of(parameters[i].size));
+    std::memcpy(values.data() + at, arguments[i], parameters[i].size);
   }
-  add_kernel(node, kernel, config, values, types_of_sizes(sizes), accesses);
+  add_kernel(node, kernel, config, values, lasting(parameters), accesses);
 }
 
 void GraphChanges::add_kernel(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<const Slot> arguments,
-                              const ArgumentTypes& types, std::span<const MemoryAccess> accesses) {
+                              std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses) {
   if (!kernel) throw Error(Errc::invalid_argument, "GraphChanges::launch", "", "the kernel is null");
   NodeChange& change = add(NodeChange::Kind::kernel, node);
   change.kernel = kernel.get();
   change.config = config;
-  change.types = &types;
+  change.parameters = parameters;
   change.first_argument = static_cast<std::uint32_t>(arguments_.size());
   arguments_.insert(arguments_.end(), arguments.begin(), arguments.end());
   if (!detail::is_watched()) return;

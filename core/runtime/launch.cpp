@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
 
+#include "core/runtime/launch_check.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -45,29 +45,38 @@ KernelPtr Module::untyped_kernel(std::string_view name) {
 namespace {
 
 // "4, 4 and 8 bytes"
-std::string list_sizes(std::span<const std::size_t> sizes) {
+std::string list_sizes(std::span<const Parameter> parameters) {
   std::string text;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == sizes.size() ? " and " : ", ") + std::to_string(sizes[i]);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parameters.size() ? " and " : ", ") + std::to_string(parameters[i].size);
   }
-  return text.empty() ? "none" : std::to_string(sizes.size()) + " of " + text + " bytes";
+  return text.empty() ? "none" : std::to_string(parameters.size()) + " of " + text + " bytes";
 }
 
 }  // namespace
 
-void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) {
-  const std::span<const std::size_t> sizes = types.sizes;
-  std::string cause;
-  if (const auto& there = kernel.parameter_sizes();
-      there && !std::equal(sizes.begin(), sizes.end(), there->begin(), there->end())) {
-    cause = "its parameters are " + list_sizes(*there) + ", and those of the type that was given are " + list_sizes(sizes);
-  } else if (const std::uint64_t wrong = kernel.parameter_kinds().contradictions(types.kinds); wrong != 0) {
-    const int i = std::countr_zero(wrong);
-    cause = "its parameter " + std::to_string(i + 1) + " of " + std::to_string(sizes.size()) +
-            (types.kinds.floating >> i & 1U ? " is no floating-point number" : " is a floating-point number") +
+Kernel::Kernel(ModulePtr module, std::string name, void* handle, std::vector<Parameter> parameters, bool has_parameter_sizes)
+    : module_(std::move(module)),
+      name_(std::move(name)),
+      handle_(handle),
+      parameters_(std::move(parameters)),
+      has_parameter_sizes_(has_parameter_sizes),
+      has_parameter_kinds_(std::ranges::any_of(
+          parameters_, [](const Parameter& parameter) { return parameter.kind != ParameterKind::unknown; })),
+      parameter_mask_(detail::ParameterMatch::mask(has_parameter_sizes_, has_parameter_kinds_)) {}
+
+void detail::check_parameters(const Kernel& kernel, std::span<const Parameter> given) {
+  if (are_parameters(kernel, given)) return;
+  const std::span there = kernel.parameters();
+  std::string cause = "its parameters are " + list_sizes(there) + ", and those of the type that was given are " +
+                      list_sizes(given);
+  for (std::size_t i = 0; i < std::min(given.size(), there.size()); ++i) {
+    if (kernel.has_parameter_sizes() && (given.size() != there.size() || given[i].size != there[i].size)) break;
+    if (!contradict(given[i].kind, there[i].kind)) continue;
+    cause = "its parameter " + std::to_string(i + 1) + " of " + std::to_string(given.size()) +
+            (given[i].kind == ParameterKind::floating ? " is no floating-point number" : " is a floating-point number") +
             ", other than in the type that was given";
-  } else {
-    return;
+    break;
   }
   throw Error(Errc::invalid_argument, "Module::kernel", kernel.device().describe(),
               "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");

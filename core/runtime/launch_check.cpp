@@ -2,7 +2,6 @@
 #include "core/runtime/launch_check.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/runtime/call.hpp"
 #include "weir/error.hpp"
@@ -17,16 +16,25 @@ bool divides(const Dim3& cluster, const Dim3& grid) noexcept {
 
 }  // namespace
 
+bool are_parameters(const Kernel& kernel, std::span<const Parameter> given) noexcept {
+  const std::span expected = kernel.parameters();
+  if (kernel.has_parameter_sizes() && !std::ranges::equal(given, expected, {}, &Parameter::size, &Parameter::size))
+    return false;
+  for (std::size_t i = 0; i < std::min(given.size(), expected.size()); ++i) {
+    if (contradict(given[i].kind, expected[i].kind)) return false;
+  }
+  return true;
+}
+
 bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept {
   return (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
          (!config.programmatic_stream_serialization || device.supports(Feature::programmatic_launch)) &&
          (!config.priority || device.supports(Feature::launch_priority)) &&
-         (config.cluster == Dim3() ||
-          (device.supports(Feature::cluster_launch) && divides(config.cluster, config.grid)));
+         (config.cluster == Dim3() || (device.supports(Feature::cluster_launch) && divides(config.cluster, config.grid)));
 }
 
 void throw_impossible_launch(const Device& device, const char* operation, const std::string& object, const Kernel& kernel,
-                   const LaunchConfig& config, const ArgumentTypes& types) {
+                             const LaunchConfig& config, std::span<const Parameter> parameters) {
   const auto throw_error = [&](Errc code, const std::string& cause) {
     throw Error(code, operation, object, "kernel '" + kernel.name() + "': " + cause);
   };
@@ -39,19 +47,19 @@ void throw_impossible_launch(const Device& device, const char* operation, const 
   }
   if (!block_fits(config.block, limits)) {
     throw_error(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
-                                       to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) +
-                                       " in all");
+                                            to_string(limits.max_block) + " and " +
+                                            std::to_string(limits.max_threads_per_block) + " in all");
   }
   if (!within(config.grid, limits.max_grid)) {
     throw_error(Errc::invalid_argument,
-           "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+                "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
   }
   if (config.shared_memory_bytes != 0) {
     require(Feature::block_cooperation);
     if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
       throw_error(Errc::invalid_argument, std::to_string(config.shared_memory_bytes) +
-                                         " bytes of shared memory; a block has at most " +
-                                         std::to_string(limits.shared_memory_per_block_optin));
+                                              " bytes of shared memory; a block has at most " +
+                                              std::to_string(limits.shared_memory_per_block_optin));
     }
   }
   if (config.cooperative) require(Feature::cooperative_launch);
@@ -61,26 +69,26 @@ void throw_impossible_launch(const Device& device, const char* operation, const 
     require(Feature::cluster_launch);
     if (!divides(config.cluster, config.grid)) {
       throw_error(Errc::invalid_argument, "clusters of " + to_string(config.cluster) + " blocks in a grid of " +
-                                         to_string(config.grid) + " blocks; give extents that divide the grid's");
+                                              to_string(config.grid) + " blocks; give extents that divide the grid's");
     }
   }
-  const std::span<const std::size_t> sizes = types.sizes;
-  const auto argument = [&](std::ptrdiff_t i) {  // numbered from 1 in messages
-    return "argument " + std::to_string(i + 1) + " of " + std::to_string(sizes.size());
+  const auto argument = [&](std::size_t i) {  // numbered from 1 in messages
+    return "argument " + std::to_string(i + 1) + " of " + std::to_string(parameters.size());
   };
-  if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
-    throw_error(Errc::invalid_argument, "it takes " + std::to_string(expected->size()) + " arguments, and " +
-                                       std::to_string(sizes.size()) + " were given");
-  } else if (expected) {
-    const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
-    if (given != sizes.end()) {
-      throw_error(Errc::invalid_argument, argument(given - sizes.begin()) + " takes " + std::to_string(*taken) +
-                                         " bytes, and one of " + std::to_string(*given) +
-                                         " was given; pass the parameter's own type");
-    }
+  const std::span expected = kernel.parameters();
+  if (kernel.has_parameter_sizes() && parameters.size() != expected.size()) {
+    throw_error(Errc::invalid_argument, "it takes " + std::to_string(expected.size()) + " arguments, and " +
+                                            std::to_string(parameters.size()) + " were given");
   }
-  const int i = std::countr_zero(kernel.parameter_kinds().contradictions(types.kinds));
-  const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
+  for (std::size_t i = 0; i < parameters.size() && kernel.has_parameter_sizes(); ++i) {
+    if (parameters[i].size == expected[i].size) continue;
+    throw_error(Errc::invalid_argument, argument(i) + " takes " + std::to_string(expected[i].size) + " bytes, and one of " +
+                                            std::to_string(parameters[i].size) +
+                                            " was given; pass the parameter's own type");
+  }
+  std::size_t i = 0;
+  while (!contradict(parameters[i].kind, expected[i].kind)) ++i;
+  const bool floating = expected[i].kind == ParameterKind::floating;
   throw Error(Errc::invalid_argument, operation, object,
               "kernel '" + kernel.name() + "': " + argument(i) + " is " +
                   (floating ? "a floating-point number" : "no floating-point number") + " to the kernel, and " +

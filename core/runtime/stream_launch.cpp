@@ -12,15 +12,17 @@
 namespace weir {
 
 using detail::is_possible_launch;
-using detail::is_possible_plain_launch;
 
 namespace {
 
-/// For `launch_raw`, which provides only an argument's size: any argument of 8 bytes may be an address.
-std::vector<MemoryAccess> raw_accesses(void* const* arguments, const ArgumentTypes& types) {
-  std::vector<MemoryAccess> accesses(types.sizes.size());
+/// The memory that arguments name, from their kinds and sizes: an argument of 8 bytes may be an address unless its kind says
+/// otherwise.
+std::vector<MemoryAccess> raw_accesses(void* const* arguments, std::span<const Parameter> parameters) {
+  std::vector<MemoryAccess> accesses(parameters.size());
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (types.sizes[i] != sizeof(void*)) continue;
+    const ParameterKind kind = parameters[i].kind;
+    const bool may_be_address = kind == ParameterKind::address || kind == ParameterKind::unknown;
+    if (!may_be_address || parameters[i].size != sizeof(void*)) continue;
     if (const void* const address = *static_cast<void* const*>(arguments[i]))
       accesses[i] = {.address = address, .bytes = 1, .is_open = true};
   }
@@ -33,29 +35,30 @@ struct Launch {
   const Kernel& kernel;
   const LaunchConfig& config;
   void* const* arguments;
-  const ArgumentTypes& types;
-  std::span<const MemoryAccess> accesses;
+  const std::span<const Parameter>& parameters;
+  const MemoryAccess* accesses;
 
   [[gnu::always_inline]] bool validate(const StreamCall& call) const {
-    if (!is_possible_launch(call.device(), kernel, config, types)) [[unlikely]]
-      throw_error(call, kernel, config, types);
+    if (!is_possible_launch(call.device(), kernel, config, parameters)) [[unlikely]]
+      throw_error(call, kernel, config, parameters);
     return true;
   }
   void describe(ToolNotice& notice) const {
-    notice.kernel(kernel, config, accesses);
+    notice.kernel(kernel, config, {accesses, accesses != nullptr ? parameters.size() : 0});
     notice->arguments = arguments;
-    notice->argument_types = &types;
+    notice->parameters = parameters;
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
     if (capture) StreamCore::keep_module(stream, kernel.module(), capture);
-    if (config.has_attributes()) return stream.do_launch_with_attributes(kernel, config, arguments, types, capture);
-    stream.do_launch(kernel, config, arguments, types, capture);
+    if (config.has_attributes()) return stream.do_launch_with_attributes(kernel, config, arguments, parameters, capture);
+    stream.do_launch(kernel, config, arguments, parameters, capture);
   }
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] static void throw_error(StreamCall call, const Kernel& kernel,
-                                                            const LaunchConfig& config, const ArgumentTypes& types) {
-    detail::throw_impossible_launch(call.device(), call.operation(), call.describe(), kernel, config, types);
+                                                            const LaunchConfig& config,
+                                                            std::span<const Parameter> parameters) {
+    detail::throw_impossible_launch(call.device(), call.operation(), call.describe(), kernel, config, parameters);
   }
 };
 
@@ -67,50 +70,56 @@ void detail::throw_null_kernel(const Stream& stream) {
 }
 
 void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::span<void* const> arguments,
-                        std::span<const std::size_t> sizes) {
-  const StreamCall call(*this, "Stream::launch");
-  const Kernel& kernel = call.not_null(launched, "the kernel");
-  if (arguments.size() != sizes.size()) {
-    call.throw_error(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
-                                            " addresses of arguments were given, and " + std::to_string(sizes.size()) +
-                                            " sizes");
+                        std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses) {
+  bool is_complete = launched != nullptr && arguments.size() == parameters.size() &&
+                     (accesses.empty() || accesses.size() == arguments.size());
+  for (const void* const argument : arguments) is_complete &= argument != nullptr;
+  if (!is_complete) [[unlikely]] {
+    const StreamCall call(*this, "Stream::launch");
+    const Kernel& kernel = call.not_null(launched, "the kernel");
+    if (arguments.size() != parameters.size()) {
+      call.throw_error(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
+                                                   " addresses of arguments were given, and " +
+                                                   std::to_string(parameters.size()) + " sizes");
+    }
+    if (!accesses.empty() && accesses.size() != arguments.size())
+      call.throw_error(Errc::invalid_argument,
+                       "kernel '" + kernel.name() + "': an access is given for each argument, or for none");
+    const auto null = std::find(arguments.begin(), arguments.end(), nullptr);
+    call.throw_error(
+        Errc::invalid_argument,
+        "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin() + 1) + " of " +
+            std::to_string(arguments.size()) +
+            " is null; give the address of where the argument lies, also for an argument that is a null pointer");
   }
-  if (const auto null = std::find(arguments.begin(), arguments.end(), nullptr); null != arguments.end()) {
-    call.throw_error(Errc::invalid_argument,
-                "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin() + 1) +
-                    " of " + std::to_string(arguments.size()) +
-                    " is null; give the address of where the argument lies, also for an argument that is a null pointer");
-  }
-  launch_packed(kernel, config, arguments.data(), {sizes, {.opaque = ~std::uint64_t{0}}});
+  if (is_watched() && !accesses.empty()) [[unlikely]]
+    return launch_checked(*launched, config, arguments.data(), parameters, accesses.data());
+  launch_packed(*launched, config, arguments.data(), parameters);
 }
 
 /// The fast path: only what nearly every launch needs, and no call before the last, which saves a third of a launch's cost.
 /// All other launches take the slow path.
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                           const ArgumentTypes& types) {
+                           const std::span<const Parameter>& parameters) {
   if (StreamCore::is_plain(*this) && !config.has_attributes() &&
-      is_possible_plain_launch(*device_, kernel, config, types)) [[likely]] {
+      detail::is_possible_shape(*device_, kernel, config) && detail::ParameterMatch::of(kernel, parameters)) [[likely]] {
     const CaptureState capture = StreamCore::stored_capture(*this, StreamCore::flags(*this));
     if (!capture || StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[likely]] {
-      impl(*this).do_launch(kernel, config, arguments, types, capture);
+      impl(*this).do_launch(kernel, config, arguments, parameters, capture);
       return;
     }
   }
-  launch_checked(kernel, config, arguments, types);
+  launch_checked(kernel, config, arguments, parameters, nullptr);
 }
 
 void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                            const ArgumentTypes& types) {
-  if (is_watched()) [[unlikely]]
-    return detail::out_of_line([=, this, &kernel, &config, &types] {
-      launch_watched(kernel, config, arguments, types, raw_accesses(arguments, types));
+                            const std::span<const Parameter>& parameters, const MemoryAccess* accesses) try {
+  if (is_watched() && accesses == nullptr) [[unlikely]]
+    return detail::out_of_line([=, this, &kernel, &config, &parameters] {
+      const std::vector<MemoryAccess> raw = raw_accesses(arguments, parameters);
+      submit(*this, "Stream::launch", Launch{kernel, config, arguments, parameters, raw.data()});
     });
-  submit(*this, "Stream::launch", Launch{kernel, config, arguments, types, {}});
-}
-
-void Stream::launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                            const ArgumentTypes& types, std::span<const MemoryAccess> accesses) try {
-  submit(*this, "Stream::launch", Launch{kernel, config, arguments, types, accesses});
+  submit(*this, "Stream::launch", Launch{kernel, config, arguments, parameters, accesses});
 } catch (...) {
   detail::forget_touches();
   throw;

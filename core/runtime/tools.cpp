@@ -245,10 +245,10 @@ ToolNotice& ToolNotice::kernel(const Kernel& kernel, const LaunchConfig& config,
 }
 
 MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept {
-  const NumberKinds& kinds = kernel.parameter_kinds();
-  const std::uint64_t bit = parameter < 64 ? std::uint64_t{1} << parameter : 0;
-  if ((kinds.constant & bit) != 0) access.kind = AccessKind::read;
-  if (access.kind == AccessKind::read_write || access.kind == AccessKind::atomic) access.update = kinds.update(parameter);
+  if (parameter >= kernel.parameters().size()) return access;
+  const Parameter& known = kernel.parameters()[parameter];
+  if (known.access == AccessKind::read) access.kind = AccessKind::read;
+  if (access.kind == AccessKind::read_write || access.kind == AccessKind::atomic) access.update = known.update;
   return access;
 }
 

@@ -61,11 +61,12 @@ void StreamImpl::do_memory_operation(const MemoryOperation& operation, const Cap
 void StreamImpl::do_batch_memory_operations(std::span<const MemoryOperation>, const CaptureState&) {
   not_overridden(*this, F::batch_memory_operations);
 }
-void StreamImpl::do_launch(const Kernel&, const LaunchConfig&, void* const*, const ArgumentTypes&, const CaptureState&) {
+void StreamImpl::do_launch(const Kernel&, const LaunchConfig&, void* const*, const std::span<const Parameter>&,
+                           const CaptureState&) {
   not_overridden(*this, F::modules);
 }
-void StreamImpl::do_launch_with_attributes(const Kernel&, const LaunchConfig&, void* const*, const ArgumentTypes&,
-                                           const CaptureState&) {
+void StreamImpl::do_launch_with_attributes(const Kernel&, const LaunchConfig&, void* const*,
+                                           const std::span<const Parameter>&, const CaptureState&) {
   not_overridden(*this, F::cooperative_launch);
 }
 SynchronizationPolicy StreamImpl::do_synchronization_policy() const { not_overridden(*this, F::synchronization_policy); }

@@ -13,17 +13,13 @@ constexpr std::uint32_t no_one = UINT32_MAX;
 using Argument = CapturedOperation::Argument;
 
 std::vector<Argument> arguments_of(const Operation& operation) {
-  const ArgumentTypes& types = *operation.argument_types;
-  std::vector<Argument> arguments(types.sizes.size());
+  std::vector<Argument> arguments(operation.parameters.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* const first = static_cast<const std::byte*>(operation.arguments[i]);
-    arguments[i].bytes.assign(first, first + types.sizes[i]);
-    const auto has = [&](std::uint64_t kinds) { return i < 64 && (kinds >> i & 1U) != 0; };
-    if (has(types.kinds.pointers)) {
-      arguments[i].kind = Argument::Kind::address;
-    } else if ((i >= 64 || has(types.kinds.opaque)) && types.sizes[i] >= sizeof(void*)) {
-      arguments[i].kind = Argument::Kind::unknown;
-    }
+    const auto [size, kind, access, update] = operation.parameters[i];
+    arguments[i].bytes.assign(first, first + size);
+    if (kind == ParameterKind::address) arguments[i].kind = Argument::Kind::address;
+    if (kind == ParameterKind::unknown && size >= sizeof(void*)) arguments[i].kind = Argument::Kind::unknown;
   }
   return arguments;
 }

@@ -352,17 +352,22 @@ class WorkSubmitter {
 
   void launch(const WorkStep& step, Stream& stream) {
     values_.clear();
-    sizes_.clear();
+    parameters_.clear();
     for (const SavedWork::Argument& argument : part_of(work_.arguments, step.items)) {
       auto* const value = reinterpret_cast<std::byte*>(&work_.slots[argument.slot]);
-      for (const auto& [offset, address] : part_of(work_.addresses, argument.addresses)) {
+      const auto addresses = part_of(work_.addresses, argument.addresses);
+      for (const auto& [offset, address] : addresses) {
         void* const pointer = at_(address);
         std::memcpy(value + offset, &pointer, sizeof(pointer));
       }
       values_.push_back(value);
-      sizes_.push_back(argument.size);
+      const bool is_address = !addresses.empty() && argument.size == sizeof(void*);
+      const auto kind = is_address          ? ParameterKind::address
+                        : addresses.empty() ? ParameterKind::value
+                                            : ParameterKind::unknown;
+      parameters_.push_back({static_cast<std::uint32_t>(argument.size), kind});
     }
-    stream.launch_raw(*kernels_[step.kernel], step.config, values_, sizes_);
+    stream.launch_raw(*kernels_[step.kernel], step.config, values_, parameters_);
   }
 
   void fill(const WorkStep& step, Stream& stream) const {
@@ -386,7 +391,7 @@ class WorkSubmitter {
   std::span<const KernelPtr> kernels_;
   const At& at_;
   std::vector<void*> values_;  // for a launch
-  std::vector<std::size_t> sizes_;
+  std::vector<Parameter> parameters_;
 };
 
 }  // namespace weir::detail

@@ -35,7 +35,7 @@ int main() {
   stream->launch(typed, weir::grid_for(n), 1000, Line{3.0F, 1.0F}, x, y);  // 1000 is an int, and a constant that fits
   if (stream->read(y) != std::vector<float>(n, 7.0F)) return 1;
 
-  if (!apply->parameter_sizes()) return 0;  // this driver cannot tell
+  if (!apply->has_parameter_sizes()) return 0;  // this driver cannot tell
   try {
     stream->launch(apply, weir::grid_for(n), n, Line{}, x);  // y is missing
   } catch (const weir::Error& error) {

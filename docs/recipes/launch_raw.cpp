@@ -3,8 +3,7 @@
 // How do I launch a kernel whose arguments I only know at run time?
 //
 // `launch_raw` takes the arguments' addresses and sizes, like cuLaunchKernel. The arguments are copied before the call
-// returns. `parameter_sizes` returns the sizes that the kernel expects, if the driver reports them.
-#include <cstddef>
+// returns. `Kernel::parameters` has the sizes that the kernel expects, if the driver reports them.
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -21,7 +20,8 @@ int main() {
   float factor = 2.0F;
   void* pointer = x.data();
   const std::vector<void*> arguments = {&factor, &pointer};
-  const std::vector<std::size_t> sizes = {sizeof(factor), sizeof(pointer)};
-  stream->launch_raw(*kernel, {1, 32}, arguments, sizes);
+  const std::vector<weir::Parameter> parameters = {{sizeof(factor), weir::ParameterKind::floating},
+                                                   {sizeof(pointer), weir::ParameterKind::address}};
+  stream->launch_raw(*kernel, {1, 32}, arguments, parameters);
   return stream->read(x) == std::vector<float>(32, 6.0F) ? 0 : 1;
 }

@@ -92,7 +92,7 @@ namespace weir::detail {
   X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions) X(RefCounted) X(Ptr<Stream>)           \
   X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) \
   X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CollectiveData) X(MpiCommunicator) X(Module)    \
-  X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)       \
+  X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(Parameter)           \
   X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
   X(MemoryAccess)
 /// The fields whose offset must be the same on both sides: the last fields of the structures that programs read or fill in.

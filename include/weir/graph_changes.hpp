@@ -32,7 +32,7 @@ struct NodeChange {
   GraphNode node;
   // For a kernel.
   const Kernel* kernel = nullptr;
-  const ArgumentTypes* types = nullptr;
+  std::span<const Parameter> parameters{};  ///< of its arguments; never destroyed
   LaunchConfig config;
   std::uint32_t first_argument = 0;  ///< an index into the arguments of all changes
   // For a copy or a fill.
@@ -61,7 +61,7 @@ class WEIR_API GraphChanges {
       std::apply(
           [&](auto&... v) {
             const std::array<MemoryAccess, sizeof...(v)> accesses{detail::access_of(args)...};
-            add_kernel(node, kernel, config, packed(v...), detail::argument_types<std::remove_reference_t<decltype(v)>...>,
+            add_kernel(node, kernel, config, packed(v...), detail::parameters_of<std::remove_reference_t<decltype(v)>...>,
                        accesses);
           },
           values);
@@ -72,12 +72,12 @@ class WEIR_API GraphChanges {
   void launch(GraphNode node, const TypedKernel<void(P...)>& kernel, const LaunchConfig& config,
               std::type_identity_t<KernelParameter<P>>... args) {
     const std::array<MemoryAccess, sizeof...(P)> accesses{args.access()...};
-    add_kernel(node, kernel.kernel(), config, packed(*static_cast<const P*>(args.address())...), kernel.types(), accesses);
+    add_kernel(node, kernel.kernel(), config, packed(*static_cast<const P*>(args.address())...), kernel.parameters(),
+               accesses);
   }
-  /// The same with the addresses and sizes of the arguments, which are copied; see `Stream::launch_raw`. `accesses`, for
-  /// tools: the memory of each argument, or empty.
+  /// Likewise with the addresses of the arguments, which are copied: see `Stream::launch_raw`.
   void launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                  std::span<const std::size_t> sizes, std::span<const MemoryAccess> accesses = {});
+                  std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses = {});
   /// Makes the node copy all elements of `source` to `destination`. It may copy at most as many bytes as captured: the CPU
   /// refuses more with `graph_update_failed`, and so may a GPU's driver. Throws `length_mismatch`.
   template <ElementRange To, ElementRange From>
@@ -142,7 +142,7 @@ class WEIR_API GraphChanges {
     return slots;
   }
   void add_kernel(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<const Slot> arguments,
-                  const ArgumentTypes& types, std::span<const MemoryAccess> accesses);
+                  std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses);
   void add_copy(GraphNode node, void* destination, const void* source, std::size_t bytes);
   void add_fill(GraphNode node, void* destination, std::uint32_t value, std::size_t element_size, std::size_t count);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -138,66 +138,57 @@ constexpr bool is_value_of(V value) {
   }
 }
 
-/// Facts about up to 64 parameters or arguments; bit i is number i. `known`: its kind is known. `floating`: it is a
-/// floating-point number. For kernels, `constant`: its memory is only read (a pointer to `const`), and `atomic`: its memory
-/// is only updated atomically, by one kind of update. For launches, `pointers`: it is a pointer, and `opaque`: it is neither
-/// a pointer nor a number, but may contain pointers.
-struct NumberKinds {
-  std::uint64_t known = 0;
-  std::uint64_t floating = 0;
-  std::uint64_t constant = 0;
-  std::uint64_t atomic = 0;
-  std::uint64_t updates = 0;  ///< byte i: the kind of update through the i-th pointer in `atomic`, which has at most 8
-  std::uint64_t pointers = 0;
-  std::uint64_t opaque = 0;
-
-  /// The parameters for which one side is a floating-point number and the other is not, if both are known.
-  constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {
-    return (floating ^ other.floating) & known & other.known;
-  }
-
-  /// The kind of the atomic updates through parameter `i`, if its memory is used for nothing else.
-  constexpr UpdateKind update(std::size_t i) const noexcept {
-    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
-    if ((atomic & bit) == 0) return UpdateKind::unknown;
-    return static_cast<UpdateKind>(updates >> 8 * std::popcount(atomic & (bit - 1)) & 0xff);
-  }
-};
-
-template <class... V>
-consteval NumberKinds number_kinds() {
-  NumberKinds kinds;
-  std::size_t i = 0;
-  [[maybe_unused]] const auto add = [&](bool number, bool floating, bool pointer, bool opaque) {
-    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
-    kinds.known |= number ? bit : 0;
-    kinds.floating |= floating ? bit : 0;
-    kinds.pointers |= pointer ? bit : 0;
-    kinds.opaque |= opaque ? bit : 0;
-    ++i;
-  };
-  (add(std::is_scalar_v<V>, std::is_floating_point_v<V>, std::is_pointer_v<V>,
-       !std::is_scalar_v<V> && alignof(V) >= alignof(void*)),
-   ...);
-  return kinds;
-}
-
-template <class... Values>
-inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)...};
-
 }  // namespace detail
 
-/// Facts about a launch's arguments, except their values.
-struct ArgumentTypes {
-  std::span<const std::size_t> sizes;  ///< in bytes
-  detail::NumberKinds kinds;
+/// The kind of a launch's argument or of a kernel's parameter.
+enum class ParameterKind : std::uint8_t {
+  unknown = 0,   ///< it may contain addresses: a structure, or an unknown type
+  integer = 1,   ///< an integer or an enumerator
+  floating = 2,  ///< a floating-point number
+  value = 4,     ///< another type, which cannot contain an address
+  address = 5,   ///< of memory, or null
+};
+
+/// The size and the kind of a launch's argument or of a kernel's parameter.
+struct Parameter {
+  std::uint32_t size = 0;  ///< in bytes; 0 if the driver does not report it
+  ParameterKind kind = ParameterKind::unknown;
+  /// For a kernel's parameter: how the kernel accesses the memory at the address.
+  AccessKind access = AccessKind::read_write;
+  /// For a kernel's parameter with the access `atomic`: the kind of all updates.
+  UpdateKind update = UpdateKind::unknown;
+
+  friend auto operator<=>(const Parameter&, const Parameter&) = default;
 };
 
 namespace detail {
 
-/// One object for each kind of call, so that a launch passes only its address.
+/// Whether one of the two is a floating-point number and the other is known to be none.
+constexpr bool contradict(ParameterKind a, ParameterKind b) noexcept {
+  const auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
+  return ((((x << 1U) & y) | (x & (y << 1U))) & 2U) != 0;
+}
+
+template <class V>
+consteval Parameter parameter_of() {
+  ParameterKind kind = ParameterKind::value;
+  if (std::is_floating_point_v<V>) {
+    kind = ParameterKind::floating;
+  } else if (std::is_pointer_v<V> || std::is_null_pointer_v<V>) {
+    kind = ParameterKind::address;
+  } else if (std::is_scalar_v<V>) {
+    kind = ParameterKind::integer;
+  } else if (alignof(V) >= alignof(void*)) {
+    kind = ParameterKind::unknown;
+  }
+  return {sizeof(V), kind};
+}
+
 template <class... Values>
-inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Values)}, number_kinds<Values...>()};
+inline constexpr Parameter parameter_array[sizeof...(Values) + 1] = {parameter_of<Values>()..., {}};
+/// One object for each list of types, so that a launch passes only its address.
+template <class... Values>
+inline constexpr std::span<const Parameter> parameters_of{parameter_array<Values...>, sizeof...(Values)};
 
 }  // namespace detail
 

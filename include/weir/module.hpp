@@ -27,6 +27,8 @@ class TypedKernel;
 
 namespace detail {
 
+struct ParameterMatch;
+
 template <class T>
 concept Dimension = std::integral<T> && !std::same_as<T, bool>;
 
@@ -173,11 +175,12 @@ class WEIR_API Kernel : public RefCounted {
   const std::string& name() const noexcept { return name_; }
   /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
-  /// The size of each parameter in bytes; launches compare their arguments with these. Nothing if the driver does not report
-  /// them.
-  const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
-  /// Which parameters are known to be floating-point numbers, or known not to be. Launches check their arguments with this.
-  const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
+  /// Its parameters, as far as they are known. Launches are checked against them.
+  std::span<const Parameter> parameters() const noexcept { return parameters_; }
+  /// Whether the driver reports the number and the sizes of the parameters.
+  bool has_parameter_sizes() const noexcept { return has_parameter_sizes_; }
+  /// Whether the kind of any parameter is known: on the CPU, and where a symbol has C++ linkage.
+  bool has_parameter_kinds() const noexcept { return has_parameter_kinds_; }
   /// The kernel's limits and resources. Throws if the driver does not report them.
   KernelProperties properties() const;
   /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
@@ -191,24 +194,20 @@ class WEIR_API Kernel : public RefCounted {
 
  private:
   friend class KernelImpl;
-  Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
-         const detail::NumberKinds& parameter_kinds)
-      : module_(std::move(module)),
-        name_(std::move(name)),
-        handle_(handle),
-        parameter_sizes_(std::move(parameter_sizes)),
-        parameter_kinds_(parameter_kinds) {}
+  friend struct detail::ParameterMatch;
+  Kernel(ModulePtr module, std::string name, void* handle, std::vector<Parameter> parameters, bool has_parameter_sizes);
 
   ModulePtr module_;
   std::string name_;
   void* handle_;
-  std::optional<std::vector<std::size_t>> parameter_sizes_;
-  detail::NumberKinds parameter_kinds_;
+  std::vector<Parameter> parameters_;
+  bool has_parameter_sizes_, has_parameter_kinds_;
+  std::uint64_t parameter_mask_;  // the bytes of a Parameter that are compared first
 };
 
 namespace detail {
 /// Throws `invalid_argument` unless the known parameters of a kernel have these types.
-WEIR_API void check_parameters(const Kernel& kernel, const ArgumentTypes& types);
+WEIR_API void check_parameters(const Kernel& kernel, std::span<const Parameter> given);
 }  // namespace detail
 
 /// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or
@@ -229,7 +228,7 @@ class TypedKernel<void(P...)> {
   /// Throws `invalid_argument` if `kernel` has another number of parameters or parameters of other sizes, or if only one of
   /// `P` and the parameter is a floating-point number. It checks what the backend can determine (docs/kernels-launch.md).
   explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
-    if (kernel_) detail::check_parameters(*kernel_, types());
+    if (kernel_) detail::check_parameters(*kernel_, parameters());
   }
 
   /// The kernel; null until one is assigned.
@@ -239,7 +238,7 @@ class TypedKernel<void(P...)> {
   explicit operator bool() const noexcept { return kernel_ != nullptr; }
 
   /// The sizes and kinds of the parameters.
-  static constexpr const ArgumentTypes& types() noexcept { return detail::argument_types<P...>; }
+  static constexpr const std::span<const Parameter>& parameters() noexcept { return detail::parameters_of<P...>; }
 
  private:
   KernelPtr kernel_;

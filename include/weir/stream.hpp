@@ -447,12 +447,12 @@ class WEIR_API Stream : public RefCounted {
       std::apply(
           [&](auto&... v) {
             void* addresses[sizeof...(v) + 1] = {&v...};
-            const ArgumentTypes& types = detail::argument_types<std::remove_reference_t<decltype(v)>...>;
+            const std::span<const Parameter>& parameters = detail::parameters_of<std::remove_reference_t<decltype(v)>...>;
             if (is_watched()) [[unlikely]] {
               const std::array<MemoryAccess, sizeof...(v)> accesses{detail::access_of(args)...};
-              launch_watched(*kernel, config, addresses, types, accesses);
+              launch_checked(*kernel, config, addresses, parameters, accesses.data());
             } else {
-              launch_packed(*kernel, config, addresses, types);
+              launch_packed(*kernel, config, addresses, parameters);
             }
           },
           values);
@@ -467,25 +467,19 @@ class WEIR_API Stream : public RefCounted {
     void* const addresses[sizeof...(P) + 1] = {args.address()...};
     if (is_watched()) [[unlikely]] {
       const std::array<MemoryAccess, sizeof...(P)> accesses{args.access()...};
-      launch_watched(*kernel, config, addresses, kernel.types(), accesses);
+      launch_checked(*kernel, config, addresses, kernel.parameters(), accesses.data());
     } else {
-      launch_packed(*kernel, config, addresses, kernel.types());
+      launch_packed(*kernel, config, addresses, kernel.parameters());
     }
   }
-  /// The same with the addresses and sizes of the arguments; the arguments are copied before the call returns. Also throws
-  /// `invalid_argument` for a null address, and if there are not as many sizes as addresses.
+  /// Launches with the addresses of the arguments, which are copied before the call returns: for arguments whose types are
+  /// known only at run time, and for bindings. `parameters`: the size of each argument, and its kind if it is known:
+  /// `{{sizeof(n)}, {sizeof(p), ParameterKind::address}}`. Without the kind of an 8-byte argument, graphs of portable
+  /// captures cannot be saved, and tools treat it as an address. `accesses`: the memory of each argument, for tools; if
+  /// it is empty, they use `parameters`. Throws `invalid_argument` also for an address that is null, and if the lists
+  /// differ in length.
   void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                  std::span<const std::size_t> sizes);
-  /// The same with facts about the arguments' types, for interfaces to other languages; `launch` derives them from its
-  /// arguments. Without these, the graph of a portable capture cannot be saved if an argument may be an address.
-  template <std::same_as<ArgumentTypes> Types>  // so that `{}` means no sizes
-  void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments, const Types& types) {
-    bool is_complete = kernel != nullptr && arguments.size() == types.sizes.size();
-    for (const void* const argument : arguments) is_complete &= argument != nullptr;
-    if (!is_complete) [[unlikely]]
-      return launch_raw(kernel, config, arguments, types.sizes);  // throws the right error
-    launch_packed(*kernel, config, arguments.data(), types);
-  }
+                  std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses = {});
 
   // --- Attributes -------------------------------------------------------------------------------------------------
 
@@ -509,10 +503,11 @@ class WEIR_API Stream : public RefCounted {
 
   // Called by the templates and inline functions above.
   GraphPtr capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function);
-  void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
-  void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
-  void launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
-                      std::span<const MemoryAccess> accesses);
+  // The fast path, and the path of all other launches. `accesses`: one for each argument, or null to use `parameters`.
+  void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                     const std::span<const Parameter>& parameters);
+  void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                      const std::span<const Parameter>& parameters, const MemoryAccess* accesses);
   // There are tools, or the capture is recorded for saving; the other flags are in core/runtime/stream_core.hpp.
   static constexpr std::uint32_t flag_watched = 128;
   bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }

@@ -294,6 +294,7 @@ static void test_launch_arguments(void) {
     weir_graph_release(graph);
     OK(weir_stream_begin_capture(stream, WEIR_CAPTURE_RELAXED));
     IS_WRONG("nodes is null", weir_stream_set_capture_dependencies(stream, NULL, 2));
+    IS_WRONG("node is null", weir_stream_last_captured_node(stream, NULL));
     OK(weir_stream_discard_capture(stream));
   }
   weir_kernel_release(add);
@@ -307,3 +308,37 @@ void test_arguments(void) {
   test_numbers();
   test_launch_arguments();
 }
+
+// A stream fills memory, and another one launches a kernel whose second argument is a number: the memory's address. `kind`:
+// what is said of it. With `weir race`, tests/c/CMakeLists.txt says which of these are races.
+static void launch_beside_a_fill(weir_argument_kind kind) {
+  if (test_module() == NULL) return;
+  weir_stream* const filling = new_stream();
+  weir_stream* const stream = new_stream();
+  weir_kernel* const store = test_kernel("store");
+  weir_allocation* const filled = new_pinned(4096);
+  weir_allocation* const memory = new_pinned(8);
+  void* to = weir_allocation_data(memory);
+  void* number = weir_allocation_data(filled);
+  void* arguments[] = {&to, &number};
+  const size_t sizes[] = {sizeof(to), sizeof(number)};
+  const weir_argument_kind kinds[] = {WEIR_ARGUMENT_ADDRESS, kind};
+  const weir_launch_config one = {.struct_size = sizeof(one), .grid = {1, 0, 0}, .block = {1, 0, 0}};
+  OK(weir_stream_fill(filling, number, 1, 4, 1024));
+  OK(weir_stream_launch_typed(stream, store, &one, arguments, sizes, kinds, 2));
+  OK(weir_stream_synchronize(filling));
+  OK(weir_stream_synchronize(stream));
+  CHECK(*(uint64_t*)to == (uintptr_t)number);
+  weir_kernel_release(store);
+  weir_stream_release(filling);
+  weir_stream_release(stream);
+  weir_allocation_release(filled);
+  weir_allocation_release(memory);
+}
+
+void test_launch_kinds(void) {
+  launch_beside_a_fill(WEIR_ARGUMENT_INTEGER);
+  launch_beside_a_fill(WEIR_ARGUMENT_VALUE);
+}
+
+void test_launch_opaque(void) { launch_beside_a_fill(WEIR_ARGUMENT_OPAQUE); }

@@ -8,6 +8,7 @@ static atomic_int checks, failures;
 
 static const char kernel_source[] =
     "extern \"C\" __global__ void add(int* value, int more) { *value += more; }\n"
+    "extern \"C\" __global__ void store(unsigned long long* to, unsigned long long number) { *to = number; }\n"
     "__device__ int factor = 3;\n"
     "template <class T> __global__ void scale(T* x, T by) { x[threadIdx.x] *= by * WIDE; }\n";
 
@@ -129,6 +130,8 @@ static const struct {
     {"callbacks", test_callbacks},
     {"graph_host_functions", test_graph_host_functions},
     {"portable_graphs", test_portable_graphs},
+    {"launch_kinds", test_launch_kinds},
+    {"launch_opaque", test_launch_opaque},  // a race to the eyes of tools
     {"threads", test_threads},
 };
 

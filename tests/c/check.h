@@ -59,6 +59,8 @@ void test_host_functions(void);
 void test_callbacks(void);
 void test_graph_host_functions(void);
 void test_portable_graphs(void);
+void test_launch_kinds(void);
+void test_launch_opaque(void);
 void test_threads(void);
 
 #endif

@@ -156,7 +156,7 @@ TEST_CASE("S37 changes: another kernel of another module, which the executable k
   unsigned* cell = c.board.cell(2).data();
   unsigned value = 5;
   const std::array<void*, 2> arguments{&cell, &value};
-  const std::array<std::size_t, 2> sizes{sizeof(cell), sizeof(value)};
+  const weir::Parameter sizes[] = {{sizeof(cell)}, {sizeof(value)}};
   changes.launch_raw(c.kernel, kernels().add, {}, arguments, sizes);
   exec->apply(changes);
   c.launch(exec, *s);

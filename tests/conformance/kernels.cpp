@@ -137,7 +137,7 @@ TEST_CASE("S1 launch: arguments are taken when it is called, not when it runs") 
     value = 1000;
     void* address = board.cell(1).data();
     std::array<void*, 2> addresses = {&address, &value};
-    const std::array<std::size_t, 2> sizes = {sizeof(void*), sizeof(unsigned)};
+    const weir::Parameter sizes[] = {{sizeof(void*)}, {sizeof(unsigned)}};
     value = 5;
     s->launch_raw(*kernels().add, {}, addresses, sizes);
     value = 2000;
@@ -249,7 +249,7 @@ TEST_CASE("S1 launch: addresses and sizes must be there, and as many of the one 
   void* address = memory.data();
   std::uint32_t value = 4;
   void* arguments[2] = {&address, &value};
-  const std::size_t sizes[3] = {sizeof(address), sizeof(value), 4};
+  const weir::Parameter sizes[3] = {{sizeof(address)}, {sizeof(value)}, {4}};
   const weir::Kernel& add = *kernels().add;
   CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, arguments, std::span(sizes).first(1)));
   CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, arguments, sizes));
@@ -325,12 +325,13 @@ TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where th
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();
   Board board;
-  const auto& sizes = kernels().add->parameter_sizes();
-  if (!sizes) {
+  if (!kernels().add->has_parameter_sizes()) {
     skip("the driver does not tell a kernel's parameters");
     return;
   }
-  CHECK(*sizes == std::vector<std::size_t>{sizeof(void*), sizeof(unsigned)});
+  const auto parameters = kernels().add->parameters();
+  REQUIRE(parameters.size() == 2);
+  CHECK((parameters[0].size == sizeof(void*) && parameters[1].size == sizeof(unsigned)));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0)));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0), 1U, 2U));
@@ -351,7 +352,7 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
       device()
           .compile("__global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }", {.kernels = {"k"}})
           ->untyped_kernel("k");
-  if (kernel->parameter_kinds().known == 0) {
+  if (!kernel->has_parameter_kinds()) {
     skip("the backend does not tell which parameters are floating-point numbers");
     return;
   }
@@ -407,7 +408,7 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
   CHECK_REFUSED(Errc::kernel_not_found, module->kernel<void(unsigned*, unsigned)>("no_such_kernel"));
   const StreamPtr s = device().create_stream();
   CHECK_REFUSED(Errc::invalid_argument, s->launch(weir::TypedKernel<void()>(), {}));
-  if (!kernels().add->parameter_sizes()) {
+  if (!kernels().add->has_parameter_sizes()) {
     skip("the driver does not tell a kernel's parameters");
     return;
   }
@@ -418,7 +419,7 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
   CHECK_MESSAGE(
       sizes.says("its parameters are 2 of 8 and 4 bytes, and those of the type that was given are 2 of 8 and 8 bytes"),
       sizes.text);
-  if (kernels().add->parameter_kinds().known == 0) return;
+  if (!kernels().add->has_parameter_kinds()) return;
   const Refusal kinds = refusal_of([&] { (void)module->kernel<void(unsigned*, float)>("add"); });
   CHECK_MESSAGE(kinds.is(Errc::invalid_argument), kinds.text);
   CHECK_MESSAGE(kinds.says("its parameter 2 of 2 is no floating-point number"), kinds.text);

@@ -334,7 +334,7 @@ TEST_CASE("S41 save: refuses, by its node, what cannot travel") {
     std::uint32_t* pointer = p;
     std::uint32_t one = 1;
     void* const arguments[] = {&pointer, &one};
-    const std::size_t sizes[] = {sizeof(pointer), sizeof(one)};
+    const weir::Parameter sizes[] = {{sizeof(pointer)}, {sizeof(one)}};
     c.launch_raw(k.add, {}, arguments, sizes);
   });
   CHECK(refusal_at(raw, {{"x", x}}).says("argument 1, of 8 bytes, may have an address in it"));

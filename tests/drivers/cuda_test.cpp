@@ -648,9 +648,12 @@ class Compiling {
   Outcome run(const std::string& source, std::vector<std::string> steps, Environment more = {},
               const std::string& script = "") const {
     steps.insert(steps.begin(), {"features", "compile"});
-    Environment environment = {
-        {"WEIR_BACKEND", "cuda"},     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}, {"WEIR_TEST_DRIVER", script},
-        {"WEIR_TEST_SOURCE", source}, {"WEIR_CACHE_DIR", folder_ / "cache"},     {"WEIR_LOG", "info"}};
+    Environment environment = {{"WEIR_BACKEND", "cuda"},
+                               {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
+                               {"WEIR_TEST_DRIVER", "missing=cuFuncGetParamInfo " + script},
+                               {"WEIR_TEST_SOURCE", source},
+                               {"WEIR_CACHE_DIR", folder_ / "cache"},
+                               {"WEIR_LOG", "info"}};
     environment.insert(more.begin(), more.end());
     return weir::test::run(WEIR_TEST_STORY, steps, environment);
   }
@@ -691,13 +694,13 @@ TEST_CASE(
        "kernel:image::flip", "kernel:::image::flip", "kernel:plain", "kernel:over", "kernel:blur<short, 1>"},
       {{"WEIR_TEST_KERNELS", "blur<float,3>;blur<unsigned, 2>"}});
   CHECK_SAYS(o, "compile: ok");
-  CHECK_SAYS(o, "kernel blur<float, 3>: known 7 floating 4");
-  CHECK_SAYS(o, "kernel blur<float,3>: known 7 floating 4");
-  CHECK_SAYS(o, "kernel blur<unsigned int, 2u>: known 7 floating 0");
-  CHECK_SAYS(o, "kernel blur<double, 4>: known 7 floating 4");
-  CHECK_SAYS(o, "kernel image::flip: known 7 floating 4");
-  CHECK_SAYS(o, "kernel ::image::flip: known 7 floating 4");
-  CHECK_SAYS(o, "kernel plain: known 0 floating 0");
+  CHECK_SAYS(o, "kernel blur<float, 3>: kinds iif");
+  CHECK_SAYS(o, "kernel blur<float,3>: kinds iif");
+  CHECK_SAYS(o, "kernel blur<unsigned int, 2u>: kinds iii");
+  CHECK_SAYS(o, "kernel blur<double, 4>: kinds iif");
+  CHECK_SAYS(o, "kernel image::flip: kinds iif");
+  CHECK_SAYS(o, "kernel ::image::flip: kinds iif");
+  CHECK_SAYS(o, "kernel plain: kinds unknown");
   CHECK_SAYS(o, "kernel:over: kernel_not_found");
   CHECK_SAYS(o, "'over' means several kernels: over(");
   CHECK_SAYS(o, "kernel:blur<short, 1>: kernel_not_found");
@@ -711,16 +714,16 @@ TEST_CASE(
   if (!compiling.has_compiler()) return;
   const Outcome o = compiling.run(many_kernels, {"kernel:blur<float, 3>", "kernel:image::flip", "kernel:plain"},
                                   {{"WEIR_TEST_KERNELS", "blur<float, 3>"}}, "missing=cuModuleGetFunctionCount");
-  CHECK_SAYS(o, "kernel blur<float, 3>: known 7 floating 4");
-  CHECK_SAYS(o, "kernel plain: known 0 floating 0");
+  CHECK_SAYS(o, "kernel blur<float, 3>: kinds iif");
+  CHECK_SAYS(o, "kernel plain: kinds unknown");
   CHECK_SAYS(o, "kernel:image::flip: kernel_not_found");
   // An image that was made ahead of time carries the names.
   const Outcome ahead =
       compiling.run(many_kernels, {"compile-ahead", "kernel:blur<float, 3>", "kernel:blur<Real, 3>"},
                     {{"WEIR_TEST_KERNELS", "blur<float, 3>;blur<Real, 3>"}}, "missing=cuModuleGetFunctionCount");
   CHECK_SAYS(ahead, "compile-ahead: ok");
-  CHECK_SAYS(ahead, "kernel blur<float, 3>: known 7 floating 4");
-  CHECK_SAYS(ahead, "kernel blur<Real, 3>: known 7 floating 4");
+  CHECK_SAYS(ahead, "kernel blur<float, 3>: kinds iif");
+  CHECK_SAYS(ahead, "kernel blur<Real, 3>: kinds iif");
 }
 
 TEST_CASE("cuda compiling: an instance that cannot be made is an error of the compiler's") {
@@ -744,8 +747,8 @@ TEST_CASE("cuda compiling: what was compiled comes from the cache, until anythin
   const auto comes_from_cache = [&](const std::string& text, const Environment& with) {
     const Outcome o = compiling.run(text, {"kernel:k", "kernel:t<float>"}, with);
     CHECK_SAYS(o, "compile: ok");
-    CHECK_SAYS(o, "kernel k: known 0 floating 0");
-    CHECK_SAYS(o, "kernel t<float>: known 1 floating 0");
+    CHECK_SAYS(o, "kernel k: kinds unknown");
+    CHECK_SAYS(o, "kernel t<float>: kinds i");
     return o.errors.find("comes from the cache") != std::string::npos;
   };
   header("one.h", "#include \"two.h\"\n#ifdef NEVER\n#include <never.h>\n#endif\n");

@@ -117,9 +117,13 @@ void fail_every_call(int code) {
 /// "kernel:NAME": has the module's kernel of that name, and tells which of its parameters are floating-point numbers.
 void find_kernel(World& world, const std::string& name) {
   world.kernel = world.module->untyped_kernel(name);
-  const auto& kinds = world.kernel->parameter_kinds();
-  std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(),
-              static_cast<unsigned long long>(kinds.known), static_cast<unsigned long long>(kinds.floating));
+  std::printf("kernel %s: kinds %s", world.kernel->name().c_str(), world.kernel->has_parameter_kinds() ? "" : "unknown ");
+  for (const weir::Parameter& parameter : world.kernel->parameters()) {
+    std::printf("%c", parameter.kind == weir::ParameterKind::unknown    ? '?'
+                      : parameter.kind == weir::ParameterKind::floating ? 'f'
+                                                                        : 'i');
+  }
+  std::printf("\n");
 }
 
 /// A call of external code's with the stream.

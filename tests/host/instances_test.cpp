@@ -110,10 +110,14 @@ template <class T> __global__ void k(real a, T b, Choice c, Pair d, const T* e, 
 )",
                                      {.kernels = {"k<double>", "k<int>"}});
   const auto of_doubles = module->untyped_kernel("k<double>");
-  const auto& doubles = of_doubles->parameter_kinds();
-  CHECK(doubles.known == 0b1110111);
-  CHECK(doubles.floating == 0b1000011);
-  CHECK(module->untyped_kernel("k<int>")->parameter_kinds().floating == 0b0000001);
+  const auto kinds_of = [](const Kernel& kernel) {
+    std::string text;
+    for (const Parameter& parameter : kernel.parameters())
+      text += parameter.kind == ParameterKind::unknown ? '?' : parameter.kind == ParameterKind::floating ? 'f' : 'i';
+    return text;
+  };
+  CHECK(kinds_of(*of_doubles) == "ffi?iif");
+  CHECK(kinds_of(*module->untyped_kernel("k<int>")) == "fii?iii");
 }
 
 }  // namespace

@@ -116,8 +116,10 @@ extern "C" __global__ void k(char a, short b, int c, long long d, float e, doubl
   a = 0; j.values[39] = -1;  // a thread's own copy
 })");
   const auto kernel = module->untyped_kernel("k");
-  REQUIRE(kernel->parameter_sizes());
-  CHECK(*kernel->parameter_sizes() == std::vector<std::size_t>{1, 2, 4, 8, 4, 8, 1, 12, 16, 328, 64, 8, 8});
+  REQUIRE(kernel->has_parameter_sizes());
+  std::vector<std::size_t> sizes;
+  for (const Parameter& parameter : kernel->parameters()) sizes.push_back(parameter.size);
+  CHECK(sizes == std::vector<std::size_t>{1, 2, 4, 8, 4, 8, 1, 12, 16, 328, 64, 8, 8});
   struct Uint3 { unsigned x, y, z; };
   struct Float4 { float x, y, z, w; };
   struct alignas(64) Wide { int x; };

@@ -162,8 +162,8 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   const float* from = x.data();
   float* to = y.data();
   void* const addresses[] = {const_cast<unsigned int*>(&count), const_cast<float*>(&factor), &from, &to};
-  const std::size_t sizes[] = {4, 4, 8, 8};
-  stream->launch_raw(*kernel, {1, 128}, addresses, sizes);
+  const weir::Parameter parameters[] = {{4}, {4}, {8}, {8}};
+  stream->launch_raw(*kernel, {1, 128}, addresses, parameters);
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, weir::accesses::writes(y));
   stream->launch(without_const, {1, 128}, 10U, 2.0F, weir::accesses::reads(x), y);
   weir::accesses::touches(weir::accesses::writes(x));
@@ -256,12 +256,17 @@ TEST_CASE("tools: on the CPU a kernel's code says through which pointers it only
     CAPTURE(std::string(kernel.code));
     const auto made = device().compile("extern \"C\" __global__ void k" + std::string(kernel.code))->untyped_kernel("k");
     if (made->properties().tier != "workgroup") continue;  // there is no work-group pass
-    CHECK(made->parameter_kinds().constant == kernel.reads);
-    CHECK(made->parameter_kinds().atomic == kernel.atomic);
+    std::uint64_t reads = 0, atomic = 0;
     std::vector<UpdateKind> updates;
-    for (std::size_t i = 0; i < 64; ++i) {
-      if ((kernel.atomic >> i & 1) != 0) updates.push_back(made->parameter_kinds().update(i));
+    for (std::size_t i = 0; i < made->parameters().size(); ++i) {
+      const weir::Parameter& parameter = made->parameters()[i];
+      if (parameter.access == weir::AccessKind::read) reads |= std::uint64_t{1} << i;
+      if (parameter.access != weir::AccessKind::atomic) continue;
+      atomic |= std::uint64_t{1} << i;
+      updates.push_back(parameter.update);
     }
+    CHECK(reads == kernel.reads);
+    CHECK(atomic == kernel.atomic);
     CHECK(updates == kernel.updates);
   }
 }
@@ -284,12 +289,12 @@ extern "C" __global__ void k(half* a, half2* b, __nv_bfloat16* c, __nv_bfloat162
 })";
   const auto kernel = device().compile(source)->untyped_kernel("k");
   if (kernel->properties().tier != "workgroup") return;  // there is no work-group pass
-  const auto& kinds = kernel->parameter_kinds();
-  CHECK(kinds.update(0) == weir::UpdateKind::add_half);
-  CHECK(kinds.update(1) == weir::UpdateKind::add_half);
-  CHECK(kinds.update(2) == weir::UpdateKind::add_bfloat16);
-  CHECK(kinds.update(3) == weir::UpdateKind::add_bfloat16);
-  CHECK(kinds.update(4) == weir::UpdateKind::unknown);
+  const auto parameters = kernel->parameters();
+  CHECK(parameters[0].update == weir::UpdateKind::add_half);
+  CHECK(parameters[1].update == weir::UpdateKind::add_half);
+  CHECK(parameters[2].update == weir::UpdateKind::add_bfloat16);
+  CHECK(parameters[3].update == weir::UpdateKind::add_bfloat16);
+  CHECK(parameters[4].update == weir::UpdateKind::unknown);
 }
 
 TEST_CASE("tools: what a tool throws is the caller's, and the operation is not made") {

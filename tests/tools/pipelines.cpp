@@ -143,7 +143,7 @@ void two_threads_and_an_event(Device& device) {
 
 /// A launch of a kernel that counts. That it only adds is seen on the CPU, if its compiler has the work-group pass.
 void add_to(Stream& stream, const KernelPtr& count, const Buffer<int>& counter) {
-  if (count->parameter_kinds().atomic != 0) {
+  if (count->parameters().size() == 1 && count->parameters()[0].access == AccessKind::atomic) {
     stream.launch(count, {4, 64}, counter);
   } else {
     stream.launch(count, {4, 64}, accesses::atomic(counter));

@@ -427,8 +427,8 @@ void copies_what_a_kernel_writes_through_a_pointer(Device& device) {
   stream->copy(z, x);
   unsigned* const behind = y.data() + 32;
   void* arguments[] = {const_cast<unsigned**>(&behind)};
-  const std::size_t sizes[] = {sizeof(behind)};
-  if (right) stream->launch_raw(kernel, {1, 32}, arguments, sizes);
+  const weir::Parameter parameters[] = {{sizeof(behind)}};
+  if (right) stream->launch_raw(kernel, {1, 32}, arguments, parameters);
   stream->copy(z, y);
   stream->synchronize();
 }

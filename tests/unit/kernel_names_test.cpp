@@ -11,15 +11,19 @@
 namespace {
 
 using weir::gpu::CompiledProgram;
-using weir::gpu::kinds_of;
 using weir::gpu::name_of;
+using weir::gpu::parameters_of;
 using weir::kernels::normalized_name;
 
-/// "fi?" for a floating-point number, another number or pointer, and one of which nothing is known.
-std::string text_of(const weir::detail::NumberKinds& kinds, int count) {
+/// "ficp?": floating-point number, another number, pointer to const, another pointer, and one of which nothing is known.
+std::string text_of(std::span<const weir::Parameter> parameters) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += (kinds.known >> i & 1U) == 0 ? '?' : (kinds.floating >> i & 1U) != 0 ? 'f' : 'i';
-  CHECK((kinds.known >> count) == 0);
+  for (const weir::Parameter& parameter : parameters) {
+    text += parameter.kind == weir::ParameterKind::unknown    ? '?'
+            : parameter.kind == weir::ParameterKind::floating ? 'f'
+            : parameter.kind == weir::ParameterKind::address  ? (parameter.access == weir::AccessKind::read ? 'c' : 'p')
+                                                              : 'i';
+  }
   return text;
 }
 
@@ -44,19 +48,17 @@ TEST_CASE("kernel names: a symbol's name in the source") {
 }
 
 TEST_CASE("kernel names: which parameters are floating-point numbers, by a symbol") {
-  CHECK(text_of(kinds_of("_Z4blurIfLi3EEvPKT_PS0_S0_"), 3) == "iif");
-  CHECK(text_of(kinds_of("_Z1kidjmcbPvPFvfE6float4d"), 10) == "ifiiiii??f");
-  CHECK(text_of(kinds_of("_Z1kPN12_GLOBAL__N_14PairES0_f"), 3) == "i?f");
-  CHECK(text_of(kinds_of("_Z1kv"), 1) == "?");
-  CHECK(text_of(kinds_of("k"), 1) == "?");
+  CHECK(text_of(parameters_of("_Z4blurIfLi3EEvPKT_PS0_S0_")) == "cpf");
+  CHECK(text_of(parameters_of("_Z1kidjmcbPvPFvfE6float4d")) == "ifiiiip??f");
+  CHECK(text_of(parameters_of("_Z1kPN12_GLOBAL__N_14PairES0_f")) == "p?f");
+  CHECK(text_of(parameters_of("_Z1kv")).empty());
+  CHECK(text_of(parameters_of("k")).empty());
 }
 
 TEST_CASE("kernel names: which parameters are pointers to const") {
-  CHECK(kinds_of("_Z4blurIfLi3EEvPKT_PS0_S0_").constant == 0b001);
-  CHECK(kinds_of("_Z1kPKfPfPKPKf").constant == 0b001);
-  CHECK(kinds_of("_Z1kPKPKfPK4PairPKS3_").constant == 0b110);
-  CHECK(kinds_of("_Z1kPN12_GLOBAL__N_14PairEPKS0_").constant == 0b10);
-  CHECK(kinds_of("k").constant == 0);
+  CHECK(text_of(parameters_of("_Z1kPKfPfPKPKf")) == "cpp");
+  CHECK(text_of(parameters_of("_Z1kPKPKfPK4PairPKS3_")) == "pcc");
+  CHECK(text_of(parameters_of("_Z1kPN12_GLOBAL__N_14PairEPKS0_")) == "pc");
 }
 
 TEST_CASE("programs: what was packed is unpacked, and what does not hold together is not") {

@@ -154,8 +154,21 @@ TEST_CASE("kernel arguments: which are floating-point numbers, which are not, an
   struct Pair {
     float a, b;
   };
-  constexpr auto kinds = weir::detail::number_kinds<int, float, Pair, double*, double, std::nullptr_t>();
-  static_assert(kinds.known == 0b111011 && kinds.floating == 0b010010);
-  static_assert(kinds.contradictions(weir::detail::number_kinds<float, float, float, float>()) == 0b001001);
-  static_assert(kinds.contradictions({}) == 0 && weir::detail::number_kinds<>().known == 0);
+  struct Address {
+    void* p;
+  };
+  enum Choice { some };
+  using Kind = weir::ParameterKind;
+  const std::span<const weir::Parameter> parameters =
+      weir::detail::parameters_of<int, float, Pair, double*, double, std::nullptr_t, Address, Choice>;
+  const Kind kinds[] = {Kind::integer,  Kind::floating, Kind::value,   Kind::address,
+                        Kind::floating, Kind::address,  Kind::unknown, Kind::integer};
+  const std::uint32_t sizes[] = {4, 4, 8, 8, 8, 8, 8, 4};
+  REQUIRE(parameters.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) CHECK((parameters[i].kind == kinds[i] && parameters[i].size == sizes[i]));
+  using weir::detail::contradict;
+  static_assert(contradict(Kind::floating, Kind::integer) && contradict(Kind::address, Kind::floating));
+  static_assert(!contradict(Kind::floating, Kind::floating) && !contradict(Kind::integer, Kind::address));
+  for (const Kind other : kinds) CHECK((!contradict(other, Kind::unknown) && !contradict(Kind::value, other)));
+  static_assert(weir::detail::parameters_of<>.empty());
 }

@@ -386,19 +386,18 @@ Written Recorder::add_work(Kind kind, const Operation& operation) {
 }
 
 void Recorder::add_launch(const Operation& operation, NumberWriter& content, Written& memory) {
-  const ArgumentTypes& types = *operation.argument_types;
   if (operation.kernel->module()->bundle().empty()) {
     return stop(
         what_of(operation),
         "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
         "include directories, whose files stay here (CompileOptions::headers travel)");
   }
-  content.put(detail::saved_launch(*operation.config, kernel_of(*operation.kernel), types.sizes.size()));
-  for (std::size_t i = 0; i < types.sizes.size(); ++i) {
-    const auto has = [&](std::uint64_t kinds) { return i < 64 && (kinds >> i & 1U) != 0; };
-    const bool is_pointer = has(types.kinds.pointers), is_opaque = i >= 64 || has(types.kinds.opaque);
+  content.put(detail::saved_launch(*operation.config, kernel_of(*operation.kernel), operation.parameters.size()));
+  for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
+    const auto [size, kind, known_access, update] = operation.parameters[i];
+    const bool is_pointer = kind == ParameterKind::address, is_opaque = kind == ParameterKind::unknown;
     const auto* const first = static_cast<const std::byte*>(operation.arguments[i]);
-    std::vector<std::byte> value(first, first + types.sizes[i]);
+    std::vector<std::byte> value(first, first + size);
     NumberWriter addresses;
     std::uint32_t count = 0;
     for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= value.size(); at += sizeof(std::uintptr_t)) {

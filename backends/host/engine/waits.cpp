@@ -182,10 +182,10 @@ bool covers(const void* begin, std::size_t bytes, const void* address) noexcept 
 
 /// Whether a kernel has exactly that address as an argument. `places`: reused for many launches.
 bool gets(const Launch& launch, const void* address, std::vector<const void*>& places) {
-  const std::vector<std::size_t>& sizes = *launch.kernel->parameter_sizes();
-  launch.arguments.addresses(sizes, places);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == sizeof(void*) && std::memcmp(places[i], &address, sizeof(void*)) == 0) return true;
+  const std::span parameters = launch.kernel->parameters();
+  launch.arguments.addresses(parameters, places);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].size == sizeof(void*) && std::memcmp(places[i], &address, sizeof(void*)) == 0) return true;
   }
   return false;
 }

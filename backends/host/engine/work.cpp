@@ -87,9 +87,9 @@ void fill_rows(const Fill& fill, std::size_t first, std::size_t last) noexcept {
 
 // --- Arguments --------------------------------------------------------------------------------------------------------
 
-Arguments::Arguments(std::span<void* const> values, std::span<const std::size_t> sizes) {
+Arguments::Arguments(std::span<void* const> values, std::span<const Parameter> parameters) {
   std::size_t total = 0;
-  for (const std::size_t size : sizes) place(total, size);
+  for (const Parameter& parameter : parameters) place(total, parameter.size);
   std::byte* base = inline_;
   if (total > inline_bytes) {
     heap_ = std::shared_ptr<std::byte[]>(new (std::align_val_t{16}) std::byte[total],
@@ -97,14 +97,15 @@ Arguments::Arguments(std::span<void* const> values, std::span<const std::size_t>
     base = heap_.get();
   }
   std::size_t at = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(base + place(at, sizes[i]), values[i], sizes[i]);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    std::memcpy(base + place(at, parameters[i].size), values[i], parameters[i].size);
 }
 
-void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const {
+void Arguments::addresses(std::span<const Parameter> parameters, std::vector<const void*>& out) const {
   const std::byte* const base = heap_ ? heap_.get() : inline_;
   out.clear();
   std::size_t at = 0;
-  for (const std::size_t size : sizes) out.push_back(base + place(at, size));
+  for (const Parameter& parameter : parameters) out.push_back(base + place(at, parameter.size));
 }
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
@@ -250,7 +251,7 @@ void check_cooperative(const char* operation, const std::string& object, const K
 
 Progress WorkRun::run_launch(const Launch& launch) {
   try {
-    launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+    launch.arguments.addresses(launch.kernel->parameters(), argument_addresses_);
   } catch (const std::bad_alloc& e) {
     keep_thrown(*queue_, "a kernel was not run", e.what(), Errc::out_of_memory);
     return Progress::done;
@@ -295,7 +296,7 @@ void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
     check.begin_second_run();
   }
   run(as_compiled);
-  const std::string difference = check.difference(argument_addresses_, *kernel.parameter_sizes());
+  const std::string difference = check.difference(argument_addresses_, kernel.parameters());
   if (difference.empty()) return;
   keep_fault(
       *queue_,

@@ -34,9 +34,9 @@ class Queue;
 class Arguments {
  public:
   Arguments() = default;
-  Arguments(std::span<void* const> values, std::span<const std::size_t> sizes);
+  Arguments(std::span<void* const> values, std::span<const Parameter> parameters);
   /// Sets `out` to the address of each value, valid while this object is not moved.
-  void addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const;
+  void addresses(std::span<const Parameter> parameters, std::vector<const void*>& out) const;
 
  private:
   static constexpr std::size_t inline_bytes = 96;  // twelve pointers
@@ -70,14 +70,14 @@ void check_cooperative(const char* operation, const std::string& object, const K
 
 struct Launch {
   Launch(const HostKernel& launched, const LaunchConfig& config, std::span<void* const> values,
-         std::span<const std::size_t> sizes)
+         std::span<const Parameter> parameters)
       : kernel(&launched),
         grid(config.grid),
         block(config.block),
         shared_bytes(config.shared_memory_bytes),
         cooperative(config.cooperative),
         priority(config.priority),
-        arguments(values, sizes) {}
+        arguments(values, parameters) {}
 
   Ptr<const HostKernel> kernel;
   Dim3 grid;

@@ -156,7 +156,7 @@ void change_node(NodeData& node, const NodeChange& change, const GraphChanges& c
       config.priority = former.priority;
       check_cooperative("GraphExec::apply", change.kernel->device().describe(), *change.kernel, config);
       Launch launch(static_cast<const HostKernel&>(*change.kernel), config,
-                    {changes.arguments_of(change), change.types->sizes.size()}, change.types->sizes);
+                    {changes.arguments_of(change), change.parameters.size()}, change.parameters);
       launch.most_workers = former.most_workers;
       node.work = std::move(launch);
       break;

@@ -14,10 +14,32 @@
 
 namespace weir::host {
 
+namespace {
+
+std::vector<Parameter> parameters_of(const KernelRecord& record) {
+  std::vector<Parameter> parameters(record.parameter_count);
+  std::uint64_t updates = record.update_kinds;  // of the parameters in `atomic_kinds`, a byte each
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Parameter& parameter = parameters[i];
+    const auto is_in = [&](std::uint64_t kinds) { return i < 64 && (kinds >> i & 1U) != 0; };
+    parameter.size = static_cast<std::uint32_t>(record.parameter_sizes[i]);
+    // An address is an integer here: both are no floating-point numbers.
+    if (is_in(record.known_kinds))
+      parameter.kind = is_in(record.floating_kinds) ? ParameterKind::floating : ParameterKind::integer;
+    if (is_in(record.constant_kinds)) parameter.access = AccessKind::read;
+    if (!is_in(record.atomic_kinds)) continue;
+    parameter.access = AccessKind::atomic;
+    parameter.update = static_cast<UpdateKind>(updates & 0xff);
+    updates >>= 8;
+  }
+  return parameters;
+}
+
+}  // namespace
+
 HostKernel::HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record)
     : KernelImpl(ModulePtr(module.get()), std::move(name), reinterpret_cast<void*>(record.run),
-             std::vector<std::size_t>(record.parameter_sizes, record.parameter_sizes + record.parameter_count),
-             {record.known_kinds, record.floating_kinds, record.constant_kinds, record.atomic_kinds, record.update_kinds}),
+                 parameters_of(record), true),
       run_(record.run),
       code_(module->code()),
       max_threads_per_block_(static_cast<std::uint32_t>(device().properties().max_threads_per_block)),

@@ -113,7 +113,8 @@ void LaunchCheck::begin_second_run() {
   }
 }
 
-std::string LaunchCheck::difference(std::span<const void* const> arguments, std::span<const std::size_t> sizes) const {
+std::string LaunchCheck::difference(std::span<const void* const> arguments,
+                                    std::span<const Parameter> parameters) const {
   for (const Saved& saved : saved_) {
     const std::byte* const expected = saved.expected();
     if (same_bytes(expected, saved.memory, saved.size)) continue;
@@ -125,7 +126,7 @@ std::string LaunchCheck::difference(std::span<const void* const> arguments, std:
     const std::byte* nearest = nullptr;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const std::byte* pointer = nullptr;
-      if (sizes[i] != sizeof(pointer)) continue;
+      if (parameters[i].size != sizeof(pointer)) continue;
       std::memcpy(&pointer, arguments[i], sizeof(pointer));
       if (pointer < saved.memory || pointer > saved.memory + at || (nearest != nullptr && pointer <= nearest)) continue;
       nearest = pointer;

@@ -35,7 +35,7 @@ class LaunchCheck {
   void begin_second_run();
   /// Describes the first difference between the two runs' results; empty if there is none. `arguments`: the addresses of the
   /// arguments' values, for naming the memory.
-  std::string difference(std::span<const void* const> arguments, std::span<const std::size_t> sizes) const;
+  std::string difference(std::span<const void* const> arguments, std::span<const Parameter> parameters) const;
 
  private:
   struct Saved {

@@ -279,16 +279,16 @@ void HostStream::do_batch_memory_operations(std::span<const MemoryOperation> ope
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                           const ArgumentTypes& types, const CaptureState&) {
-  Launch launch(static_cast<const HostKernel&>(kernel), config, {arguments, types.sizes.size()}, types.sizes);
+                           const std::span<const Parameter>& parameters, const CaptureState&) {
+  Launch launch(static_cast<const HostKernel&>(kernel), config, {arguments, parameters.size()}, parameters);
   launch.most_workers = queue_->most_workers();
   submit(NodeKind::kernel, std::move(launch));
 }
 
 void HostStream::do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                                           const ArgumentTypes& types, const CaptureState& capture) {
+                                           const std::span<const Parameter>& parameters, const CaptureState& capture) {
   check_cooperative("Stream::launch", describe(), kernel, config);
-  HostStream::do_launch(kernel, config, arguments, types, capture);
+  HostStream::do_launch(kernel, config, arguments, parameters, capture);
 }
 
 }  // namespace weir::host

@@ -61,10 +61,10 @@ class HostStream final : public StreamImpl {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
-                 const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                 const std::span<const Parameter>& parameters, const CaptureState& capture) override;
   void do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                                 const ArgumentTypes& types, const CaptureState& capture) override;
+                                 const std::span<const Parameter>& parameters, const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;

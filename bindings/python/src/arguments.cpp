@@ -24,15 +24,12 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-/// What an argument is to a saved graph: an address gets a name; `unknown` bytes may contain an address.
-enum class Content : std::uint8_t { value, address, unknown };
-
 /// The bytes of one argument. The largest number is complex128; larger structures go to `large`.
 struct Slot {
   alignas(16) std::array<std::byte, 16> bytes{};
   std::vector<std::byte> large{};
   std::size_t size = 0;
-  Content content = Content::value;
+  ParameterKind kind = ParameterKind::value;
   MemoryAccess access{};  // the memory that it points to
 
   void* address() noexcept { return large.empty() ? bytes.data() : large.data(); }
@@ -43,7 +40,7 @@ struct Slot {
   }
   void set_address(const void* address) {
     set(address);
-    content = Content::address;
+    kind = ParameterKind::address;
   }
 };
 
@@ -98,7 +95,7 @@ bool set_bytes(Slot& slot, PyObject* object) {
   slot.size = memory.size_bytes();
   if (slot.size > slot.bytes.size()) slot.large.resize(slot.size);
   std::memcpy(slot.address(), memory.data(), slot.size);
-  slot.content = Content::unknown;
+  slot.kind = ParameterKind::unknown;
   return true;
 }
 
@@ -138,7 +135,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   if (PyLong_CheckExact(object)) {
     if (parameter.kind == Kind::floating)
       throw_bad_argument(kernel, i, "it is an int, and the parameter a floating-point number");
-    slot.content = parameter.kind == Kind::pointer ? Content::address : Content::unknown;
+    slot.kind = parameter.kind == Kind::pointer ? ParameterKind::address : ParameterKind::unknown;
     if (parameter.kind == Kind::pointer) {
       if (!set_integer(slot, object, 8)) throw_bad_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
@@ -170,7 +167,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return;
   }
   if (set_bytes(slot, object)) {
-    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.content = Content::address;  // c_void_p
+    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.kind = ParameterKind::address;  // c_void_p
     return;
   }
   throw_bad_argument(
@@ -191,24 +188,20 @@ class Arguments {
     if (count > near_.slots.size()) {
       far_slots_.resize(count);
       far_addresses_.resize(count);
-      far_sizes_.resize(count);
-      slots_ = far_slots_.data(), addresses_ = far_addresses_.data(), sizes_ = far_sizes_.data();
+      far_parameters_.resize(count);
+      slots_ = far_slots_.data(), addresses_ = far_addresses_.data(), parameters_ = far_parameters_.data();
     }
     for (std::size_t i = 0; i < count; ++i) {
       pack(slots_[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
       addresses_[i] = slots_[i].address();
-      sizes_[i] = slots_[i].size;
-      const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
-      if (slots_[i].content == Content::address) kinds_.pointers |= bit;
-      if (slots_[i].content == Content::unknown) kinds_.opaque |= bit;
+      parameters_[i] = {static_cast<std::uint32_t>(slots_[i].size), slots_[i].kind};
     }
   }
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
   std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
-  std::span<const std::size_t> sizes() const noexcept { return {sizes_, count_}; }
-  ArgumentTypes types() const noexcept { return {sizes(), kinds_}; }
+  std::span<const weir::Parameter> parameters() const noexcept { return {parameters_, count_}; }
   /// The memory that each points to, or nothing.
   std::vector<MemoryAccess> accesses() const {
     std::vector<MemoryAccess> all;
@@ -220,18 +213,17 @@ class Arguments {
   struct Near {
     std::array<Slot, 16> slots{};
     std::array<void*, 16> addresses;
-    std::array<std::size_t, 16> sizes;
+    std::array<weir::Parameter, 16> parameters;
   };
 
   std::size_t count_;
-  detail::NumberKinds kinds_{};
   Near near_;
   std::vector<Slot> far_slots_{};
   std::vector<void*> far_addresses_{};
-  std::vector<std::size_t> far_sizes_{};
+  std::vector<weir::Parameter> far_parameters_{};
   Slot* slots_ = near_.slots.data();
   void** addresses_ = near_.addresses.data();
-  std::size_t* sizes_ = near_.sizes.data();
+  weir::Parameter* parameters_ = near_.parameters.data();
 };
 
 }  // namespace
@@ -242,19 +234,15 @@ void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kern
   use(stream, std::span(arguments, count));
   const WithoutGil released;
   if (detail::tools_look()) [[unlikely]] {
-    std::vector<MemoryAccess> accesses = packed.accesses();
-    for (std::size_t i = 0; i < accesses.size(); ++i) accesses[i] = detail::known_access(*kernel.kernel, i, accesses[i]);
-    std::erase_if(accesses, [](const MemoryAccess& access) { return access.bytes == 0; });
-    detail::declare_touches(accesses);
+    return stream.launch_raw(kernel.kernel, config, packed.addresses(), packed.parameters(), packed.accesses());
   }
-  const ArgumentTypes types = packed.types();
-  stream.launch_raw(kernel.kernel, config, packed.addresses(), types);
+  stream.launch_raw(kernel.kernel, config, packed.addresses(), packed.parameters());
 }
 
 void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
             PyObject* const* arguments, std::size_t count) {
   const Arguments packed(kernel, arguments, count);
-  changes.launch_raw(node, kernel.kernel, config, packed.addresses(), packed.sizes(), packed.accesses());
+  changes.launch_raw(node, kernel.kernel, config, packed.addresses(), packed.parameters(), packed.accesses());
 }
 
 }  // namespace weir::python

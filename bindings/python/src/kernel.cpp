@@ -30,24 +30,18 @@ Parameter parameter_of(nb::handle type) {
   return {Parameter::Kind::number, number, number.size()};
 }
 
-bool is_floating(const Parameter& parameter) {
-  return parameter.kind == Parameter::Kind::number && parameter.type->code == TypeCode::floating &&
-         parameter.type->bits >= 32;
+ParameterKind kind_of(const Parameter& parameter) {
+  if (parameter.kind == Parameter::Kind::pointer) return ParameterKind::address;
+  if (parameter.type->code <= TypeCode::unsigned_integer) return ParameterKind::integer;
+  const bool is_floating = parameter.type->code == TypeCode::floating && parameter.type->bits >= 32;
+  return is_floating ? ParameterKind::floating : ParameterKind::value;
 }
 
 void check(const Kernel& kernel, const std::vector<Parameter>& parameters) {
-  std::vector<std::size_t> sizes;
-  ArgumentTypes types{{}, {}};
-  for (const Parameter& parameter : parameters) {
-    const std::uint64_t bit = sizes.size() < 64 ? std::uint64_t{1} << sizes.size() : 0;
-    sizes.push_back(parameter.size);
-    if (!parameter.type || parameter.kind == Parameter::Kind::pointer ||
-        parameter.type->code <= TypeCode::unsigned_integer || is_floating(parameter))
-      types.kinds.known |= bit;
-    if (is_floating(parameter)) types.kinds.floating |= bit;
-  }
-  types.sizes = sizes;
-  detail::check_parameters(kernel, types);
+  std::vector<weir::Parameter> given;
+  for (const Parameter& parameter : parameters)
+    given.push_back({static_cast<std::uint32_t>(parameter.size), kind_of(parameter)});
+  detail::check_parameters(kernel, given);
 }
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
@@ -203,14 +197,15 @@ KernelObject::KernelObject(KernelPtr made, nb::handle types) : kernel(std::move(
     is_counted = true;
     return;
   }
-  const auto& sizes = kernel->parameter_sizes();
-  if (!sizes) return;
-  const detail::NumberKinds& kinds = kernel->parameter_kinds();
-  for (std::size_t i = 0; i < sizes->size(); ++i) {
+  if (!kernel->has_parameter_sizes()) return;
+  for (const weir::Parameter& known : kernel->parameters()) {
     Parameter& parameter = parameters.emplace_back();
-    parameter.size = (*sizes)[i];
-    if (i < 64 && (kinds.known >> i & 1U) != 0)
-      parameter.kind = (kinds.floating >> i & 1U) != 0 ? Parameter::Kind::floating : Parameter::Kind::integer;
+    parameter.size = known.size;
+    if (known.kind == ParameterKind::floating) {
+      parameter.kind = Parameter::Kind::floating;
+    } else if (known.kind == ParameterKind::integer || known.kind == ParameterKind::address) {
+      parameter.kind = Parameter::Kind::integer;
+    }
   }
   is_counted = true;
 }

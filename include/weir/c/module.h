@@ -166,10 +166,10 @@ typedef enum weir_argument_kind WEIR_C_ENUM {
   WEIR_ARGUMENT_VALUE = 4,     ///< any other value without addresses
 } weir_argument_kind;
 
-/// `weir_stream_launch` of arguments whose kinds are known: `kinds` has `count` of them. Graphs of captures with such
-/// launches can be saved (weir/c/portable_graph.h). Also fails with `WEIR_ERROR_INVALID_ARGUMENT` if one of argument and
-/// parameter is a floating-point number and the other is known not to be, and for an address that has not the size of a
-/// pointer.
+/// `weir_stream_launch` with the kinds of the arguments: `kinds` has `count` of them. Tools treat only addresses and opaque
+/// arguments as accesses to memory, and graphs of captures with such launches can be saved (weir/c/portable_graph.h). Also
+/// fails with `WEIR_ERROR_INVALID_ARGUMENT` for a floating-point number where the kernel is known to take another parameter,
+/// and the other way round; and for an address of another size than a pointer's.
 WEIR_C_API weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                                 void* const* arguments, const size_t* sizes,
                                                 const weir_argument_kind* kinds, size_t count);

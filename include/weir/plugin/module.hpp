@@ -32,9 +32,9 @@ class WEIR_API KernelImpl : public Kernel {
   virtual std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const = 0;
 
  protected:
-  KernelImpl(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
-             const detail::NumberKinds& parameter_kinds)
-      : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds) {}
+  KernelImpl(ModulePtr module, std::string name, void* handle, std::vector<Parameter> parameters,
+             bool has_parameter_sizes)
+      : Kernel(std::move(module), std::move(name), handle, std::move(parameters), has_parameter_sizes) {}
 };
 
 }  // namespace weir

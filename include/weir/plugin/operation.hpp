@@ -15,6 +15,7 @@
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
 #include "weir/graph.hpp"
+#include "weir/kernel_argument.hpp"
 #include "weir/stream_memory.hpp"
 
 /// The data that tools receive: a program's operations, the nodes of its running graphs, and the driver calls. See
@@ -22,7 +23,6 @@
 namespace weir {
 
 enum class ConditionalKind : std::uint8_t;
-struct ArgumentTypes;
 struct LaunchConfig;
 
 /// The kind of an operation.
@@ -156,7 +156,7 @@ struct Operation {
   const Module* module{};  ///< `module_global`: the variable's module
   const LaunchConfig* config = nullptr;
   void* const* arguments = nullptr;               ///< `kernel`: the address of each
-  const ArgumentTypes* argument_types = nullptr;  ///< `kernel`: their sizes and the known facts about their types
+  std::span<const Parameter> parameters;          ///< `kernel`: their sizes and kinds
   std::span<const std::byte> element;             ///< `fill`: the value of every element
   std::uint32_t word_size = 0;                    ///< `fill`: the size that one memset of the driver repeats, in bytes
   ConditionalKind conditional{};                  ///< `conditional`

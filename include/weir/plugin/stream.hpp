@@ -98,10 +98,10 @@ class WEIR_API StreamImpl : public Stream {
 
   /// A launch without attributes. `arguments`: the address of each argument.
   virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                         const ArgumentTypes& types, const CaptureState& capture);
+                         const std::span<const Parameter>& parameters, const CaptureState& capture);
   /// A launch with attributes, whose features the device supports.
   virtual void do_launch_with_attributes(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                                         const ArgumentTypes& types, const CaptureState& capture);
+                                         const std::span<const Parameter>& parameters, const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);

@@ -13,7 +13,7 @@ listed="weir::Device::health
 weir::Device::partition
 weir::Device::priority_number
 weir::Stream::capture_call
-weir::Stream::launch_watched
+weir::Stream::launch_checked
 weir::Stream::pending"
 if ! diff <(echo "$listed") <(echo "$direct"); then
   echo "the suite calls these in C++ alone (>): define them in tests/c/conformance by their C functions, or list them with a reason"

@@ -167,6 +167,7 @@ void GraphExec::apply(const GraphChanges& changes) {
   std::vector<weir_node_change> all;
   std::list<weir_launch_config> configs;
   std::list<std::vector<void*>> arguments;
+  std::list<std::vector<std::size_t>> sizes;
   for (const NodeChange& change : changes.changes()) {
     weir_node_change& one = all.emplace_back();
     one.kind = static_cast<weir_node_change_kind>(change.kind);
@@ -179,8 +180,8 @@ void GraphExec::apply(const GraphChanges& changes) {
     if (change.kind != NodeChange::Kind::kernel) continue;
     one.kernel = handle(change.kernel);
     one.config = &configs.emplace_back(shape_of(change.config));
-    one.sizes = change.types->sizes.data();
-    one.argument_count = change.types->sizes.size();
+    one.sizes = sizes.emplace_back(sizes_of(change.parameters)).data();
+    one.argument_count = change.parameters.size();
     void** const addresses = changes.arguments_of(change);
     one.arguments = arguments.emplace_back(addresses, addresses + one.argument_count).data();
   }

@@ -208,24 +208,24 @@ void Stream::batch_memory_operations(std::span<const MemoryOperation> operations
 // --- Launches -----------------------------------------------------------------------------------------------------------
 
 void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                        std::span<const std::size_t> sizes) {
+                        std::span<const Parameter> parameters, std::span<const MemoryAccess>) {
   const auto c = shape_of(config);
+  const std::vector<std::size_t> sizes = sizes_of(parameters);
   need(weir_stream_launch(handle(this), handle(kernel.get()), &c, arguments.data(), sizes.data(), sizes.size()));
 }
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                           const ArgumentTypes& types) {
+                           const std::span<const Parameter>& parameters) {
   const auto c = shape_of(config);
+  const std::vector<std::size_t> sizes = sizes_of(parameters);
   std::vector<weir_argument_kind> kinds;
-  for (std::size_t i = 0; i < types.sizes.size(); ++i) {
-    const auto is = [&](std::uint64_t bits) { return i < 64 && (bits >> i & 1U) != 0; };
-    kinds.push_back(is(types.kinds.pointers)   ? WEIR_ARGUMENT_ADDRESS
-                    : is(types.kinds.floating) ? WEIR_ARGUMENT_FLOATING
-                    : is(types.kinds.known)    ? WEIR_ARGUMENT_INTEGER
-                    : is(types.kinds.opaque)   ? WEIR_ARGUMENT_OPAQUE
-                                               : WEIR_ARGUMENT_VALUE);
+  for (const Parameter& parameter : parameters) {
+    kinds.push_back(parameter.kind == ParameterKind::address    ? WEIR_ARGUMENT_ADDRESS
+                    : parameter.kind == ParameterKind::floating ? WEIR_ARGUMENT_FLOATING
+                    : parameter.kind == ParameterKind::integer  ? WEIR_ARGUMENT_INTEGER
+                    : parameter.kind == ParameterKind::unknown  ? WEIR_ARGUMENT_OPAQUE
+                                                                : WEIR_ARGUMENT_VALUE);
   }
-  need(weir_stream_launch_typed(handle(this), handle(&kernel), &c, arguments, types.sizes.data(), kinds.data(),
-                                kinds.size()));
+  need(weir_stream_launch_typed(handle(this), handle(&kernel), &c, arguments, sizes.data(), kinds.data(), kinds.size()));
 }
 
 // --- Attributes ---------------------------------------------------------------------------------------------------------

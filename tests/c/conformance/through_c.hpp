@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weir/c.h"
 #include "weir/weir.hpp"
@@ -75,6 +77,12 @@ inline weir_launch_config shape_of(const weir::LaunchConfig& config) {
   c.flags = (config.cooperative ? WEIR_LAUNCH_COOPERATIVE : 0U) | (config.priority ? WEIR_LAUNCH_PRIORITY : 0U) |
             (config.programmatic_stream_serialization ? WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION : 0U);
   return c;
+}
+
+inline std::vector<std::size_t> sizes_of(std::span<const weir::Parameter> parameters) {
+  std::vector<std::size_t> sizes;
+  for (const weir::Parameter& parameter : parameters) sizes.push_back(parameter.size);
+  return sizes;
 }
 
 inline uint32_t flags_of(const weir::EventOptions& options) {
