@@ -41,7 +41,7 @@ std::string_view to_string(NodeKind kind) noexcept {
 
 // --- The end ----------------------------------------------------------------------------------------------------------
 
-// Tools know graphs by their addresses.
+// Tools identify graphs by their addresses.
 Graph::~Graph() {
   detail::perform_always(device_, OperationKind::destroy_graph, "Graph", [this](auto& w) { w->graph = this; }, [] {});
 }

@@ -22,7 +22,7 @@ inline bool block_fits(const Dim3& block, const DeviceProperties& limits) noexce
          std::uint64_t{block.x} * block.y * block.z <= static_cast<std::uint64_t>(limits.max_threads_per_block);
 }
 
-/// Whether the arguments' number, sizes and kinds are those of the kernel, as far as the backend knows them.
+/// Whether the arguments' number, sizes and kinds are those of the kernel, as far as the backend can determine those.
 bool are_parameters(const Kernel& kernel, std::span<const Parameter> given) noexcept;
 
 /// A fast comparison that accepts nearly all launches. `are_parameters` decides about those that it does not accept.

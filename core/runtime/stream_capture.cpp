@@ -11,7 +11,7 @@
 // Streams: captures. docs/internals.md explains them.
 namespace weir {
 
-// --- What a stream knows of its capture -------------------------------------------------------------------------------
+// --- The stored capture of a stream -----------------------------------------------------------------------------------
 
 // The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
 void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept {

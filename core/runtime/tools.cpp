@@ -380,7 +380,7 @@ StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback) {
   };
 }
 
-// --- What host code tells ---------------------------------------------------------------------------------------------
+// --- Annotations by host code -----------------------------------------------------------------------------------------
 
 void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes) {
   if (is_silent()) return;

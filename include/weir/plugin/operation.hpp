@@ -69,7 +69,7 @@ enum class OperationKind : std::uint8_t {
   enable_peer_access,
   disable_peer_access,
   set_name,       ///< of a stream, an event or an allocation
-  destroy_graph,  ///< `graph` or `exec` has ended: its address may become another's. It may not be used any more
+  destroy_graph,  ///< `graph` or `exec` is destroyed: do not use it, and expect its address for another object
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
