@@ -37,7 +37,7 @@ $ weir shake --seeds=20 -- build/bin/museum_rmm_2490 broken
   column has the two operations of its report.
 - [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the {all} return a wrong result within 20 seeds, with random schedules
   or with priorities (`--schedule=pct`). Without it, {hidden} of them were right in 20 of 20 runs.
-- [`weir race --witness`](tools.md#a-witness-for-each-race) runs the two operations of a report in both orders. It shows 31 of the bugs
+- [`weir race --witness`](race.md#a-witness-for-each-race) runs the two operations of a report in both orders. It shows 31 of the bugs
   with one seed, and NCCL #1976, whose ranks are threads, in some runs.
 - On the fixed versions `race` reports nothing, and no seed fails.
 
