@@ -74,7 +74,7 @@ def plain(reason):
 text = f"""\
 # Features by backend and release
 
-Which features to expect on which backend and driver, and why one is absent. On a machine, `weir info -v` lists them; in a program, ask
+The features of each backend and driver, and the reasons for absent ones. On a machine, `weir info -v` lists them; in a program, ask
 `device.supports(…)` ([features](index.md#features)).
 
 This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was seen on a device
