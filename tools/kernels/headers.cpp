@@ -90,14 +90,14 @@ std::vector<Header> find_headers(const fs::path& source, std::span<const fs::pat
 namespace {
 
 /// The beginning of a message: FILE(LINE): or FILE:LINE:
-struct Place {
+struct MessagePosition {
   std::string_view file;
   std::string_view line;
   std::string_view rest;  ///< behind the line's number and what encloses it
   bool parentheses;
 };
 
-std::optional<Place> place_of(std::string_view text) {
+std::optional<MessagePosition> position_of(std::string_view text) {
   for (const char open : {'(', ':'}) {
     for (std::size_t at = text.find(open); at != std::string_view::npos; at = text.find(open, at + 1)) {
       const std::size_t end = text.find_first_not_of("0123456789", at + 1);
@@ -106,7 +106,8 @@ std::optional<Place> place_of(std::string_view text) {
                                      : text.substr(end) == "," ? ","
                                                                : ":";  // "…:7," of a list of includes
       if (!text.substr(end).starts_with(close)) continue;
-      return Place{text.substr(0, at), text.substr(at + 1, end - at - 1), text.substr(end + close.size()), open == '('};
+      return MessagePosition{text.substr(0, at), text.substr(at + 1, end - at - 1), text.substr(end + close.size()),
+                             open == '('};
     }
   }
   return std::nullopt;
@@ -145,7 +146,7 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
     for (const std::string_view words : {"In file included from ", "                 from "}) {
       if (line.starts_with(words)) before = words;
     }
-    const auto place = place_of(line.substr(before.size()));
+    const auto place = position_of(line.substr(before.size()));
     if (!place) {
       if (line.starts_with("./")) line.remove_prefix(2);  // GCC's "./gravity.cuh: In function …", without a line
       all.append(line).append("\n");

@@ -19,12 +19,12 @@ using CaptureId = std::pair<const Backend*, std::uint64_t>;
 inline CaptureId capture_id(const Operation& operation) { return {&operation.device->backend(), operation.capture}; }
 
 /// The captures of a program, the graphs that they become, and the executables made of those. `Node` is what a tool keeps of
-/// a node, `Open` what it keeps of a capture until that ends.
-template <class Node, class Open>
+/// a node, `OpenCapture` what it keeps of a capture until that ends.
+template <class Node, class OpenCapture>
 class Graphs {
  public:
   using Nodes = std::vector<Node>;
-  struct Capture : Open {
+  struct Capture : OpenCapture {
     Nodes nodes;
     std::uint64_t conditional = 0;  ///< the operation of the conditional node whose body this is, or 0
   };
@@ -75,10 +75,10 @@ class Graphs {
     found->second = std::move(nodes);
   }
 
-  /// Notes what captures, clones, instantiations and updates make. `finish(capture)` is called before a capture becomes a
+  /// Follows what captures, clones, instantiations and updates make. `finish(capture)` is called before a capture becomes a
   /// graph. Belongs in a tool's `after`.
   template <class Finish>
-  void note(const Operation& operation, Finish&& finish) {
+  void follow(const Operation& operation, Finish&& finish) {
     switch (operation.kind) {
       case OperationKind::begin_capture:
         if (operation.has_failed) break;

@@ -32,7 +32,7 @@ std::string place_of(const Operation& operation) {
 
 std::string quoted(std::string_view name) { return name.empty() ? "" : fmt::format(" '{}'", detail::escaped(name)); }
 
-StepPtr Steps::make(const Operation& operation, std::string what, std::string where) {
+StepPtr StepMaker::make(const Operation& operation, std::string what, std::string where) {
   Stack stack = take_stack();
   const auto place = places_.emplace(stack, static_cast<std::uint32_t>(places_.size())).first->second;
   return std::make_shared<const Step>(Step{operation.id, std::move(what), std::move(where), operation.device->describe(),

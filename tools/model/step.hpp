@@ -33,7 +33,7 @@ struct Step {
 using StepPtr = std::shared_ptr<const Step>;
 
 /// Makes steps, with the stack of the calling thread.
-class Steps {
+class StepMaker {
  public:
   StepPtr make(const Operation& operation) { return make(operation, what_of(operation), place_of(operation)); }
   StepPtr make(const Operation& operation, std::string what, std::string where);

@@ -9,7 +9,7 @@
 namespace weir::race {
 namespace {
 
-constexpr std::size_t most_doubts = 10000;
+constexpr std::size_t most_undecided = 10000;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void Accesses::operate(const MemoryOperation& operation, const Point& point, Clo
 }
 
 /// Streams may wait for what is written there.
-void Accesses::note_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element) {
+void Accesses::record_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element) {
   const bool is_small = access.region.is_contiguous() && access.region.width <= few_bytes;
   SmallWrite write{access.region, access.point, clock, {}};
   if (access.region.is_contiguous()) write.element.assign(element.begin(), element.end());
@@ -77,9 +77,9 @@ void Accesses::note_values(Block* block, const Access& access, const Clock& cloc
 void Accesses::touch(Access access, const Clock& clock, bool is_free, std::span<const std::byte> element) {
   if (access.region.width == 0) return;
   Block* const block = memory_.find(access.region.begin);
-  if (access.writes() && access.by != Toucher::value) {
-    if (access.by == Toucher::work && !is_free) {
-      note_values(block, access, clock, element);
+  if (access.writes() && access.by != Accessor::value) {
+    if (access.by == Accessor::work && !is_free) {
+      record_values(block, access, clock, element);
     } else {
       values_.overwrite({access.region, access.point, clock, {}}, false, report_);
     }
@@ -119,14 +119,14 @@ void Accesses::judge(const Access& first, const Access& second, const Clock& clo
   bool open = false;
   if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;
   if (!open) return add_race(first, second, block);
-  if (doubts_.size() >= most_doubts) settle(false);
-  if (doubts_.size() >= most_doubts) {
+  if (undecided_.size() >= most_undecided) settle(false);
+  if (undecided_.size() >= most_undecided) {
     report_.add_limit(
-        fmt::format("more than {} pairs of operations depend on values that nothing has written", most_doubts));
+        fmt::format("more than {} pairs of operations depend on values that nothing has written", most_undecided));
     return;
   }
-  doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
-                     Block{.begin = block.begin, .end = block.end, .made = block.made, .name = block.name}});
+  undecided_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
+                        Block{.begin = block.begin, .end = block.end, .made = block.made, .name = block.name}});
 }
 
 void Accesses::add_race(const Access& first, const Access& second, const Block& block) {
@@ -134,7 +134,7 @@ void Accesses::add_race(const Access& first, const Access& second, const Block& 
 }
 
 void Accesses::settle(bool is_exit) {
-  std::erase_if(doubts_, [&](const Doubt& doubt) {
+  std::erase_if(undecided_, [&](const UndecidedPair& doubt) {
     bool open = false;
     if (is_exit) {
       doubt.first_clock.assume_ended();

@@ -37,13 +37,13 @@ class Accesses {
 
  private:
   /// Two accesses whose order depends on a wait that is open.
-  struct Doubt {
+  struct UndecidedPair {
     Access first, second;
     Clock first_clock, second_clock;
     Block block;
   };
 
-  void note_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element);
+  void record_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element);
   void judge(const Access& first, const Access& second, const Clock& clock, const Block& block);
   void add_race(const Access& first, const Access& second, const Block& block);
 
@@ -51,7 +51,7 @@ class Accesses {
   Streams& streams_;
   Memory memory_;
   Values values_;
-  std::vector<Doubt> doubts_;
+  std::vector<UndecidedPair> undecided_;
   std::vector<std::uintptr_t> pageable_;  // where such blocks began
   std::size_t next_sweep_ = 256;
 };

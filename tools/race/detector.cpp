@@ -70,7 +70,7 @@ class Detector final : public Tool {
     }
     const std::lock_guard lock(mutex_);
     if (operation.has_failed && operation.stream != nullptr && traits_of(operation.kind).is_in_order) withdraw(operation);
-    graphs_.note(operation);
+    graphs_.follow(operation);
     report_.pairs().end(operation);
     switch (operation.kind) {
       case OperationKind::create_stream:
@@ -158,10 +158,10 @@ class Detector final : public Tool {
     const auto the_step = [&]() -> const StepPtr& { return step ? step : step = steps_.make(operation); };
     for (const MemoryOperation& each : operation.memory_operations) {
       accesses_.operate(each, point, state.clock);
-      if (each.is_write()) touch(memory_of(each), point, the_step(), state.clock, Toucher::value);
+      if (each.is_write()) touch(memory_of(each), point, the_step(), state.clock, Accessor::value);
     }
     for (const MemoryAccess& memory : operation.accesses) {
-      if (operation.kind == OperationKind::copy) note_pageable(memory);
+      if (operation.kind == OperationKind::copy) record_pageable(memory);
       Access access = make_access(memory, point, the_step());
       access.is_any_time = operation.reads_any_time && !access.writes();
       const Clock& before = access.is_any_time ? streams_.host() : state.clock;
@@ -254,7 +254,7 @@ class Detector final : public Tool {
   }
 
   void touch(const MemoryAccess& memory, const Point& point, const StepPtr& step, const Clock& clock,
-             Toucher by = Toucher::work) {
+             Accessor by = Accessor::work) {
     Access access = make_access(memory, point, step, by);
     access.clock = kept(clock);
     accesses_.touch(std::move(access), clock);
@@ -268,12 +268,12 @@ class Detector final : public Tool {
       const StepPtr step =
           steps_.make(operation, operation.name, function.where + " (in its host function" + function.name + ")");
       for (const MemoryAccess& memory : operation.accesses)
-        touch(memory, function.point, step, function.clock, Toucher::watcher);
+        touch(memory, function.point, step, function.clock, Accessor::watcher);
       return;
     }
     const Point point = streams_.advance_host();
     const StepPtr step = steps_.make(operation, operation.name, "the host");
-    for (const MemoryAccess& memory : operation.accesses) touch(memory, point, step, streams_.host(), Toucher::watcher);
+    for (const MemoryAccess& memory : operation.accesses) touch(memory, point, step, streams_.host(), Accessor::watcher);
   }
 
   void allocate(const Operation& operation) {
@@ -334,7 +334,7 @@ class Detector final : public Tool {
 
   /// A copy may use pageable memory that the heap has placed where stream-ordered memory was: on the host backend, and with
   /// managed memory. Such a freed block is forgotten. Of pageable memory the range is watched.
-  void note_pageable(const MemoryAccess& memory) {
+  void record_pageable(const MemoryAccess& memory) {
     const Block* const block = accesses_.memory().find(model::number_of(memory.address));
     if ((block != nullptr && !block->freed && !block->is_pageable) || !model::is_readable(memory.address)) return;
     if (block != nullptr && block->freed) accesses_.memory().remove(block->begin);
@@ -359,7 +359,7 @@ class Detector final : public Tool {
   std::mutex mutex_;
   std::uint64_t operations_ = 0;
   Report report_;
-  model::Steps steps_;
+  model::StepMaker steps_;
   Streams streams_;
   Events events_;
   Accesses accesses_{report_, streams_};

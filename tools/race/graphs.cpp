@@ -60,7 +60,7 @@ void Graphs::add(const Operation& operation) {
   const Point point = node.point = clock.advance(lane.number);
   node.operation = operation.id;
   const StepPtr step = steps_.make(operation);
-  const Toucher by = operation.kind == OperationKind::conditional ? Toucher::watcher : Toucher::work;
+  const Accessor by = operation.kind == OperationKind::conditional ? Accessor::watcher : Accessor::work;
   for (const MemoryAccess& memory : operation.accesses) {
     if (memory.bytes == 0) continue;
     const Access& access = node.accesses.emplace_back(make_access(memory, point, step, by));
@@ -68,7 +68,7 @@ void Graphs::add(const Operation& operation) {
     if (access.writes()) capture.values.overwrite({access.region, point, clock, {}}, false, report_);
   }
   for (const MemoryOperation& each : operation.memory_operations) {
-    if (each.is_write()) node.accesses.push_back(make_access(memory_of(each), point, step, Toucher::value));
+    if (each.is_write()) node.accesses.push_back(make_access(memory_of(each), point, step, Accessor::value));
   }
   if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
   if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);
@@ -136,7 +136,7 @@ void Graphs::withdraw(const Operation& operation) {
   std::erase_if(capture->freed, [&](const Access& freed) { return freed.is_of(operation.id); });
 }
 
-void Graphs::note(const Operation& operation) {
+void Graphs::follow(const Operation& operation) {
   const auto finish_capture = [this](Capture& capture) { finish(capture); };
   if (operation.kind == OperationKind::conditional) {
     const std::vector<Node> bodies = graphs_.end_conditional(operation, finish_capture);
@@ -146,7 +146,7 @@ void Graphs::note(const Operation& operation) {
     }
     return;
   }
-  graphs_.note(operation, finish_capture);
+  graphs_.follow(operation, finish_capture);
   if (operation.kind == OperationKind::change_nodes && !operation.has_failed) change_nodes(operation);
   if (operation.kind == OperationKind::capture_dependencies && !operation.has_failed) set_dependencies(operation);
   if (operation.node) {

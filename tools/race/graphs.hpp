@@ -38,7 +38,7 @@ struct Node {
 /// Captured work. Each graph is checked once, by its capture's own clocks.
 class Graphs {
  public:
-  Graphs(Report& report, model::Steps& steps, Memory& memory, Events& events)
+  Graphs(Report& report, model::StepMaker& steps, Memory& memory, Events& events)
       : report_(report), steps_(steps), memory_(memory), events_(events) {}
 
   /// Work, or an order, that a stream captures; not the memory of an allocation, which comes later.
@@ -51,7 +51,7 @@ class Graphs {
   /// Takes back an operation that was not made.
   void withdraw(const Operation& operation);
   /// Follows what captures, clones, instantiations, updates and conditionals make. Belongs in `after`.
-  void note(const Operation& operation);
+  void follow(const Operation& operation);
   /// The nodes of the graph that the operation launches, or null.
   const std::vector<Node>* nodes_of(const Operation& operation) const { return graphs_.nodes_of(operation); }
 
@@ -60,13 +60,13 @@ class Graphs {
     std::uint32_t number = 0;
     Clock clock;
   };
-  struct Open {
+  struct OpenCapture {
     Values values;
     std::map<StreamKey, Lane> lanes;
     std::uint32_t last_lane = 0;
     std::vector<Access> freed;  // memory that its nodes have freed
   };
-  using Model = model::Graphs<Node, Open>;
+  using Model = model::Graphs<Node, OpenCapture>;
   using Capture = Model::Capture;
 
   static Lane& lane_of(Capture& capture, const StreamKey& stream);
@@ -79,7 +79,7 @@ class Graphs {
   void change_nodes(const Operation& operation);
 
   Report& report_;
-  model::Steps& steps_;
+  model::StepMaker& steps_;
   Memory& memory_;
   Events& events_;
   Model graphs_;

@@ -29,7 +29,7 @@ bool stands_for(const Access& access, const Access& before, const Clock& clock) 
   bool open = false;
   if (!before.commutes_like(access)) return false;  // it races with fewer
   return access.region.contains(before.region) && (access.writes() || !before.writes()) &&
-         (access.by == Toucher::work || access.by == before.by) &&
+         (access.by == Accessor::work || access.by == before.by) &&
          (before.point == access.point ? access.writes() == before.writes() : clock.covers(before.point, open));
 }
 

@@ -22,7 +22,7 @@ using model::Region;
 using model::StepPtr;
 
 /// What touches memory.
-enum class Toucher : std::uint8_t {
+enum class Accessor : std::uint8_t {
   work,     ///< of a stream
   watcher,  ///< the host, or the condition of a graph's node: may look at a written value before it is there, as a wait does
   value,    ///< that a stream writes: several may write it, and any of them ends a wait
@@ -33,7 +33,7 @@ struct Access {
   AccessKind kind = AccessKind::read_write;
   Point point;
   StepPtr step;
-  Toucher by = Toucher::work;
+  Accessor by = Accessor::work;
   std::shared_ptr<const Clock> clock = {};  ///< what happens before it; null if no later report needs it
   StepPtr launch = {};                      ///< of a node of a graph: the launch
   std::optional<std::uint32_t> node = {};   ///< likewise: its place in the graph
@@ -59,13 +59,14 @@ struct Access {
     return step->operation == operation || (launch && launch->operation == operation);
   }
   bool conflicts_with(const Access& other) const noexcept {
-    if (by == Toucher::value ? other.by != Toucher::work : other.by == Toucher::value && by != Toucher::work) return false;
+    if (by == Accessor::value ? other.by != Accessor::work : other.by == Accessor::value && by != Accessor::work)
+      return false;
     if (commutes_with(other)) return false;
     return (writes() || other.writes()) && !(point == other.point) && region.overlaps(other.region);
   }
 };
 
-inline Access make_access(const MemoryAccess& memory, const Point& point, StepPtr step, Toucher by = Toucher::work) {
+inline Access make_access(const MemoryAccess& memory, const Point& point, StepPtr step, Accessor by = Accessor::work) {
   return {.region = Region(memory), .kind = memory.kind, .point = point, .step = std::move(step), .by = by,
           .update = memory.update};
 }

@@ -47,18 +47,19 @@ void Recorder::merge(HostRanges& ranges) {
   ranges = std::move(merged);
 }
 
-void Recorder::note_accesses(const Operation& operation, Written& memory) {
+void Recorder::record_accesses(const Operation& operation, Written& memory) {
   for (const MemoryAccess& access : operation.accesses) {
     const auto* row = static_cast<const std::byte*>(access.address);
     const bool is_dense = access.rows == 1 || access.pitch == access.bytes;
     for (std::size_t i = 0; i < (is_dense ? 1 : access.rows); ++i, row += access.pitch)
-      note_range(operation, row, is_dense ? access.bytes * access.rows : access.bytes, access.kind != AccessKind::read,
-                 memory);
+      record_range(operation, row, is_dense ? access.bytes * access.rows : access.bytes, access.kind != AccessKind::read,
+                   memory);
   }
 }
 
 /// Notes a range if the host can read it. Of a captured operation, for the launches of its graph.
-void Recorder::note_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory) {
+void Recorder::record_range(const Operation& operation, const void* address, std::size_t bytes, bool writes,
+                            Written& memory) {
   const Block* const block = blocks_.find(number_of(address));
   if (block != nullptr ? !block->is_readable : !model::is_readable(address)) return;
   auto* const begin = static_cast<std::byte*>(const_cast<void*>(address));
@@ -70,7 +71,7 @@ void Recorder::note_range(const Operation& operation, const void* address, std::
   (writes ? memory.results : memory.reads).push_back({{first, bytes}, begin});
 }
 
-void Recorder::note_nodes(const Operation& operation, Written& memory) {
+void Recorder::record_nodes(const Operation& operation, Written& memory) {
   const std::vector<Node>* const nodes = graphs_.nodes_of(operation);
   if (nodes == nullptr) return;
   if (operation.capture != 0) {
@@ -81,10 +82,11 @@ void Recorder::note_nodes(const Operation& operation, Written& memory) {
   bool has_function = false;
   for (const Node& node : *nodes) {
     has_function |= node.is_host_function;
-    if (!node.is_host_function) note_range(operation, node.begin, node.bytes, node.writes, memory);
+    if (!node.is_host_function) record_range(operation, node.begin, node.bytes, node.writes, memory);
   }
   if (has_function && !memory.reads.empty())
-    note("what a host function in a graph writes, and the same launch reads: contents are those of before the launch");
+    add_omission(
+        "what a host function in a graph writes, and the same launch reads: contents are those of before the launch");
 }
 
 /// Saves what an operation reads: when it runs, or at once where that is too late.

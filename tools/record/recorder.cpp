@@ -27,7 +27,7 @@ namespace {
 using detail::NumberWriter;
 using model::number_of;
 
-constexpr std::size_t most_notes = 20;
+constexpr std::size_t most_omissions = 20;
 // Behind a plain pointer one element is told, which says nothing of how much a kernel reads. Ranges of more are spans.
 constexpr std::size_t largest_element = 256;
 
@@ -42,7 +42,7 @@ void Recorder::before(const Operation& operation) noexcept try {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
-    if (operation.capture != 0) note_body(operation);
+    if (operation.capture != 0) record_body(operation);
     written = write(operation);
     if (!written || stopped_) return;
     begun_[operation.id] = *written;
@@ -69,7 +69,7 @@ void Recorder::after(const Operation& operation) noexcept try {
     }
     if (!stopped_ && written.number == 0) write_result(operation);
     if (operation.kind == OperationKind::conditional && written.number != 0) end_conditional(operation);
-    graphs_.note(operation, [](const auto&) {});
+    graphs_.follow(operation, [](const auto&) {});
     file_.flush();
   }
   if (!operation.has_failed && !written.results.empty()) check(operation, written);
@@ -173,7 +173,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
         return std::nullopt;
       }
       Written memory;
-      note_nodes(operation, memory);
+      record_nodes(operation, memory);
       return is_child ? add(Kind::child_graph, operation, operation.name, graph->second)
                       : add(Kind::launch_graph, operation, operation.name, exec->second, none, {}, std::move(memory));
     }
@@ -189,7 +189,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
              "work of other code, as of a library or of NCCL, which Weir does not see; replace it by kernels "
              "and copies of Weir's");
       } else {
-        note(fmt::format("the work of other code, '{}', which reads memory", operation.name));
+        add_omission(fmt::format("the work of other code, '{}', which reads memory", operation.name));
       }
       return std::nullopt;
     }
@@ -214,7 +214,7 @@ bool Recorder::is_of_body(const Operation& operation) {
 }
 
 /// A body begins with the first operation of its capture.
-void Recorder::note_body(const Operation& operation) {
+void Recorder::record_body(const Operation& operation) {
   const auto open = conditionals_.find(operation.thread);
   if (open == conditionals_.end() || open->second.empty()) return;
   auto& capture = graphs_.capture_of(operation);
@@ -316,7 +316,7 @@ int Recorder::finish() noexcept try {
   file_.end();
   if (file_.is_lost() && end_.empty()) end_ = file_.flaw();
   std::string text = fmt::format("weir record: {} operations in '{}', {} bytes\n", operations_, file_.name(), file_.bytes());
-  for (const std::string& each : notes_) text += "weir record: missing: " + each + "\n";
+  for (const std::string& each : omissions_) text += "weir record: missing: " + each + "\n";
   if (!end_.empty()) text += "weir record: " + end_ + "\n";
   std::fputs(text.c_str(), stderr);
   return file_.is_lost() ? model::lost_output : 0;
@@ -325,8 +325,8 @@ int Recorder::finish() noexcept try {
   return 0;
 }
 
-void Recorder::note(std::string text) {
-  if (notes_.size() >= most_notes || !notes_.insert(text).second) return;
+void Recorder::add_omission(std::string text) {
+  if (omissions_.size() >= most_omissions || !omissions_.insert(text).second) return;
   file_.add(record::note, text, {});
 }
 
@@ -378,7 +378,7 @@ Written Recorder::add_work(Kind kind, const Operation& operation) {
       break;
     default:
       detail::put_copies(content, operation.accesses, place);
-      note_accesses(operation, memory);
+      record_accesses(operation, memory);
       break;
   }
   if (stopped_) return {};
@@ -419,7 +419,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
         }
         // None is in the first 64 KiB, which systems leave unmapped, or beyond the 57 bits that processors have.
         if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
-          note(what + " may be an address of memory that Weir does not know; it is taken for a number");
+          add_omission(what + " may be an address of memory that Weir does not know; it is taken for a number");
         continue;
       }
       ++count;
@@ -433,9 +433,9 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
       const bool is_told = access != operation.accesses.end();
       if (is_told && access->kind == AccessKind::write) continue;
       if (is_told && access->bytes > largest_element && access->rows == 1) {
-        note_range(operation, access->address, access->bytes, false, memory);
+        record_range(operation, access->address, access->bytes, false, memory);
       } else {
-        note_range(operation, reinterpret_cast<const void*>(block->begin), block->end - block->begin, false, memory);
+        record_range(operation, reinterpret_cast<const void*>(block->begin), block->end - block->begin, false, memory);
       }
     }
     content.put(static_cast<std::uint32_t>(value.size()));
@@ -463,10 +463,9 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
                                  : allocation != nullptr                        ? allocation->kind()
                                                                                 : MemoryKind::device;
   const std::string_view name = operation.name;
-  if (name == "Device::open_allocation")
-    note(fmt::format("{}: what another process writes", operation.name));
+  if (name == "Device::open_allocation") add_omission(fmt::format("{}: what another process writes", operation.name));
   if (name == "Device::adopt_memory" && memory_kind == MemoryKind::device)
-    note(fmt::format("{}: what other code writes to device memory", operation.name));
+    add_omission(fmt::format("{}: what other code writes to device memory", operation.name));
   NumberWriter content;
   content.put(detail::SavedMemory{memory.bytes, 0, static_cast<std::uint8_t>(memory_kind), 0, 0});
   (void)add(kind, operation, kind == Kind::global ? operation.label : std::string_view(operation.name), object, none,
@@ -474,7 +473,7 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
   const std::uintptr_t begin = number_of(memory.address);
   const bool is_managed = memory_kind == MemoryKind::managed;
   if (is_managed && !operation.device->supports(Feature::concurrent_managed_access))
-    note("managed memory: what the host writes, which this device does not let it read while work runs");
+    add_omission("managed memory: what the host writes, which this device does not let it read while work runs");
   blocks_.add({begin, begin + memory.bytes, blocks_made_++,
                memory_kind == MemoryKind::pinned ||
                    (is_managed && operation.device->supports(Feature::concurrent_managed_access))});

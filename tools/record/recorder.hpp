@@ -57,7 +57,7 @@ class Recorder final : public Tool {
     std::byte* begin;
     std::size_t bytes;
   };
-  struct Open {
+  struct OpenCapture {
     std::map<std::uint32_t, std::uint32_t> operations;  ///< by nodes
     bool is_known_body = false;
   };
@@ -77,16 +77,16 @@ class Recorder final : public Tool {
   void end_conditional(const Operation& operation);
   /// Whether the operation belongs to the capture of a conditional node's body.
   bool is_of_body(const Operation& operation);
-  void note_body(const Operation& operation);
+  void record_body(const Operation& operation);
   void write_result(const Operation& operation);
   Written add(Kind kind, const Operation& operation, std::string_view name, Number object = none, Number other = none,
               const detail::NumberWriter& content = {}, Written memory = {});
   Written add_work(Kind kind, const Operation& operation);
   void add_launch(const Operation& operation, detail::NumberWriter& content, Written& memory);
   void add_memory(Kind kind, const Operation& operation, const MemoryAccess& memory, Number object);
-  void note_accesses(const Operation& operation, Written& memory);
-  void note_nodes(const Operation& operation, Written& memory);
-  void note_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory);
+  void record_accesses(const Operation& operation, Written& memory);
+  void record_nodes(const Operation& operation, Written& memory);
+  void record_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory);
 
   static void merge(HostRanges& ranges);
   void save(const Operation& operation, const Written& written);
@@ -102,7 +102,7 @@ class Recorder final : public Tool {
   std::optional<SavedAddress> find(std::uintptr_t address, std::size_t bytes) const;
   SavedAddress place_of(const Operation& operation, const void* address, std::size_t bytes, bool writes);
 
-  void note(std::string text);
+  void add_omission(std::string text);
   void stop(std::string_view name, const std::string& cause);
 
   std::mutex mutex_;
@@ -110,7 +110,7 @@ class Recorder final : public Tool {
   bool stopped_ = false;
   std::string end_;  // why
   Number operations_ = 0, blocks_made_ = 0, graphs_made_ = 0, execs_made_ = 0;
-  std::set<std::string> notes_;
+  std::set<std::string> omissions_;
   std::map<const Device*, Number> devices_;
   std::map<StreamKey, Number> streams_;
   Number streams_made_ = 0, events_made_ = 0;
@@ -122,7 +122,7 @@ class Recorder final : public Tool {
   std::map<const Graph*, Number> graphs_made_of_;
   std::map<const GraphExec*, Number> execs_;
   model::MemoryMap<Block> blocks_;
-  model::Graphs<Node, Open> graphs_;
+  model::Graphs<Node, OpenCapture> graphs_;
   std::map<std::uint64_t, Written> begun_;          // by operations of the process
   std::map<std::uint64_t, Number> host_functions_;  // by the same: that may run
   std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by threads

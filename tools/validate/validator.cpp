@@ -111,10 +111,10 @@ class Validator final : public Tool {
   void after(const Operation& operation) noexcept override try {
     const std::lock_guard lock(mutex_);
     const auto finish = [](const auto&) {};
-    graphs_.note(operation, finish);
+    graphs_.follow(operation, finish);
     if (operation.kind == OperationKind::conditional) add_uses(operation, graphs_.end_conditional(operation, finish));
     if (operation.has_failed) return;
-    if (operation.capture != 0) note_nodes(operation);
+    if (operation.capture != 0) record_nodes(operation);
     if (operation.kind == OperationKind::change_nodes) change_nodes(operation);
     switch (operation.kind) {
       case OperationKind::allocate:
@@ -158,7 +158,7 @@ class Validator final : public Tool {
   int finish() noexcept override {
     const std::lock_guard lock(mutex_);
     try {
-      for (const Doubt& doubt : doubts_) settle(doubt);
+      for (const UndecidedRead& doubt : undecided_) settle(doubt);
       if (options_.leaks) tell_leaks();
     } catch (const std::exception& error) {
       support::log(support::LogLevel::error, "validate: ", error.what());
@@ -192,13 +192,13 @@ class Validator final : public Tool {
     bool is_hidden = false;  ///< in a struct of a kernel's: it may be no pointer
   };
   /// A read of memory that nothing had written when it was submitted, though something may have when it ran.
-  struct Doubt {
+  struct UndecidedRead {
     std::uint64_t block;
     MemoryAccess access;
     bool reads_all;
     StepPtr step;
   };
-  struct Open {};  // of a capture nothing else is kept
+  struct OpenCapture {};  // of a capture nothing else is kept
 
   void check(const Operation& operation, const MemoryAccess& access, bool is_device_work) {
     const std::size_t bytes = extent_of(access);
@@ -416,7 +416,8 @@ class Validator final : public Tool {
     if (access.kind != AccessKind::read) return block->written.add(region);
     if (!is_unwritten(*block, access, reads_all)) return;
     // Where streams wait for values, what writes the memory may be submitted later, and run before.
-    if (has_waits_) return doubts_.push_back({block->id, access, reads_all, captured ? captured : steps_.make(operation)});
+    if (has_waits_)
+      return undecided_.push_back({block->id, access, reads_all, captured ? captured : steps_.make(operation)});
     report(operation, region.begin, extent_of(access), unwritten(*block, access), captured);
   }
 
@@ -430,7 +431,7 @@ class Validator final : public Tool {
         "write them before, or order the writer before the reader", &block};
   }
 
-  void settle(const Doubt& doubt) {
+  void settle(const UndecidedRead& doubt) {
     const Block* const block = blocks_.find(number_of(doubt.access.address));
     if (block == nullptr || block->id != doubt.block || !is_unwritten(*block, doubt.access, doubt.reads_all)) return;
     tell(doubt.step, doubt.step->where, number_of(doubt.access.address), extent_of(doubt.access),
@@ -464,7 +465,7 @@ class Validator final : public Tool {
 
   // --- Graphs ---------------------------------------------------------------------------------------------------------
 
-  void note_nodes(const Operation& operation) {
+  void record_nodes(const Operation& operation) {
     if (!traits_of(operation.kind).is_work) return;
     std::vector<Use> uses;
     StepPtr step;
@@ -537,7 +538,7 @@ class Validator final : public Tool {
   }
 
   void remove(const Operation& operation, const MemoryAccess& memory) {
-    std::erase_if(doubts_, [&](const Doubt& doubt) {
+    std::erase_if(undecided_, [&](const UndecidedRead& doubt) {
       if (blocks_.find(number_of(doubt.access.address)) != blocks_.find(number_of(memory.address))) return false;
       settle(doubt);
       return true;
@@ -565,13 +566,13 @@ class Validator final : public Tool {
   std::mutex mutex_;
   std::uint64_t operations_ = 0, last_block_ = 0;
   std::size_t count_ = 0;
-  model::Steps steps_;
+  model::StepMaker steps_;
   model::MemoryMap<Block> blocks_;
   std::deque<Block> freed_;                                  // the newest last
-  std::vector<Doubt> doubts_;
+  std::vector<UndecidedRead> undecided_;
   bool has_waits_ = false;                                   // whether streams wait for values
   std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
-  model::Graphs<Use, Open> graphs_;
+  model::Graphs<Use, OpenCapture> graphs_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places: of the step, and of the capture that it launches
 };
 

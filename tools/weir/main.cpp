@@ -430,15 +430,15 @@ int main(int argc, char** argv) {
     const bool takes_program = *run_command || *timeline_command || *record_command || *shake_command || *race_command;
     if (takes_program) {
       const CLI::App* const command = app.get_subcommands().front();
-      const auto refuse = [&](const std::string& cause, const std::string& program) {
+      const auto throw_usage = [&](const std::string& cause, const std::string& program) {
         throw CLI::ValidationError(cause + "; write: weir " + command->get_name() + " [OPTION]… -- " + program,
                                    CLI::ExitCodes::ValidationError);
       };
       if (const auto extras = command->remaining(); !extras.empty()) {
         if (extras.front().starts_with('-')) throw CLI::ExtrasError({extras.front()});
-        refuse("'" + extras.front() + "' stands before --", extras.front() + " [ARGUMENT]…");
+        throw_usage("'" + extras.front() + "' stands before --", extras.front() + " [ARGUMENT]…");
       }
-      if (run_options.command.empty()) refuse("a program is missing", "PROGRAM [ARGUMENT]…");
+      if (run_options.command.empty()) throw_usage("a program is missing", "PROGRAM [ARGUMENT]…");
       const bool is_pct = shake_options.schedule == "pct";
       const auto wrong = [](const char* what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); };
       if (shake_options.seeds - 1 > std::numeric_limits<unsigned>::max() - shake_options.first)

@@ -23,7 +23,7 @@ namespace record = recording::record;
 
 namespace {
 
-void refuse_file(std::span<const std::byte> bytes, const std::string& flaw) {
+void throw_bad_recording(std::span<const std::byte> bytes, const std::string& flaw) {
   throw Error(Errc::invalid_image, "weir replay", fmt::format("recording of {} bytes", bytes.size()), flaw);
 }
 
@@ -45,7 +45,7 @@ class Recording::Reader {
   Reader(Recording& to, std::span<const std::byte> file) : to_(to), file_(file) {}
 
   void read() {
-    if (file_.size() < sizeof(BundleHeader)) refuse_file(file_, no_recording);
+    if (file_.size() < sizeof(BundleHeader)) throw_bad_recording(file_, no_recording);
     std::uint64_t segments = 0;
     for (std::span<const std::byte> rest = file_; !rest.empty(); ++segments) {
       BundleHeader header{};
@@ -55,15 +55,15 @@ class Recording::Reader {
         to_.end = fmt::format("the file ends within a record, {} bytes of which are there", rest.size());
         break;
       }
-      if (begins && header.size < sizeof(header)) refuse_file(file_, "it is damaged: a segment is too short");
+      if (begins && header.size < sizeof(header)) throw_bad_recording(file_, "it is damaged: a segment is too short");
       const auto segment = begins ? rest.first(header.size) : rest;
       BundleReader reader(segment, recording::magic, recording::version,
                           rest.size() == file_.size() ? no_recording : "it is damaged: no segment begins where one ends",
-                          refuse_file);
+                          throw_bad_recording);
       if (recording::segment_check(segments, segment.subspan(sizeof(header))) != header.check)
-        refuse(fmt::format("segment {} is changed, or not at its place", segments + 1));
+        throw_damaged(fmt::format("segment {} is changed, or not at its place", segments + 1));
       while (!reader.at_end()) {
-        if (to_.is_complete) refuse("something follows its end");
+        if (to_.is_complete) throw_damaged("something follows its end");
         reader.next();
         take(reader);
       }
@@ -73,17 +73,18 @@ class Recording::Reader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& flaw) const {
-    refuse_file(file_, "it is damaged: " + flaw);
+  [[noreturn]] void throw_damaged(const std::string& flaw) const {
+    throw_bad_recording(file_, "it is damaged: " + flaw);
     __builtin_unreachable();
   }
 
   void take(const BundleReader& reader) {
-    NumberReader data(file_, reader.data, refuse_file);
+    NumberReader data(file_, reader.data, throw_bad_recording);
     if (reader.kind == record::operation) {
       take_operation(data, reader.name);
     } else if (reader.kind == record::piece) {
-      if (reader.data.empty() || reader.data.size() > recording::piece_bytes) refuse("a piece of memory has another size");
+      if (reader.data.empty() || reader.data.size() > recording::piece_bytes)
+        throw_damaged("a piece of memory has another size");
       to_.pieces.push_back(data.take_all());
     } else if (reader.kind == record::contents) {
       RecordedStep& step = take_step(data);
@@ -92,7 +93,7 @@ class Recording::Reader {
     } else if (reader.kind == record::result) {
       RecordedStep& step = take_step(data);
       while (!data.at_end()) step.checks.push_back(data.take<std::uint64_t>());
-      if (step.checks.size() != pieces_in(step.results)) refuse("a result has too few or too many check numbers");
+      if (step.checks.size() != pieces_in(step.results)) throw_damaged("a result has too few or too many check numbers");
     } else if (reader.kind == record::failed) {
       take_step(data).has_failed = true;
     } else if (reader.kind == record::device) {
@@ -124,24 +125,24 @@ class Recording::Reader {
 
   RecordedStep& take_step(NumberReader& data) {
     const auto number = data.take<std::uint32_t>();
-    if (number == 0 || number > to_.steps.size()) refuse(fmt::format("there is no operation {}", number));
+    if (number == 0 || number > to_.steps.size()) throw_damaged(fmt::format("there is no operation {}", number));
     return to_.steps[number - 1];
   }
 
   void check_number(const char* what, std::uint32_t number, std::size_t count) const {
-    if (number >= count) refuse(fmt::format("there is no {} {}", what, number));
+    if (number >= count) throw_damaged(fmt::format("there is no {} {}", what, number));
   }
 
   void check_contents(const RecordedStep& step) const {
     std::size_t next = 0;
     for (const SavedRange& range : step.reads) {
       recording::for_each_piece(range, [&](std::size_t, std::size_t size) {
-        if (next == step.contents.size()) refuse("contents are too short");
+        if (next == step.contents.size()) throw_damaged("contents are too short");
         check_number("piece", step.contents[next], to_.pieces.size());
-        if (to_.pieces[step.contents[next++]].size() != size) refuse("a piece of memory has another size");
+        if (to_.pieces[step.contents[next++]].size() != size) throw_damaged("a piece of memory has another size");
       });
     }
-    if (next != step.contents.size()) refuse("contents are too long");
+    if (next != step.contents.size()) throw_damaged("contents are too long");
   }
 
   /// Refuses what does not lie in a memory of the file, and notes what the host must have.
@@ -149,7 +150,8 @@ class Recording::Reader {
     if (may_be_null && address.memory == SavedAddress::null) return;
     if (address.memory == recording::of_host) {
       const std::uint64_t begin = address.offset;
-      if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U) refuse("an address of the host is impossible");
+      if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U)
+        throw_damaged("an address of the host is impossible");
       std::uintptr_t& memory_end = to_.host[begin];
       memory_end = std::max(memory_end, begin + bytes);
       return;
@@ -158,12 +160,12 @@ class Recording::Reader {
     for (auto& [stream, used] : captures_) used.insert(address.memory);
     const std::uint64_t size = memory.bytes;
     if (address.offset > size || bytes > size - address.offset)
-      refuse(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+      throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
   }
 
   Memory& memory_in_use(std::uint32_t number) {
     check_number("memory", number, to_.memory.size());
-    if (to_.memory[number].is_freed) refuse(fmt::format("memory {} is used after it was freed", number));
+    if (to_.memory[number].is_freed) throw_damaged(fmt::format("memory {} is used after it was freed", number));
     return to_.memory[number];
   }
 
@@ -171,7 +173,7 @@ class Recording::Reader {
     std::vector<SavedRange> ranges;
     for (; count > 0; --count) {
       ranges.push_back(data.take<SavedRange>());
-      if (ranges.back().bytes == 0) refuse("a range is empty");
+      if (ranges.back().bytes == 0) throw_damaged("a range is empty");
       check(ranges.back().first, ranges.back().bytes, false);
     }
     return ranges;
@@ -196,7 +198,7 @@ class Recording::Reader {
 
   void take_content(RecordedStep& step, NumberReader& data) {
     const auto needs_stream = [&] {
-      if (step.stream == recording::none) refuse("an operation has no stream");
+      if (step.stream == recording::none) throw_damaged("an operation has no stream");
     };
     const auto object = [&](const char* what, std::size_t count) { check_number(what, step.object, count); };
     switch (step.what) {
@@ -213,18 +215,18 @@ class Recording::Reader {
         take_work(step, data);
         if (step.items.count != 2 || part_of(to_.work.boxes, step.items)[0].height != 1 ||
             part_of(to_.work.boxes, step.items)[0].depth != 1)
-          refuse("a copy by the host has not one range");
+          throw_damaged("a copy by the host has not one range");
         return;
       case Kind::allocate:
       case Kind::global: {
         const bool is_global = step.what == Kind::global;
         object(is_global ? "module" : "device", is_global ? to_.modules.size() : to_.devices.size());
         const auto saved = data.take<detail::SavedMemory>();
-        if (saved.bytes == 0 || saved.bytes > detail::most_bytes) refuse("memory has an impossible size");
+        if (saved.bytes == 0 || saved.bytes > detail::most_bytes) throw_damaged("memory has an impossible size");
         step.made = static_cast<std::uint32_t>(to_.memory.size());
         to_.memory.push_back({saved.bytes, data.take_enumerator(saved.kind, MemoryKind::managed)});
         if (to_.memory.back().kind != MemoryKind::device && (is_global || step.stream != recording::none))
-          refuse("memory of that kind is allocated otherwise");
+          throw_damaged("memory of that kind is allocated otherwise");
         // Graphs free what was allocated in their captures.
         if (step.is_captured) graph_memory_.insert(step.made);
         return;
@@ -232,7 +234,7 @@ class Recording::Reader {
       case Kind::free: memory_in_use(step.object).is_freed = true; return;
       case Kind::host_access: {
         step.results = take_ranges(data, 1);
-        if (step.results[0].first.memory == recording::of_host) refuse("the host's memory is nobody's");
+        if (step.results[0].first.memory == recording::of_host) throw_damaged("the host's memory is nobody's");
         return;
       }
       case Kind::host_function: return needs_stream();
@@ -259,8 +261,8 @@ class Recording::Reader {
         needs_stream();
         while (!data.at_end()) {
           const auto node = data.take<std::uint32_t>();
-          if (node == 0 || node > to_.steps.size()) refuse(fmt::format("there is no operation {}", node));
-          if (to_.steps[node - 1].stream == recording::none) refuse(fmt::format("operation {} is no node", node));
+          if (node == 0 || node > to_.steps.size()) throw_damaged(fmt::format("there is no operation {}", node));
+          if (to_.steps[node - 1].stream == recording::none) throw_damaged(fmt::format("operation {} is no node", node));
           step.nodes.push_back(node);
           to_.wanted_nodes.insert(node);
         }
@@ -298,7 +300,7 @@ class Recording::Reader {
         return check_number("device", step.other, to_.devices.size());
       case Kind::ran:
         if (step.object == 0 || step.object > to_.steps.size() || to_.steps[step.object - 1].what != Kind::host_function)
-          refuse("what has run is no host function");
+          throw_damaged("what has run is no host function");
         return;
       case Kind::conditional:
         needs_stream();
@@ -307,27 +309,27 @@ class Recording::Reader {
                              step.conditional.bodies, data);
         check(step.conditional.condition, 4, false);
         conditionals_.push_back(to_.steps.size());
-        if (conditionals_.size() > detail::most_graph_nesting) refuse("conditional nodes are nested too deep");
+        if (conditionals_.size() > detail::most_graph_nesting) throw_damaged("conditional nodes are nested too deep");
         return;
       case Kind::body:
       case Kind::end_conditional: {
         if (conditionals_.empty() || step.object != conditionals_.back() + 1)
-          refuse("a body belongs to no conditional node");
+          throw_damaged("a body belongs to no conditional node");
         RecordedStep& node = to_.steps[conditionals_.back()];
         if (step.what == Kind::body) {
           needs_stream();
-          if (node.bodies.size() == node.conditional.bodies) refuse("a conditional node has too many bodies");
+          if (node.bodies.size() == node.conditional.bodies) throw_damaged("a conditional node has too many bodies");
           for (const std::size_t outer : conditionals_) {
             const auto& bodies = to_.steps[outer].bodies;
             if (to_.steps[outer].stream == step.stream ||
                 (outer != conditionals_.back() && !bodies.empty() && to_.steps[bodies.back()].stream == step.stream))
-              refuse("a body is captured on the stream of what it is in");
+              throw_damaged("a body is captured on the stream of what it is in");
           }
           return node.bodies.push_back(to_.steps.size());
         }
         node.end = to_.steps.size();
         if (node.bodies.size() != node.conditional.bodies && node.conditional.bodies != 1 && !node.has_failed)
-          refuse("a conditional node has too few bodies");
+          throw_damaged("a conditional node has too few bodies");
         return conditionals_.pop_back();
       }
     }
@@ -345,7 +347,7 @@ class Recording::Reader {
         (void)data.take_enumerator(static_cast<std::uint32_t>(access.kind), AccessKind::atomic);
         if (access.bytes == 0 || access.bytes > detail::most_bytes || access.rows == 0 ||
             __builtin_mul_overflow(access.rows - 1, access.pitch, &rows) || rows > detail::most_bytes)
-          refuse("an access is impossible");
+          throw_damaged("an access is impossible");
         check(access.first, rows + access.bytes, false);
       }
     }

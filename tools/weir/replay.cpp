@@ -44,9 +44,9 @@ using recording::SavedRange;
 constexpr int all_equal = 0, differs = 1, unusable = 2, incomplete = 3;
 constexpr std::size_t most_told = 10;
 
-class Replay {
+class RecordingReplay {
  public:
-  Replay(Recording& recording, std::string file) : recording_(recording), file_(std::move(file)) {
+  RecordingReplay(Recording& recording, std::string file) : recording_(recording), file_(std::move(file)) {
     const Backend& backend = default_device().backend();
     for (const std::string& name : recording.devices) {
       const auto number = static_cast<int>(devices_.size());
@@ -111,7 +111,7 @@ class Replay {
     void* data = nullptr;
   };
   struct At {
-    const Replay& replay;
+    const RecordingReplay& replay;
     void* operator()(const SavedAddress& address) const { return replay.at(address); }
   };
 
@@ -153,11 +153,11 @@ class Replay {
 
   template <class T>
   T& there(const std::vector<Ptr<T>>& list, std::uint32_t number, const char* what) const {
-    if (number >= list.size() || !list[number]) refuse(fmt::format("{} {} is not there", what, number));
+    if (number >= list.size() || !list[number]) throw_damaged(fmt::format("{} {} is not there", what, number));
     return *list[number];
   }
 
-  [[noreturn]] void refuse(const std::string& flaw) const {
+  [[noreturn]] void throw_damaged(const std::string& flaw) const {
     throw Error(Errc::invalid_image, "weir replay", file_, "it is damaged: " + flaw);
   }
 
@@ -168,7 +168,7 @@ class Replay {
       return static_cast<std::byte*>(memory.owner->data()) + (address.offset - begin);
     }
     void* const data = memory_[address.memory].data;
-    if (data == nullptr) refuse(fmt::format("memory {} is used while it is not there", address.memory));
+    if (data == nullptr) throw_damaged(fmt::format("memory {} is used while it is not there", address.memory));
     return static_cast<std::byte*>(data) + address.offset;
   }
 
@@ -193,13 +193,13 @@ class Replay {
       if (stream != nullptr) return stream->launch_host_function(std::move(function));
       function();
     };
-    if (!step.reads.empty()) on_stream([this, &step, to = places_of(step.reads)] { restore(step, to); });
+    if (!step.reads.empty()) on_stream([this, &step, to = memory_of(step.reads)] { restore(step, to); });
     submit(step, number, stream);
     if (recording_.wanted_nodes.contains(number)) nodes_[number - 1] = stream->last_captured_node();
     if (!step.results.empty() && step.what != Kind::host_access) {
       results_[number - 1].resize(step.checks.size());
       if (!step.checks.empty())
-        on_stream([this, &step, number, from = places_of(step.results)] { check(step, from, results_[number - 1]); });
+        on_stream([this, &step, number, from = memory_of(step.results)] { check(step, from, results_[number - 1]); });
     }
   }
 
@@ -220,7 +220,8 @@ class Replay {
       case Kind::allocate: return allocate(step, stream);
       case Kind::global: {
         const Span<std::byte> variable = modules_[step.object]->global(step.name);
-        if (variable.size() < recording_.memory[step.made].bytes) refuse("variable '" + step.name + "' is smaller here");
+        if (variable.size() < recording_.memory[step.made].bytes)
+          throw_damaged("variable '" + step.name + "' is smaller here");
         memory_[step.made].data = variable.data();
         return;
       }
@@ -251,7 +252,7 @@ class Replay {
       case Kind::dependencies: {
         std::vector<GraphNode> nodes;
         for (const std::uint32_t each : step.nodes) {
-          if (!nodes_[each - 1]) refuse(fmt::format("operation {} is no node", each));
+          if (!nodes_[each - 1]) throw_damaged(fmt::format("operation {} is no node", each));
           nodes.push_back(*nodes_[each - 1]);
         }
         return stream->set_capture_dependencies(nodes);
@@ -276,7 +277,7 @@ class Replay {
         return !stream || stream->is_capturing() || stream->is_complete();
       });
       if (is_idle && runs < wanted)
-        refuse(fmt::format("host function {} has run more often than it was launched", function));
+        throw_damaged(fmt::format("host function {} has run more often than it was launched", function));
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
@@ -376,7 +377,7 @@ class Replay {
   // --- The host's memory ----------------------------------------------------------------------------------------------
 
   /// Memory that a host function reads or writes later: it lives as long.
-  struct Place {
+  struct OwnedMemory {
     std::byte* first;
     AllocationPtr owner;
   };
@@ -385,16 +386,16 @@ class Replay {
     return address.memory == recording::of_host ? nullptr : memory_[address.memory].owner;
   }
 
-  std::vector<Place> places_of(const std::vector<SavedRange>& ranges) const {
-    std::vector<Place> places;
+  std::vector<OwnedMemory> memory_of(const std::vector<SavedRange>& ranges) const {
+    std::vector<OwnedMemory> memory;
     for (const SavedRange& range : ranges) {
-      if (!is_of_host(range.first)) refuse("the host cannot read a device's memory");
-      places.push_back({static_cast<std::byte*>(at(range.first)), owner_of(range.first)});
+      if (!is_of_host(range.first)) throw_damaged("the host cannot read a device's memory");
+      memory.push_back({static_cast<std::byte*>(at(range.first)), owner_of(range.first)});
     }
-    return places;
+    return memory;
   }
 
-  void restore(const RecordedStep& step, const std::vector<Place>& to) const {
+  void restore(const RecordedStep& step, const std::vector<OwnedMemory>& to) const {
     auto next = step.contents.begin();
     for (std::size_t i = 0; i < to.size(); ++i) {
       recording::for_each_piece(step.reads[i], [&](std::size_t at, std::size_t size) {
@@ -405,7 +406,7 @@ class Replay {
     }
   }
 
-  static void check(const RecordedStep& step, const std::vector<Place>& from, std::vector<std::uint64_t>& checks) {
+  static void check(const RecordedStep& step, const std::vector<OwnedMemory>& from, std::vector<std::uint64_t>& checks) {
     auto next = checks.begin();
     for (std::size_t i = 0; i < from.size(); ++i) {
       recording::for_each_piece(step.results[i], [&](std::size_t at, std::size_t size) {
@@ -493,7 +494,7 @@ int replay_recording(const std::string& file) try {
   const auto fail = [](Errc code, const std::string& cause) { throw Error(code, "weir replay", "", cause); };
   const std::vector<std::byte> bytes = detail::read_private_file(file, recording::most_bytes, "a recording", fail);
   Recording recording(bytes);
-  return Replay(recording, file).run();
+  return RecordingReplay(recording, file).run();
 } catch (const Error& error) {
   const bool is_of_file = error.operation() == "weir replay";
   const std::string what = is_of_file ? error.detail() : error.what(), name = "'" + file + "'";

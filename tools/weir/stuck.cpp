@@ -19,7 +19,7 @@
 namespace weir::tool {
 namespace {
 
-int refuse(int process, const std::string& cause) {
+int report_failure(int process, const std::string& cause) {
   std::fprintf(stderr, "weir stuck: process %d %s\n", process, cause.c_str());
   return 1;
 }
@@ -35,10 +35,10 @@ int ask_what_is_stuck(int process) {
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const int file = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (file < 0 || ::connect(file, reinterpret_cast<const sockaddr*>(&address), size) != 0) {
-    if (::kill(process, 0) != 0 && errno == ESRCH) return refuse(process, "does not exist");
-    return refuse(process,
-                  "does not tell: start the program again by 'weir run --stuck -- PROGRAM', or with WEIR_STUCK=30s, "
-                  "and ask when it hangs");
+    if (::kill(process, 0) != 0 && errno == ESRCH) return report_failure(process, "does not exist");
+    return report_failure(process,
+                          "does not tell: start the program again by 'weir run --stuck -- PROGRAM', or with WEIR_STUCK=30s, "
+                          "and ask when it hangs");
   }
   const timeval most{10, 0};
   ::setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
@@ -48,7 +48,8 @@ int ask_what_is_stuck(int process) {
   if (::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0 || other.pid != process ||
       (other.uid != ::geteuid() && ::geteuid() != 0)) {
     ::close(file);
-    return refuse(process, fmt::format("is not what answers for it: process {} of user {} does", other.pid, other.uid));
+    return report_failure(process,
+                          fmt::format("is not what answers for it: process {} of user {} does", other.pid, other.uid));
   }
   constexpr std::size_t most_bytes = std::size_t{1} << 20U;
   std::string text;
@@ -57,8 +58,8 @@ int ask_what_is_stuck(int process) {
   while (text.size() < most_bytes && (got = ::read(file, part, sizeof(part))) > 0)
     text.append(part, static_cast<std::size_t>(got));
   ::close(file);
-  if (got < 0) return refuse(process, "does not answer: it may be stopped");
-  if (text.empty()) return refuse(process, "tells only its own user");
+  if (got < 0) return report_failure(process, "does not answer: it may be stopped");
+  if (text.empty()) return report_failure(process, "tells only its own user");
   if (text.size() >= most_bytes) text += "\n(there is more)\n";
   std::fputs(detail::escaped(text, "\n").c_str(), stdout);
   return 0;

@@ -21,9 +21,9 @@
 /// what a backend that runs them itself reports of each node. Each is written as soon as it is known, and not kept.
 namespace weir::timeline {
 
-class Recorder final : public Tool {
+class Timeline final : public Tool {
  public:
-  explicit Recorder(std::string file);
+  explicit Timeline(std::string file);
 
   void before(const Operation& operation) override;
   void after(const Operation& operation) noexcept override;
@@ -58,7 +58,7 @@ class Recorder final : public Tool {
     std::vector<std::uint64_t> branches;         ///< tracks below its own
   };
   /// An event of each device, and the host's time of it.
-  struct Origin {
+  struct TimeBase {
     EventPtr event;
     std::uint64_t time = 0;
   };
@@ -80,13 +80,13 @@ class Recorder final : public Tool {
   std::uint64_t thread_track();
   std::uint64_t new_track(const Track& track);
   StreamState& stream_of(const Operation& operation);
-  bool has_origin(const Operation& operation);
+  bool has_time_base(const Operation& operation);
   bool can_take_more();
-  void note_order(const Operation& operation);
-  void note_work(const Operation& operation, Begun begun, EventPtr end);
-  void note_name(const Operation& operation);
-  void note_memory(const Operation& operation);
-  void note_executable(const Operation& operation);
+  void record_order(const Operation& operation);
+  void record_work(const Operation& operation, Begun begun, EventPtr end);
+  void record_name(const Operation& operation);
+  void record_memory(const Operation& operation);
+  void record_executable(const Operation& operation);
   void collect() noexcept;
   bool finish_work(StreamState& stream, const Pending& pending) noexcept;
   void add_nodes(StreamState& stream, const Device& device, std::vector<Node> nodes, std::vector<Slice>& slices);
@@ -102,7 +102,7 @@ class Recorder final : public Tool {
   std::map<std::uint64_t, std::size_t> ranges_;     // how many are open, by tracks
   std::map<StreamKey, StreamState> streams_;
   std::set<StreamState*> active_;  // those that have pending work
-  std::map<const Device*, Origin> origins_;
+  std::map<const Device*, TimeBase> time_bases_;
   std::map<const Event*, WorkPtr> events_;                                   // the last work before the record
   std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // its track, and the bytes in use
   std::map<std::uint64_t, Begun> begun_;                                     // by operations

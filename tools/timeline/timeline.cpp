@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/timeline/recorder.hpp"
+#include "tools/timeline/timeline.hpp"
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -36,7 +36,7 @@ constexpr std::size_t most_nodes = 262144;
 // Shorter queries are not shown: a program that polls makes a million a second.
 constexpr std::uint64_t shortest_query = 10000;
 // Drivers give times as `float`s since an event, so that event may not be much older.
-constexpr double origin_age_ms = 4000;
+constexpr double time_base_age_ms = 4000;
 
 std::string track_name(const Operation& operation, std::string_view name) {
   const char* const kind = operation.stream->kind() == StreamKind::legacy_default ? "default stream" : "stream";
@@ -71,24 +71,24 @@ std::string call_of(const Operation& operation) {
 
 }  // namespace
 
-Recorder::Recorder(std::string file) : process_(::getpid()), file_(std::move(file)), next_collect_(collect_after) {}
+Timeline::Timeline(std::string file) : process_(::getpid()), file_(std::move(file)), next_collect_(collect_after) {}
 
-std::uint64_t Recorder::now() noexcept { return nanoseconds(std::chrono::steady_clock::now()); }
+std::uint64_t Timeline::now() noexcept { return nanoseconds(std::chrono::steady_clock::now()); }
 
-std::uint64_t Recorder::new_track(const Track& track) {
+std::uint64_t Timeline::new_track(const Track& track) {
   names_[++last_track_] = track.name;
   file_.add_track(last_track_, track);
   return last_track_;
 }
 
-std::uint64_t Recorder::thread_track() {
+std::uint64_t Timeline::thread_track() {
   const std::uint64_t thread = system_thread();
   std::uint64_t& track = threads_[thread];
   if (track == 0) track = new_track({fmt::format("thread {}", thread), thread});
   return track;
 }
 
-Recorder::StreamState& Recorder::stream_of(const Operation& operation) {
+Timeline::StreamState& Timeline::stream_of(const Operation& operation) {
   StreamState& state = streams_[operation.stream_key];
   if (state.track == 0) {
     state.track = new_track({track_name(operation, operation.stream->name())});
@@ -100,26 +100,26 @@ Recorder::StreamState& Recorder::stream_of(const Operation& operation) {
 
 /// Whether the device's times can be measured. Waits for the stream, once for each device, outside the lock, which host
 /// functions take.
-bool Recorder::has_origin(const Operation& operation) {
+bool Timeline::has_time_base(const Operation& operation) {
   if (!operation.device->supports(Feature::event_timing)) return false;
   {
     const std::lock_guard lock(mutex_);
-    if (origins_.contains(operation.device)) return true;
+    if (time_bases_.contains(operation.device)) return true;
   }
-  Origin origin{const_cast<Stream*>(operation.stream)->record({.timing = true}), 0};
-  origin.event->synchronize();
-  origin.time = now();
+  TimeBase base{const_cast<Stream*>(operation.stream)->record({.timing = true}), 0};
+  base.event->synchronize();
+  base.time = now();
   const std::lock_guard lock(mutex_);
-  origins_.try_emplace(operation.device, std::move(origin));
+  time_bases_.try_emplace(operation.device, std::move(base));
   // Registered when the driver is there, so it runs before the driver ends.
-  static Recorder* const self = this;
+  static Timeline* const self = this;
   static const int registered = std::atexit([] { self->end(); });
   (void)registered;
   return true;
 }
 
 /// Whether one more operation may be under way.
-bool Recorder::can_take_more() {
+bool Timeline::can_take_more() {
   const std::lock_guard lock(mutex_);
   if (pending_ >= most_pending) collect();
   if (pending_ < most_pending) return true;
@@ -127,7 +127,7 @@ bool Recorder::can_take_more() {
   return false;
 }
 
-void Recorder::before(const Operation& operation) {
+void Timeline::before(const Operation& operation) {
   if (operation.kind == OperationKind::destroy_graph) {
     const std::lock_guard lock(mutex_);
     executables_.erase(operation.exec);
@@ -138,7 +138,7 @@ void Recorder::before(const Operation& operation) {
   begun.is_query = operation.kind == OperationKind::query;
   if (operation.stream != nullptr && operation.capture == 0 && traits_of(operation.kind).is_work) {
     try {
-      if (has_origin(operation) && can_take_more())
+      if (has_time_base(operation) && can_take_more())
         begun.event = const_cast<Stream*>(operation.stream)->record({.timing = true});
     } catch (const std::exception& error) {  // a capture forbids it: the operation has no time
       support::log(support::LogLevel::debug, "timeline: ", error.what());
@@ -161,7 +161,7 @@ void Recorder::before(const Operation& operation) {
   file_.flush();  // the wait may be the last thing that the program does
 }
 
-void Recorder::after(const Operation& operation) noexcept try {
+void Timeline::after(const Operation& operation) noexcept try {
   const std::uint64_t end_time = now();
   EventPtr end;
   bool has_event = false;
@@ -176,7 +176,7 @@ void Recorder::after(const Operation& operation) noexcept try {
   } catch (const std::exception& error) {  // as in `before`
     support::log(support::LogLevel::debug, "timeline: ", error.what());
   }
-  if (operation.kind == OperationKind::instantiate && !operation.has_failed) note_executable(operation);
+  if (operation.kind == OperationKind::instantiate && !operation.has_failed) record_executable(operation);
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
   const auto found = begun_.extract(operation.id);
@@ -195,12 +195,12 @@ void Recorder::after(const Operation& operation) noexcept try {
     file_.flush();
     return;
   }
-  note_memory(operation);
-  if (operation.kind == OperationKind::set_name) note_name(operation);
+  record_memory(operation);
+  if (operation.kind == OperationKind::set_name) record_name(operation);
   if (end) {
-    note_work(operation, std::move(begun), std::move(end));
+    record_work(operation, std::move(begun), std::move(end));
   } else if (operation.stream != nullptr && operation.capture == 0) {
-    note_order(operation);
+    record_order(operation);
   }
   if (pending_ >= next_collect_ || operation.kind == OperationKind::synchronize || file_.is_due()) {
     collect();
@@ -211,7 +211,7 @@ void Recorder::after(const Operation& operation) noexcept try {
   support::log(support::LogLevel::debug, "timeline: ", error.what());
 }
 
-void Recorder::note_work(const Operation& operation, Begun begun, EventPtr end) {
+void Timeline::record_work(const Operation& operation, Begun begun, EventPtr end) {
   StreamState& stream = *begun.stream;
   const auto work = std::make_shared<WorkSlice>();
   work->number = ++last_work_;
@@ -246,7 +246,7 @@ void Recorder::note_work(const Operation& operation, Begun begun, EventPtr end) 
   ++pending_;
 }
 
-void Recorder::note_order(const Operation& operation) {
+void Timeline::record_order(const Operation& operation) {
   const auto add = [&](const WorkPtr& work) {
     if (!work) return;
     WorkPtr& newest = stream_of(operation).waits_for[work->track];
@@ -262,14 +262,14 @@ void Recorder::note_order(const Operation& operation) {
 }
 
 /// Perfetto takes the last name of a track.
-void Recorder::note_name(const Operation& operation) {
+void Timeline::record_name(const Operation& operation) {
   const auto stream = operation.stream != nullptr ? streams_.find(operation.stream_key) : streams_.end();
   if (stream == streams_.end() || stream->second.track == 0) return;
   names_[stream->second.track] = track_name(operation, operation.label);
   file_.add_track(stream->second.track, {names_[stream->second.track]});
 }
 
-void Recorder::note_memory(const Operation& operation) {
+void Timeline::record_memory(const Operation& operation) {
   if (operation.kind != OperationKind::allocate && operation.kind != OperationKind::free) return;
   auto& [track, bytes] = memory_[operation.device];
   if (track == 0) track = new_track({fmt::format("{} memory in use", operation.device->describe()), 0, true});
@@ -281,7 +281,7 @@ void Recorder::note_memory(const Operation& operation) {
 // --- Times of streams -------------------------------------------------------------------------------------------------
 
 /// Writes what is done.
-void Recorder::collect() noexcept {
+void Timeline::collect() noexcept {
   std::map<const StreamState*, std::uint64_t> begun;  // by streams, the oldest operation that a thread is in the middle of
   std::uint64_t known = UINT64_MAX;                   // what is not known yet began later
   for (const auto& [id, operation] : begun_) {
@@ -307,18 +307,18 @@ void Recorder::collect() noexcept {
 }
 
 /// Returns false if it is not over, or if nobody may ask.
-bool Recorder::finish_work(StreamState& stream, const Pending& pending) noexcept try {
+bool Timeline::finish_work(StreamState& stream, const Pending& pending) noexcept try {
   if (!pending.end->is_complete()) return false;
-  Origin& origin = origins_.at(pending.device);
-  const auto since_origin = [&](const Event& event) { return event.elapsed_since(*origin.event).count(); };
+  TimeBase& base = time_bases_.at(pending.device);
+  const auto since_base = [&](const Event& event) { return event.elapsed_since(*base.event).count(); };
   const auto time_of = [&](double milliseconds) {
-    return origin.time + static_cast<std::uint64_t>(std::llround(milliseconds * 1e6));
+    return base.time + static_cast<std::uint64_t>(std::llround(milliseconds * 1e6));
   };
   WorkSlice& work = *pending.work;
-  const double begin = since_origin(*pending.begin), end = since_origin(*pending.end);
+  const double begin = since_base(*pending.begin), end = since_base(*pending.end);
   work.begin = time_of(begin);
   work.end = std::max(time_of(end), work.begin);
-  if (end > origin_age_ms) origin = {pending.end, time_of(end)};
+  if (end > time_base_age_ms) base = {pending.end, time_of(end)};
   std::vector<Slice> slices{work};
   if (pending.launch != 0) {
     const auto nodes = nodes_.extract(pending.launch);
@@ -336,7 +336,7 @@ bool Recorder::finish_work(StreamState& stream, const Pending& pending) noexcept
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-void Recorder::note_executable(const Operation& operation) {
+void Timeline::record_executable(const Operation& operation) {
   Topology graph;
   try {
     graph = operation.graph->topology();  // not under the lock, as above
@@ -354,7 +354,7 @@ void Recorder::note_executable(const Operation& operation) {
   executables_[operation.exec] = std::move(annotations);
 }
 
-void Recorder::after_node(const NodeRun& run) noexcept try {
+void Timeline::after_node(const NodeRun& run) noexcept try {
   const std::lock_guard lock(mutex_);
   const auto launch = nodes_.find(run.launch);
   if (launch == nodes_.end()) return;  // it has no time
@@ -371,7 +371,7 @@ void Recorder::after_node(const NodeRun& run) noexcept try {
 
 /// Adds slices for the nodes behind that of their launch. A node lies within its parent, on the parent's track. If another
 /// node still runs there, it goes to the first free track below the stream's.
-void Recorder::add_nodes(StreamState& stream, const Device& device, std::vector<Node> nodes, std::vector<Slice>& slices) {
+void Timeline::add_nodes(StreamState& stream, const Device& device, std::vector<Node> nodes, std::vector<Slice>& slices) {
   if (nodes.empty()) return;
   kept_nodes_ -= nodes.size();
   const Slice launch = slices.front();
@@ -418,7 +418,7 @@ void Recorder::add_nodes(StreamState& stream, const Device& device, std::vector<
 
 // --- Ranges -----------------------------------------------------------------------------------------------------------
 
-void Recorder::begin_range(std::string_view name) noexcept try {
+void Timeline::begin_range(std::string_view name) noexcept try {
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
   const std::uint64_t track = thread_track();
@@ -428,7 +428,7 @@ void Recorder::begin_range(std::string_view name) noexcept try {
   support::log(support::LogLevel::debug, "timeline: ", error.what());
 }
 
-void Recorder::end_range() noexcept try {
+void Timeline::end_range() noexcept try {
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
   const std::uint64_t track = thread_track();
@@ -443,12 +443,12 @@ void Recorder::end_range() noexcept try {
 
 // --- The end ----------------------------------------------------------------------------------------------------------
 
-int Recorder::finish() noexcept {
+int Timeline::finish() noexcept {
   end();
   return file_.is_good() ? 0 : model::lost_output;
 }
 
-void Recorder::end() noexcept try {
+void Timeline::end() noexcept try {
   const support::UnshownCalls unshown;  // exit calls this: else what is asked here would be told to this very tool
   std::vector<EventPtr> last;
   {
@@ -488,7 +488,7 @@ void Recorder::end() noexcept try {
   std::fprintf(stderr, "weir timeline: %s\n", error.what());
 }
 
-std::string Recorder::summary() {
+std::string Timeline::summary() {
   std::string text =
       file_.is_good()
           ? fmt::format("weir timeline: {} written; open it in https://ui.perfetto.dev\n", file_.name())
@@ -516,7 +516,7 @@ weir::Tool* create() {
     throw weir::Error(weir::Errc::invalid_environment, "reading WEIR_TIMELINE=''", "",
                       "it is set and empty; unset it, or give the trace's file");
   }
-  return new weir::timeline::Recorder(weir::model::with_process(file));
+  return new weir::timeline::Timeline(weir::model::with_process(file));
 }
 
 }  // namespace
