@@ -11,13 +11,13 @@
 namespace weir::c {
 namespace {
 
-/// A thread's last failure. `error` is empty where there was no memory for it.
+/// A thread's last failure. `error` is empty if there was no memory for it.
 struct LastError {
   weir_result code = WEIR_SUCCESS;
   std::optional<Error> error;
   std::string text;
   const char* message = "";  // `text`, or a static text
-  std::uint64_t number = 0;  // how many there were
+  std::uint64_t number = 0;  // failures of this thread so far
 };
 
 thread_local constinit bool thread_ends = false;
@@ -25,7 +25,7 @@ struct UntilThreadEnds : LastError {
   ~UntilThreadEnds() { thread_ends = true; }
 };
 
-/// Null while the thread's variables are being destroyed: a destructor of theirs may call Weir, too.
+/// Null while the thread's thread_local variables are being destroyed: their destructors may call Weir.
 LastError* last_error() noexcept {
   if (thread_ends) return nullptr;
   static thread_local UntilThreadEnds last;
@@ -53,21 +53,21 @@ weir_result keep(weir_result code, Error error, std::string message) noexcept {
   return code;
 }
 
-/// An error that the C interface finds itself, in the words of C.
+/// Stores an error that the C interface found itself, under the name of the C function.
 weir_result keep_own(weir_result code, Errc errc, const char* function, const std::string& why) {
   Error error(errc, function, "", why);
   std::string message = error.what();
   return keep(code, std::move(error), std::move(message));
 }
 
-/// Of the exception that is being handled. Throws if there is no memory for its text.
+/// Stores the exception that is being handled. Throws if there is no memory for its text.
 weir_result keep_current(const char* function) {
   try {
     throw;
   } catch (const Refused& refused) {
     return keep_own(result_of(refused.code), refused.code, function, refused.why);
   } catch (const CallbackFailed& callback) {
-    // If a call is what failed in it, that call's message says more.
+    // If a Weir call failed in the callback, that call's message says more, so keep it.
     if (callback.failures_before != failures()) return callback.result;
     return keep_own(callback.result, Errc::invalid_argument, function,
                     "the body returned " + std::to_string(static_cast<unsigned>(callback.result)));
@@ -123,7 +123,7 @@ void check_flags(std::uint32_t flags, std::uint32_t known, const char* name) {
 }
 
 void check_size(std::size_t size, std::size_t first, const char* name) {
-  constexpr std::size_t most = 1 << 16;  // what was never set may be any number
+  constexpr std::size_t most = 1 << 16;  // an uninitialized size may be any number
   if (size < first || size > most)
     throw_invalid(std::string(name) + "->struct_size is " + std::to_string(size) + "; set it to sizeof the structure");
 }

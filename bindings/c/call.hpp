@@ -16,23 +16,23 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// What each function of the C interface is made of: handles become objects, exceptions become results.
+/// The building blocks of the C functions: they convert handles to objects and exceptions to results.
 namespace weir::c {
 
 // --- Exceptions become results ------------------------------------------------------------------------------------------
 
-/// A mistake that the C interface finds itself.
+/// Thrown for a mistake that the C interface finds itself.
 struct Refused {
   Errc code;
   std::string why;
 };
 [[noreturn]] void throw_invalid(std::string why);
-/// A callback that may call Weir returned this.
+/// Thrown if a callback that may call Weir returned a failure.
 struct CallbackFailed {
   weir_result result;
   std::uint64_t failures_before;
 };
-/// How many calls of this thread have failed.
+/// Returns how many calls of this thread have failed.
 std::uint64_t failures() noexcept;
 
 weir_result result_of(Errc code) noexcept;
@@ -40,7 +40,7 @@ weir_result result_of(const std::error_code& code) noexcept;
 /// Makes the exception that is being handled the calling thread's last error.
 weir_result failed(const char* function) noexcept;
 
-/// What every function that can fail consists of. `function`: its name.
+/// Runs the body of a C function and converts exceptions to a result. `function`: the name of the C function.
 template <class F>
 weir_result call(const char* function, F&& body) noexcept {
   try {
@@ -53,7 +53,7 @@ weir_result call(const char* function, F&& body) noexcept {
 
 // --- Handles ------------------------------------------------------------------------------------------------------------
 
-/// The class behind a handle. A handle is the address of its object.
+/// The class of a handle's object. A handle is the address of its object.
 template <class Handle>
 struct Behind;
 /// The handle of a class.
@@ -84,13 +84,13 @@ WEIR_C_HANDLE(weir_portable_graph, PortableGraph)
 
 [[noreturn]] void throw_null(const char* name);
 
-/// The object behind a handle; null for null.
+/// Returns the object of a handle; null for null.
 template <class Handle>
 auto* object(Handle* handle) noexcept {
   using Object = typename Behind<std::remove_const_t<Handle>>::type;
   return reinterpret_cast<std::conditional_t<std::is_const_v<Handle>, const Object, Object>*>(handle);
 }
-/// The same, which must not be null. `name`: the parameter's.
+/// The same for a handle that must not be null. `name`: the parameter's name.
 template <class Handle>
 auto& required(Handle* handle, const char* name) {
   if (handle == nullptr) [[unlikely]]
@@ -103,7 +103,7 @@ auto* handle(Object* object) noexcept {
   return reinterpret_cast<typename Before<std::remove_const_t<Object>>::type*>(
       const_cast<std::remove_const_t<Object>*>(object));
 }
-/// Hands an owner over to the caller.
+/// Passes ownership of an object to the caller.
 template <class Object>
 auto* handle(Ptr<Object>&& owner) noexcept {
   return handle(owner.detach());
@@ -121,18 +121,18 @@ void release(Handle* handle) noexcept {
 
 // --- Arguments ----------------------------------------------------------------------------------------------------------
 
-/// Where a result goes, which must not be null: asked for before anything is done.
+/// Returns the place for a result. Throws if it is null; called before the function does anything.
 template <class T>
 T& output(T* pointer, const char* name) {
   if (pointer == nullptr) [[unlikely]]
     throw_null(name);
   return *pointer;
 }
-/// A name, which may be null.
+/// Returns the name, or "" for null.
 inline const char* name_or_none(const char* characters) noexcept { return characters != nullptr ? characters : ""; }
-/// A text, which must not be null.
+/// Returns the text. Throws if it is null.
 inline const char* text(const char* characters, const char* name) { return &output(characters, name); }
-/// `count` elements, which may be null if there are none.
+/// Returns a span of `count` elements. The pointer may be null only if `count` is 0.
 template <class T>
 T* elements(T* pointer, std::size_t count, const char* name) {
   if (pointer == nullptr && count != 0) throw_null(name);
@@ -140,7 +140,7 @@ T* elements(T* pointer, std::size_t count, const char* name) {
 }
 
 [[noreturn]] void throw_unknown_enumerator(const char* name, unsigned value);
-/// The enumerator of C++ with the number of one of C, of which `last` is the last.
+/// Converts a C enumerator to the C++ one with the same number. Throws for a number greater than that of `last`.
 template <class E, class C>
 E enumerator(C value, E last, const char* name) {
   if (static_cast<unsigned>(value) > static_cast<unsigned>(last)) [[unlikely]]
@@ -150,7 +150,7 @@ E enumerator(C value, E last, const char* name) {
 /// Throws for a bit of `flags` that is not in `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, const char* name);
 
-/// The size of a structure in its first release. One that has grown has its first size here, as a specialization.
+/// The size of a structure in its first release. Structures that have grown since then have a specialization.
 template <class S>
 inline constexpr std::size_t first_size = sizeof(S);
 template <>
@@ -159,7 +159,7 @@ inline constexpr std::size_t first_size<weir_launch_config> = offsetof(weir_laun
 void check_size(std::size_t size, std::size_t first, const char* name);
 void check_rest(const void* given, std::size_t known, const char* name);
 
-/// The caller's options: what an older program does not know is 0, and what this library does not know must be.
+/// Returns the caller's options. Fields that the caller's release lacks are 0; fields that this library lacks must be 0.
 template <class S>
 S options(const S* given, const char* name) {
   S all{};
@@ -170,14 +170,15 @@ S options(const S* given, const char* name) {
   return all;
 }
 
-/// The caller's structure for a result, of any release: asked for before anything is done, and written by `=`.
+/// The caller's structure for a result, of any release. The constructor checks it before the function does anything; `=`
+/// writes it.
 template <class S>
 class Output {
  public:
   Output(S* given, const char* name) : given_(output(given, name)) { check_size(given_.struct_size, first_size<S>, name); }
   void operator=(S value) noexcept {
     value.struct_size = given_.struct_size;
-    if (value.struct_size > sizeof(S))  // what a later release has there is unknown to this one
+    if (value.struct_size > sizeof(S))  // fields of a later release
       std::memset(reinterpret_cast<char*>(&given_) + sizeof(S), 0, value.struct_size - sizeof(S));
     std::memcpy(&given_, &value, std::min(value.struct_size, sizeof(S)));
   }

@@ -3,7 +3,7 @@
 
 #include "bindings/c/call.hpp"
 
-// The C interface: features. Their numbers in C are fixed for good, those of C++ are not.
+// The C interface: features. Their numbers in C never change; those in C++ may.
 using namespace weir::c;
 
 size_t weir_feature_count(void) { return weir::feature_count; }

@@ -68,7 +68,7 @@ constexpr std::optional<Feature> feature_of(weir_feature feature) noexcept {
   return std::nullopt;
 }
 
-// C has numbers of its own for the features, and knows them all: 0 and up.
+// C numbers the features separately, from 0 without gaps, and has all of them.
 static_assert([] {
   for (std::size_t i = 0; i < feature_count; ++i) {
     if (!feature_of(static_cast<weir_feature>(i))) return false;

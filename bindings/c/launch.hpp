@@ -7,7 +7,7 @@
 #include "bindings/c/call.hpp"
 #include "weir/module.hpp"
 
-/// What launches and changes of kernels in graphs take.
+/// Arguments of kernel launches and of changes to kernel nodes.
 namespace weir::c {
 
 LaunchConfig launch_config(const weir_launch_config* given);

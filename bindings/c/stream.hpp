@@ -6,7 +6,7 @@
 
 namespace weir::c {
 
-/// An operation in the words of C.
+/// Converts a memory operation to C.
 weir_memory_operation operation_of(const MemoryOperation& operation) noexcept;
 
 }  // namespace weir::c

@@ -6,7 +6,7 @@
 #include "bindings/c/stream.hpp"
 #include "weir/device.hpp"
 
-// The C interface: copies, fills, managed memory, values that are written and waited for.
+// The C interface: copies, fills, managed memory, and values that streams write and wait for.
 namespace weir::c {
 namespace {
 
@@ -29,7 +29,7 @@ MemoryOperation operation_of(const weir_memory_operation& given) {
   return {kind, condition_of(given.condition), remote_writes(given.flags), given.address, given.value};
 }
 
-/// A box of elements. Throws `invalid_argument` if its rows are no whole number of them.
+/// Returns a box of elements. Throws `invalid_argument` if a row is not a whole number of elements.
 template <class E>
 PitchedSpan<E> span_of(const weir_pitched* given, const char* name) {
   const weir_pitched& box = output(given, name);

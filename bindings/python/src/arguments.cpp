@@ -60,7 +60,7 @@ bool set_number(Slot& slot, nb::handle number, DType type) {
   return store_number(slot.bytes.data(), number, type);
 }
 
-/// For a parameter of which only the size is known: signed if the number fits, else unsigned.
+/// For a parameter whose type is unknown but its size is known: signed if the number fits, else unsigned.
 bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
   if (size != 1 && size != 2 && size != 4 && size != 8) return false;
   const auto bits = static_cast<std::uint8_t>(8 * size);
@@ -117,7 +117,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
   if (parameter.kind == Kind::number) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
-    // Weir's and ctypes' scalars have a `value`; so have members of an enumeration and others, which are no numbers.
+    // Weir's and ctypes' scalars have a `value`; so have enumeration members and other objects that are not numbers.
     const bool has_value = !is_plain && (type_of_scalar(object) || PyObject_CheckBuffer(object) != 0);
     const nb::object value = has_value ? nb::getattr(nb::borrow(object), "value", nb::borrow(object)) : nb::borrow(object);
     try {
@@ -202,7 +202,7 @@ class Arguments {
 
   std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
   std::span<const weir::Parameter> parameters() const noexcept { return {parameters_, count_}; }
-  /// The memory that each points to, or nothing.
+  /// Returns the memory that each argument points to; empty for other arguments.
   std::vector<MemoryAccess> accesses() const {
     std::vector<MemoryAccess> all;
     for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_[i].access);

@@ -24,20 +24,20 @@ struct Captured {
   std::shared_ptr<HostFunctionErrors> thrown{};  // of Python functions; null without
   PyObject* kept = nullptr;          // a dict by address: the buffers and arrays that the graph uses; or null
   bool is_portable = false;
-  std::map<std::string, std::shared_ptr<PythonCall>> names{};  // by which the file of a portable graph refers to functions
+  std::map<std::string, std::shared_ptr<PythonCall>> names{};  // the names of functions in a portable graph's file
 
   Captured() noexcept { ++count; }
   ~Captured();
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
-  static inline std::atomic<std::size_t> count{0};  // how many there are
+  static inline std::atomic<std::size_t> count{0};  // number of live objects
 };
 
-/// That of the capture that `stream` is in, made by the first call; `known`, if given, becomes it. Null if the stream is in
-/// no capture that Weir began. Without the GIL.
+/// Returns the object of the capture that `stream` is in; the first call makes it; `known`, if given, becomes it. Null if
+/// the stream is in no capture that Weir began. Without the GIL.
 std::shared_ptr<Captured> captured_of(const Stream& stream, std::shared_ptr<Captured> known = {});
 
-/// For `use`.
+/// The slow path of `use`.
 void keep_in_graph(Stream& stream, std::span<PyObject* const> objects);
 /// Call when work on `stream` uses these objects: if it is captured, the graph keeps them, except memory that it allocates
 /// itself. With the GIL held.
@@ -58,8 +58,8 @@ std::shared_ptr<HostFunctionErrors> thrown_of_capture(const Stream& stream);
 
 /// Whether `stream` is in a portable capture. Without the GIL.
 bool is_portable(const Stream& stream);
-/// Records the name of a function in such a capture, by which a file refers to it. Throws ValueError if another call has
-/// that name. With the GIL held.
+/// Records the name of a function in a portable capture; the graph's file refers to the function by it. Throws ValueError if
+/// another call has that name. With the GIL held.
 void record_name(const Stream& stream, const std::string& name, const std::shared_ptr<PythonCall>& call);
 
 struct GraphObject {

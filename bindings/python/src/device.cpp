@@ -75,7 +75,7 @@ EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync
   return without_gil([&] { return EventObject{device.create_event(options)}; });
 }
 
-/// For each backend: its name, its state, the reason if it is not usable, its driver's version, and its compiler.
+/// Returns for each backend its name, its state, the reason if it is not usable, its driver's version, and its compiler.
 nb::list probe() {
   nb::list all;
   for (const BackendInfo& info : without_gil([] { return Registry::instance().probe_all(); })) {

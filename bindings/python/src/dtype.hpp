@@ -24,12 +24,12 @@ struct DType {
 
 /// The type that an object names: a Weir class, a numpy dtype or scalar type, "float32". Throws TypeError.
 DType dtype_of(nb::handle object);
-/// The Weir class for a type. Throws BufferError if there is none.
+/// Returns the Weir class for a type. Throws BufferError if no class has that type.
 nb::object class_of(DType type);
 /// "float32"
 const char* name_of(DType type);
 /// The type that a format of the buffer protocol names (PEP 3118; null: bytes); nothing for another byte order, structures
-/// and all that Weir has no type for.
+/// and all other formats that Weir has no type for.
 std::optional<DType> type_of_format(const char* format);
 
 }  // namespace weir::python

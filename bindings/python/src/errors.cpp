@@ -21,7 +21,7 @@ nb::object class_of(Errc code) {
   return errors.attr("_by_code").attr("get")(nb::str(name.data(), name.size()), errors.attr("Error"));
 }
 
-/// What the core's texts name in C++, in Python.
+/// Replaces C++ names in the core's messages by Python names.
 std::string in_python(std::string text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 12> words{{
       {"EventOptions{.timing = true}", "timing_enabled=True"},

@@ -22,7 +22,7 @@ namespace {
 using dlpack::DeviceType;
 using dlpack::DLDevice;
 
-/// Where another library's buffer lies.
+/// The device and kind of another library's memory.
 struct Location {
   Device& device;
   MemoryKind kind;
@@ -49,7 +49,7 @@ Location location_of(DLDevice place) {
 }
 
 /// A buffer over memory of `owner`. Keeps a reference to `owner` until the buffer's last owner is gone. `shown`: the object
-/// to which this is the only reference, for the garbage collector; default: `owner`.
+/// that the garbage collector visits; the buffer holds the only reference to it. Default: `owner`.
 nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
                  nb::object owner, PyObject* shown = nullptr) {
   std::size_t bytes = dtype.size();
@@ -106,7 +106,7 @@ class TakenCapsule {
   TakenCapsule(const TakenCapsule&) = delete;
   TakenCapsule& operator=(const TakenCapsule&) = delete;
 
-  /// Null if the capsule has none of this kind.
+  /// Null if the capsule has no tensor of this kind.
   Managed* tensor() const noexcept { return tensor_; }
   void keep() noexcept { tensor_ = nullptr; }
 
@@ -251,7 +251,7 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
       const StreamPtr consumer = stream_of(stream, location_of(there).device);
       return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
     }
-    // A capsule of numpy's hides the reference to the array; what the buffer protocol exports does not.
+    // A numpy capsule hides its reference to the array from the garbage collector; a buffer protocol export does not.
     if (PyObject_CheckBuffer(object.ptr()) != 0 && nb::hasattr(object, "__array_interface__")) return adopt_view(object);
     try {
       return adopt_capsule(capsule_from(object, nb::none()));

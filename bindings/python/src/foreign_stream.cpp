@@ -85,7 +85,7 @@ Device& device_of_foreign(nb::handle object, const char* backend) {
       if (ordinal) break;
     }
   }
-  if (ordinal && *ordinal < 0) ordinal.reset();  // CuPy: the current device; the driver knows it by the handle
+  if (ordinal && *ordinal < 0) ordinal.reset();  // CuPy: the current device; the driver finds it from the handle
   return without_gil([&]() -> Device& {
     if (backend != nullptr) return Registry::instance().open(backend).device(ordinal.value_or(0));
     Device& usual = default_device();

@@ -39,7 +39,7 @@ void finalize() {
   finalizing = true;
   stop_host_thread();
   if (!forked) report_left();
-  if (Captured::count != 0) nb::set_leak_warnings(false);  // captures that are never ended keep what they use
+  if (Captured::count != 0) nb::set_leak_warnings(false);  // captures that never ended still own Python objects
   // Threads that still run hold objects; that is no leak of the package. The calling thread may have no frame here.
   const auto me = nb::module_::import_("threading").attr("get_ident")();
   for (const nb::handle thread : nb::module_::import_("sys").attr("_current_frames")())

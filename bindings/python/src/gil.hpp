@@ -14,8 +14,8 @@
 
 /// The GIL, and what happens to it at interpreter shutdown.
 ///
-/// A free-threaded interpreter has none. There "with the GIL held" means that the thread state is attached. Many threads are
-/// attached at once, so this guards no data. But the garbage collector, `fork` and others stop all attached threads, and
+/// A free-threaded interpreter has no GIL. There "with the GIL held" means that the thread state is attached. Many threads
+/// are attached at once, so this guards no data. But the garbage collector, `fork` and others stop all attached threads, and
 /// wait until each calls Python or detaches. So the rules are the same: with the GIL held, lock a mutex only if its owners
 /// do not call Python, and release the GIL before a long wait.
 namespace weir::python {

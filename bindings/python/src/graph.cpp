@@ -58,7 +58,7 @@ nb::object kept_by(const GraphObject& self) {
   return self.kept ? self.kept : nb::none();
 }
 
-/// Gives what was kept before.
+/// Returns the objects that were kept before.
 nb::object exchange_kept(GraphObject& self, nb::object kept) {
   const std::lock_guard lock(*self.mutex);
   std::swap(self.kept, kept);
@@ -120,7 +120,7 @@ void launch(GraphObject& self, nb::handle stream) {
     }
     executable->launch(on);
   });
-  use_kept();  // of an update meanwhile
+  use_kept();  // those of a concurrent update
 }
 
 void upload(GraphObject& self, nb::handle stream) {
@@ -181,7 +181,7 @@ Captured::~Captured() {
   --count;
   PyObject* const dropped = std::exchange(kept, nullptr);
   if (dropped == nullptr || is_finalizing()) return;
-  if (PyGILState_GetThisThreadState() == nullptr) {  // a thread of Weir's, which must not wait for the GIL
+  if (PyGILState_GetThisThreadState() == nullptr) {  // one of Weir's own threads, which must not wait for the GIL
     release_later(dropped);
     return;
   }

@@ -17,7 +17,7 @@ namespace {
 struct Left {
   std::mutex mutex;
   std::set<HostFunctionErrors*> stored;
-  std::vector<PyObject*> ownerless;  // of a HostFunctionErrors that is gone
+  std::vector<PyObject*> ownerless;  // whose HostFunctionErrors was destroyed
 };
 /// Never destroyed: driver threads may outlive main.
 Left& left() {
@@ -92,7 +92,7 @@ void HostFunctionErrors::raise(const Stream& stream) {
   const nb::object exception = nb::steal(take());
   if (!exception.is_valid()) return;
   const nb::str note(("raised by a host function of " + stream.describe()).c_str());
-  const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // of an object that was raised before
+  const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // from an earlier raise
   if (!nb::cast<bool>(known.attr("__contains__")(note))) exception.attr("add_note")(note);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();

@@ -19,7 +19,7 @@ class HostFunctionErrors {
   /// Takes the exception that is set. Keeps the first; later ones go to sys.unraisablehook. With the GIL held.
   void keep(PyObject* callable);
   bool is_empty() const noexcept { return exception_ == nullptr; }
-  /// The stored exception, for the garbage collector; null if there is none. With the GIL held.
+  /// The stored exception, or null; for the garbage collector. With the GIL held.
   PyObject* exception() const noexcept { return exception_; }
   /// Passes the exception to sys.unraisablehook. With the GIL held.
   void report() noexcept;

@@ -26,7 +26,7 @@ HostFunctionGate::Key key_of(const Stream& stream) noexcept {
 struct Gates {
   std::mutex mutex;
   std::map<HostFunctionGate::Key, std::weak_ptr<HostFunctionGate>> all;
-  std::vector<std::shared_ptr<HostFunctionGate>> lasting;  // of default streams, whose Python objects come and go
+  std::vector<std::shared_ptr<HostFunctionGate>> lasting;  // of default streams, which outlive their Python objects
 };
 /// Never destroyed: driver threads may outlive main.
 Gates& gates() {
@@ -35,7 +35,7 @@ Gates& gates() {
 }
 std::atomic<bool> any_functions{false};
 
-/// One call of a function, and what waits for it: a word or a driver thread.
+/// One call of a function. A stream waits for it through a word, or a driver thread waits.
 class HostCall final : public Task {
  public:
   HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<HostFunctionErrors> thrown,

@@ -23,13 +23,13 @@ namespace weir::python {
 ///
 /// If the device cannot do both in one batch, or tools are attached, a driver host function is the request: on an H200 that
 /// costs ten times as much, and a driver queue has room for 55 of them. If the device cannot wait for values, the driver
-/// thread itself blocks, and other host functions wait behind it.
+/// thread itself blocks, and so delays other host functions.
 class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
  public:
   /// The gate that all Python objects over one native stream share. It keeps `stream` alive. It lives as long as they do,
   /// and while functions are pending; that of a default stream lives for ever.
   static std::shared_ptr<HostFunctionGate> of(const StreamPtr& stream);
-  /// Null if the stream has none.
+  /// Returns the stream's gate, or null.
   static std::shared_ptr<HostFunctionGate> find(const Stream& stream) noexcept;
 
   /// Identifies a native stream.
@@ -61,7 +61,7 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
 
   const StreamPtr stream_;
   const Key key_;
-  std::once_flag prepared_;  // the first function has come, and these are set:
+  std::once_flag prepared_;  // set by the first function, with these:
   std::atomic<std::uint32_t*> word_{nullptr};
   std::shared_ptr<Requests> requests_{};  // null: driver host functions are the requests
   bool counts_on_ = false;  // whether a later ticket ends the wait for an earlier one, so that the word is reusable
@@ -76,7 +76,7 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   const std::shared_ptr<HostFunctionErrors> thrown_ = std::make_shared<HostFunctionErrors>();
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<HostFunctionErrors>> graphs_;
-  std::size_t graphs_looked_at_ = 16;  // the size at which they are pruned next
+  std::size_t graphs_looked_at_ = 16;  // prune `graphs_` at this size
 };
 
 /// Adds a function to the graph that `stream` captures, without the GIL; each launch calls it. `thrown` stores its

@@ -37,7 +37,7 @@ class HostMemory {
   void* data() const noexcept { return view_.buf; }
   std::size_t size_bytes() const noexcept { return static_cast<std::size_t>(view_.len); }
   int dimensions() const noexcept { return view_.ndim; }
-  /// The element type; nothing if Weir has none like it.
+  /// The element type; nothing if Weir has no such type.
   std::optional<DType> dtype() const { return type_of_format(view_.format); }
   std::string format() const { return view_.format != nullptr ? view_.format : "B"; }
   std::span<const std::int64_t> shape() const noexcept {
@@ -45,7 +45,7 @@ class HostMemory {
   }
 
  private:
-  /// Whether the format has an `O`. Names of a structure's fields stand between colons.
+  /// Whether the format contains an `O` outside the names of a structure's fields, which are between colons.
   bool holds_objects() const noexcept {
     if (view_.format == nullptr) return false;
     bool in_name = false;

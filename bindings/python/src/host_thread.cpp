@@ -103,14 +103,14 @@ class HostThread {
     PyThreadState* const state = PyEval_SaveThread();
     abandon_all();
     for (int i = 0; i < 1000 && is_running(); ++i)
-      std::this_thread::sleep_for(1ms);  // a function that does not return is left alone
+      std::this_thread::sleep_for(1ms);  // do not wait longer for a function that does not return
     PyEval_RestoreThread(state);
   }
 
  private:
   static constexpr std::chrono::microseconds spin_time{50}, shortest_sleep{10}, longest_sleep{1000};
 
-  /// Unlocks first: else the thread would wake to wait for the lock.
+  /// Unlocks first, because the woken thread would otherwise wait for the lock.
   void wake(std::unique_lock<std::mutex>& lock) noexcept {
     const bool sleeps = sleeps_;
     lock.unlock();
@@ -155,7 +155,7 @@ class HostThread {
       take_requested();
       if (!tasks_.empty() || !garbage_.empty()) return;
       const auto quiet = Clock::now() - quiet_since_;
-      if (quiet < spin_time && !polled_.empty()) {  // the next may come soon
+      if (quiet < spin_time && !polled_.empty()) {  // the next request may come soon
         lock.unlock();
         std::this_thread::yield();
         lock.lock();

@@ -90,7 +90,7 @@ class CallOwner {
   ~CallOwner() { --count; }
   CallOwner(const CallOwner&) = delete;
   CallOwner& operator=(const CallOwner&) = delete;
-  static inline std::atomic<std::size_t> count{0};  // how many there are
+  static inline std::atomic<std::size_t> count{0};  // number of live objects
 };
 
 /// A Python callable and its arguments. May be destroyed on any thread.

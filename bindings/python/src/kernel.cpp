@@ -88,7 +88,7 @@ LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_si
 
 nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
 
-/// All that makes a launch shape; the arguments of weir._kernel._config.
+/// All parts of a launch shape: the arguments of weir._kernel._config.
 nb::tuple key_of(const LaunchConfig& c) {
   return nb::make_tuple(tuple_of(c.grid), tuple_of(c.block), c.shared_memory_bytes, c.cooperative,
                         c.cluster == Dim3{} ? nb::none() : nb::object(tuple_of(c.cluster)),

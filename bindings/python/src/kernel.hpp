@@ -11,13 +11,13 @@
 #include "bindings/python/src/dtype.hpp"
 #include "weir/device.hpp"
 
-/// Kernels, and what is known of their parameters.
+/// Kernels and the known facts about their parameters.
 namespace weir::python {
 
-/// What is known of a parameter's type.
+/// The known facts about a parameter's type.
 struct Parameter {
   enum class Kind : std::uint8_t { unknown, number, integer, floating, pointer };
-  Kind kind = Kind::unknown;    // number: of the type `type`; integer, floating: of `size` bytes
+  Kind kind = Kind::unknown;    // number: has the type `type`; integer, floating: has `size` bytes
   std::optional<DType> type{};  // pointer: of the elements
   std::size_t size = 0;         // 0 if it is not known
 };
@@ -66,7 +66,7 @@ void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, c
 /// The kernel that an argument names: a Kernel, or a KernelFunction, compiled for `device`.
 const KernelObject& kernel_of(nb::handle argument, Device& device);
 
-/// The address of another library's device array. False if `object` is none.
+/// Gets the address of another library's device array. False if `object` is not one.
 bool foreign_address_of(nb::handle object, void*& address);
 
 }  // namespace weir::python

@@ -92,7 +92,8 @@ bool store_number(void* to, nb::handle number, DType type) {
     case TypeCode::bfloat: {
       const double value = PyFloat_AsDouble(number.ptr());
       if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-      // What rounds to infinity does not fit. FLT_MAX and half of the distance to the next number is the first that does so.
+      // Numbers that round to infinity do not fit. For float32 the least is FLT_MAX plus half the distance to the next
+      // number.
       const double least_infinite = type.bits == 64                     ? std::numeric_limits<double>::infinity()
                                     : type.code == TypeCode::bfloat     ? 0x1.FFp127
                                     : type.bits == 32                   ? 0x1.FFFFFFp127

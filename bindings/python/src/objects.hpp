@@ -11,15 +11,15 @@
 #include "bindings/python/src/dtype.hpp"
 #include "weir/device.hpp"
 
-/// What the Python objects hold. A Device is `weir::Device` itself, which lives until the process ends.
+/// The C++ contents of the Python objects. A Device is `weir::Device` itself, which lives until the process ends.
 namespace weir::python {
 
 class HostFunctionGate;
 
 struct StreamObject {
   StreamPtr stream;
-  std::shared_ptr<HostFunctionGate> gate;  // that all objects over this native stream share
-  /// Another library's stream object, to which `stream` holds a reference. For the garbage collector.
+  std::shared_ptr<HostFunctionGate> gate;  // shared by all objects over this native stream
+  /// Another library's stream object, which `stream` keeps alive. For the garbage collector.
   PyObject* owner = nullptr;
 
   explicit StreamObject(StreamPtr made);
@@ -43,7 +43,7 @@ class BufferObject {
   DType dtype{};
   std::vector<std::int64_t> shape{};
   bool read_only = false;
-  bool is_of_graph = false;  // allocated in a capture: its free is captured, too, so the graph cannot keep it
+  bool is_of_graph = false;  // allocated in a capture; its free is captured as well, so the graph cannot keep it
   /// The object whose memory this is, if the allocation holds a reference to it. For the garbage collector.
   PyObject* owner = nullptr;
 
@@ -101,8 +101,8 @@ nb::handle type_of() noexcept {
   return type;
 }
 
-/// The T in an instance of exactly the class that is bound to T. Throws TypeError if only `__new__` was called, which makes
-/// none.
+/// Returns the T in an instance of exactly the class that is bound to T. Throws TypeError if only `__new__` was called,
+/// which does not construct a T.
 template <class T>
 T& held_by(nb::handle object) {
   if (!nb::inst_ready(object)) [[unlikely]]
@@ -135,9 +135,9 @@ PyType_Slot* buffer_slots() noexcept;
 /// The stream that an argument names, which must be of `device`: a Stream, another library's stream, or None for the current
 /// stream of `device`.
 StreamPtr stream_of(nb::handle argument, Device& device);
-/// The current stream of the running context; the device's default stream if there is none.
+/// The current stream of the running context, or else the device's default stream.
 StreamPtr current_stream_of(Device& device);
-/// Another library's stream, by `__cuda_stream__` or a similar attribute. Throws TypeError if `object` is no stream.
+/// Another library's stream, by `__cuda_stream__` or a similar attribute. Throws TypeError if `object` is not a stream.
 StreamPtr foreign_stream_of(nb::handle object, Device& device);
 /// The device that an argument names: a Device, an ordinal of the default backend, "cuda:1", or None for the default one.
 Device& device_of(nb::handle argument);

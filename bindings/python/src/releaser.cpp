@@ -49,7 +49,7 @@ class Releaser {
     return false;
   }
 
-  /// Moves what may be dropped now to the front, and returns its end.
+  /// Moves the references that may be dropped now to the front, and returns their end.
   static std::vector<OwnedReference>::iterator split(std::vector<OwnedReference>& objects) {
     std::map<Device*, bool> idle{{nullptr, true}};
     return std::stable_partition(objects.begin(), objects.end(), [&](const OwnedReference& held) {

@@ -6,7 +6,7 @@
 
 /// Frees memory and drops Python references on a thread that nothing waits for. Freeing memory may wait for all work of a
 /// device. A thread that holds the GIL, and the host-function thread, must not do that: the work may wait for a host
-/// function. What cannot be freed any more, in a forked child or at interpreter shutdown, is leaked.
+/// function. In a forked child and at interpreter shutdown nothing can be freed, so it is leaked.
 namespace weir::python {
 
 /// Frees the memory if this is its last owner. From any thread, with or without the GIL.

@@ -11,8 +11,8 @@ namespace weir::python {
 /// A word that the host writes and streams of the device wait for. Null if the device cannot wait for values (with
 /// `captured`: in a capture), or if there is no memory for it.
 ///
-/// The word holds what its former owner left: 0 if `captured`, else the last ticket, from which the next owner counts on. A
-/// stream that still waits for an earlier ticket continues.
+/// The word holds its former owner's value: 0 if `captured`, else the last ticket; the next owner continues to count from
+/// it. A stream that still waits for an earlier ticket continues.
 std::uint32_t* borrow_word(Device& device, bool captured) noexcept;
 void give_back_word(Device& device, bool captured, std::uint32_t* word) noexcept;
 

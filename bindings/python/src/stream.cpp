@@ -122,7 +122,7 @@ void bind_stream(nb::module_& module) {
           "close",
           [](StreamObject& s) {
             without_gil([&] { s.stream->close(); });
-            s.gate->report();  // nobody can wait for it any more
+            s.gate->report();  // after this, nobody can wait for it
           },
           "Closes the stream. Does not wait for its work.")
       .def(

@@ -42,7 +42,7 @@ bool waits_with_signals() noexcept;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Polls `is_done` without the GIL. False if `timeout` has passed. Raises what a signal handler raises; the work goes on.
+/// Polls `is_done` without the GIL. False if `timeout` has passed. Raises a signal handler's exception; the work continues.
 template <class Ask>
 bool ask_with_signals(Ask&& is_done, Seconds timeout) {
   enum class Answer { done, late, not_yet };
@@ -62,7 +62,7 @@ bool ask_with_signals(Ask&& is_done, Seconds timeout) {
 }
 
 /// The same for a stream, a device or an event. Polls by `synchronize_for` might never end while other threads submit, and
-/// may enqueue a record each time, so a stream and a device are asked once.
+/// may enqueue a record each time. So the wait for a stream polls one event, and a helper thread waits for a device.
 bool wait_with_signals(Stream& stream, Seconds timeout);
 bool wait_with_signals(Device& device, Seconds timeout);
 inline bool wait_with_signals(const Event& event, Seconds timeout) {

@@ -28,7 +28,7 @@ async def wait(object: Event | Stream) -> None:
     def notify(error: Exception | None) -> None:
         try:
             loop.call_soon_threadsafe(finish, error)
-        except RuntimeError:  # the loop is closed, nobody waits any more
+        except RuntimeError:  # the loop is closed, so nothing waits
             pass
 
     _when_complete(object if isinstance(object, Event) else object.record(), notify)

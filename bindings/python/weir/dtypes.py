@@ -187,7 +187,7 @@ def as_dtype(object: Any) -> dtype:
         name = object.name
     elif isinstance(object, str):
         name = object
-    elif getattr(object, "isnative", True) is False:  # a numpy dtype, whose name does not say so
+    elif getattr(object, "isnative", True) is False:  # a numpy dtype, whose name omits the byte order
         raise TypeError(f"{object!r} has the other byte order than this machine; Weir has none of these")
     else:
         name = getattr(object, "name", None) or getattr(object, "__name__", None) or str(object).rpartition(".")[2]

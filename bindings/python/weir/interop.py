@@ -51,7 +51,7 @@ def as_torch(stream: Stream) -> Any:
     index = stream.device.device_id
     if stream == stream.device.default_stream:
         return torch.cuda.default_stream(index)
-    # PyTorch says cuda on ROCm, too.
+    # PyTorch says cuda on ROCm as well.
     return _keeping(torch.cuda.ExternalStream(stream.handle, device=index), stream)
 
 
