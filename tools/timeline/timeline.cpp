@@ -27,15 +27,15 @@
 namespace weir::timeline {
 namespace {
 
-// Finished operations are collected when so many more are under way.
+// Collect finished operations after this many more were submitted.
 constexpr std::size_t collect_after = 256;
-// Operations that may be under way; those beyond have no times.
+// Limit on pending operations; operations over the limit have no times.
 constexpr std::size_t most_pending = 16384;
-// Nodes of graphs that are kept until their launches are over.
+// Limit on graph nodes that are kept until their launches end.
 constexpr std::size_t most_nodes = 262144;
 // Shorter queries are not shown: a program that polls makes a million a second.
 constexpr std::uint64_t shortest_query = 10000;
-// Drivers give times as `float`s since an event, so that event may not be much older.
+// Drivers return times as `float`s since an event, so the event must be recent for the times to be exact.
 constexpr double time_base_age_ms = 4000;
 
 std::string track_name(const Operation& operation, std::string_view name) {
@@ -61,7 +61,7 @@ std::string name_of(const Operation& operation) {
                                                                : to_string(operation.kind));
 }
 
-/// What a thread does when it makes the operation.
+/// Describes the call of a thread that makes the operation.
 std::string call_of(const Operation& operation) {
   if (operation.kernel != nullptr) return fmt::format("launch {}", operation.kernel->name());
   std::string name(operation.label);
@@ -111,14 +111,14 @@ bool Timeline::has_time_base(const Operation& operation) {
   base.time = now();
   const std::lock_guard lock(mutex_);
   time_bases_.try_emplace(operation.device, std::move(base));
-  // Registered when the driver is there, so it runs before the driver ends.
+  // Registered after the driver is loaded, so it runs before the driver ends.
   static Timeline* const self = this;
   static const int registered = std::atexit([] { self->end(); });
   (void)registered;
   return true;
 }
 
-/// Whether one more operation may be under way.
+/// Whether one more operation may be pending.
 bool Timeline::can_take_more() {
   const std::lock_guard lock(mutex_);
   if (pending_ >= most_pending) collect();
@@ -158,7 +158,7 @@ void Timeline::before(const Operation& operation) {
   begun_[operation.id] = std::move(begun);
   if (operation.kind != OperationKind::synchronize) return;
   collect();
-  file_.flush();  // the wait may be the last thing that the program does
+  file_.flush();  // the program may end after this wait
 }
 
 void Timeline::after(const Operation& operation) noexcept try {
@@ -188,7 +188,7 @@ void Timeline::after(const Operation& operation) noexcept try {
     file_.add({{begun.track, begun.time, end_time, operation.name, {}, {}, {}}});
   }
   if (operation.kind == OperationKind::synchronize) usage_.add_wait(begun.track, operation.name, end_time - begun.time);
-  if (!end) {  // nobody will ask for its nodes
+  if (!end) {  // its nodes will not be used
     if (const auto nodes = nodes_.extract(operation.id); !nodes.empty()) kept_nodes_ -= nodes.mapped().size();
   }
   if (operation.has_failed) {
@@ -204,7 +204,7 @@ void Timeline::after(const Operation& operation) noexcept try {
   }
   if (pending_ >= next_collect_ || operation.kind == OperationKind::synchronize || file_.is_due()) {
     collect();
-    next_collect_ = pending_ + collect_after;  // those that are under way are not asked for each time
+    next_collect_ = pending_ + collect_after;  // do not query pending operations each time
   }
   file_.flush_if_due();
 } catch (const std::exception& error) {
@@ -231,13 +231,13 @@ void Timeline::record_work(const Operation& operation, Begun begun, EventPtr end
     work->flow_ends.push_back(++last_flow_);
     if (awaited->end == 0) {
       awaited->flows.push_back(last_flow_);
-    } else {  // it is written: the arrow begins at its end
+    } else {  // already written: the arrow begins at its end
       const std::uint64_t time = std::max(awaited->begin, awaited->end - 1);
       file_.add({{track, time, time, "awaited", {}, {last_flow_}, {}}});
     }
   }
   stream.last = work;
-  // Work within work, as the copies of a collective, is told before that.
+  // Work within other work, such as the copies of a collective, is reported before the outer work.
   auto at = stream.pending.end();
   while (at != stream.pending.begin() && std::prev(at)->submitted > begun.submitted) --at;
   stream.pending.insert(
@@ -261,7 +261,7 @@ void Timeline::record_order(const Operation& operation) {
   }
 }
 
-/// Perfetto takes the last name of a track.
+/// Perfetto shows the last name of a track.
 void Timeline::record_name(const Operation& operation) {
   const auto stream = operation.stream != nullptr ? streams_.find(operation.stream_key) : streams_.end();
   if (stream == streams_.end() || stream->second.track == 0) return;
@@ -280,10 +280,10 @@ void Timeline::record_memory(const Operation& operation) {
 
 // --- Times of streams -------------------------------------------------------------------------------------------------
 
-/// Writes what is done.
+/// Writes completed work.
 void Timeline::collect() noexcept {
-  std::map<const StreamState*, std::uint64_t> begun;  // by streams, the oldest operation that a thread is in the middle of
-  std::uint64_t known = UINT64_MAX;                   // what is not known yet began later
+  std::map<const StreamState*, std::uint64_t> begun;  // by stream, the oldest operation still being submitted
+  std::uint64_t known = UINT64_MAX;                   // all work whose time is not known yet began later
   for (const auto& [id, operation] : begun_) {
     if (!operation.event) continue;
     std::uint64_t& oldest = begun.try_emplace(operation.stream, UINT64_MAX).first->second;
@@ -294,7 +294,7 @@ void Timeline::collect() noexcept {
     StreamState& stream = **next;
     const auto oldest = begun.find(&stream);
     std::list<Pending>& pending = stream.pending;
-    // Behind an operation that is in the middle may lie what is a part of it.
+    // Work after an operation that is still being submitted may be a part of it.
     while (!pending.empty() && (oldest == begun.end() || pending.front().submitted < oldest->second) &&
            finish_work(stream, pending.front())) {
       pending.pop_front();
@@ -306,7 +306,7 @@ void Timeline::collect() noexcept {
   usage_.advance(known);
 }
 
-/// Returns false if it is not over, or if nobody may ask.
+/// Returns false if the work is not complete, or if it must not be queried.
 bool Timeline::finish_work(StreamState& stream, const Pending& pending) noexcept try {
   if (!pending.end->is_complete()) return false;
   TimeBase& base = time_bases_.at(pending.device);
@@ -330,7 +330,7 @@ bool Timeline::finish_work(StreamState& stream, const Pending& pending) noexcept
   work.annotations = {};
   work.flows = work.flow_ends = {};
   return true;
-} catch (const std::exception&) {  // a capture forbids to ask, or the device has failed
+} catch (const std::exception&) {  // a capture forbids the query, or the device has failed
   return false;
 }
 
@@ -339,7 +339,7 @@ bool Timeline::finish_work(StreamState& stream, const Pending& pending) noexcept
 void Timeline::record_executable(const Operation& operation) {
   Topology graph;
   try {
-    graph = operation.graph->topology();  // not under the lock, as above
+    graph = operation.graph->topology();  // outside the lock, as above
   } catch (const Error& error) {
     support::log(support::LogLevel::debug, "timeline: ", error.what());
   }
@@ -357,7 +357,7 @@ void Timeline::record_executable(const Operation& operation) {
 void Timeline::after_node(const NodeRun& run) noexcept try {
   const std::lock_guard lock(mutex_);
   const auto launch = nodes_.find(run.launch);
-  if (launch == nodes_.end()) return;  // it has no time
+  if (launch == nodes_.end()) return;  // the launch has no time
   if (kept_nodes_ >= most_nodes) {
     ++unshown_nodes_;
     return;
@@ -369,14 +369,15 @@ void Timeline::after_node(const NodeRun& run) noexcept try {
   support::log(support::LogLevel::debug, "timeline: ", error.what());
 }
 
-/// Adds slices for the nodes behind that of their launch. A node lies within its parent, on the parent's track. If another
-/// node still runs there, it goes to the first free track below the stream's.
+/// Adds slices for the nodes after the slice of their launch. A node is drawn within its parent, on the parent's track. If
+/// another node still runs there, it uses the first free track below the stream's.
 void Timeline::add_nodes(StreamState& stream, const Device& device, std::vector<Node> nodes, std::vector<Slice>& slices) {
   if (nodes.empty()) return;
   kept_nodes_ -= nodes.size();
   const Slice launch = slices.front();
-  // Their times are the host's, those of streams are later by what the host took to see the device's first event: no more
-  // than what any launch leaves between the end of its nodes and its own.
+  // Node times are in the host's clock. Stream times are later by the time that the host took to see the device's first
+  // event. That delay is at most the time from the end of the last node to the end of its launch, so take the least of
+  // these.
   std::uint64_t end = 0;
   for (const Node& node : nodes) end = std::max(end, node.end);
   const auto distance = static_cast<std::int64_t>(launch.end - end);
@@ -386,7 +387,7 @@ void Timeline::add_nodes(StreamState& stream, const Device& device, std::vector<
     node.begin = std::clamp(node.begin + static_cast<std::uint64_t>(shift), launch.begin, launch.end);
     node.end = std::clamp(node.end + static_cast<std::uint64_t>(shift), node.begin, launch.end);
   }
-  // The nodes of a child graph were told before that one, and may begin in the same nanosecond.
+  // The nodes of a child graph were reported before the child graph's own node, and may begin in the same nanosecond.
   std::reverse(nodes.begin(), nodes.end());
   std::stable_sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.begin < b.begin; });
   std::map<std::uint64_t, std::vector<const Node*>> open;  // by tracks
@@ -449,7 +450,7 @@ int Timeline::finish() noexcept {
 }
 
 void Timeline::end() noexcept try {
-  const support::UnshownCalls unshown;  // exit calls this: else what is asked here would be told to this very tool
+  const support::UnshownCalls unshown;  // exit calls this: without it, calls made here would be reported to this tool
   std::vector<EventPtr> last;
   {
     if (::getpid() != process_) return;  // a forked child has a copy
@@ -459,14 +460,14 @@ void Timeline::end() noexcept try {
       if (!stream->pending.empty()) last.push_back(stream->pending.back().end);
     }
   }
-  // Work that never ends must not keep the process.
+  // Work that never ends must not keep the process alive.
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool has_ended = true;
   for (const EventPtr& event : last) {
     try {
       has_ended = event->synchronize_for(patience - std::chrono::steady_clock::now()) && has_ended;
     } catch (const std::exception&) {
-      // It stays without a time.
+      // The work has no time.
     }
   }
   if (!has_ended)

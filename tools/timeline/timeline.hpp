@@ -17,8 +17,9 @@
 #include "weir/event.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// What happened when: on the threads of the host by its clock, on streams by events around each operation, and in graphs by
-/// what a backend that runs them itself reports of each node. Each is written as soon as it is known, and not kept.
+/// Records when operations ran: on host threads by the host's clock, on streams by events around each operation, and in
+/// graphs by the node times that a backend reports if it runs graphs itself. Each time is written as soon as it is known,
+/// and not kept.
 namespace weir::timeline {
 
 class Timeline final : public Tool {
@@ -33,11 +34,11 @@ class Timeline final : public Tool {
   void end_range() noexcept override;
   int finish() noexcept override;
 
-  /// Waits for the work that is under way, and ends the trace, once. Called while drivers still work.
+  /// Waits for pending work and ends the trace. Later calls do nothing. Called while drivers still work.
   void end() noexcept;
 
  private:
-  /// Work of a stream; it has a number, and its times are 0 until they are known.
+  /// Numbered work of a stream. Its times are 0 until they are known.
   struct WorkSlice : Slice {
     std::uint64_t number = 0;
   };
@@ -45,19 +46,19 @@ class Timeline final : public Tool {
   /// Work whose time is not known yet.
   struct Pending {
     const Device* device;
-    std::uint64_t submitted;  ///< it did not begin before that
+    std::uint64_t submitted;  ///< the work began no earlier
     EventPtr begin, end;
     WorkPtr work;
-    std::uint64_t launch;  ///< of a graph: its operation, else 0
+    std::uint64_t launch;  ///< the operation of a graph launch, else 0
   };
   struct StreamState {
     std::uint64_t track = 0;
-    std::list<Pending> pending;                  ///< in the order of their begins
+    std::list<Pending> pending;                  ///< in the order in which the work begins
     WorkPtr last;                                ///< its last work
-    std::map<std::uint64_t, WorkPtr> waits_for;  ///< what its next work waits for, by tracks
+    std::map<std::uint64_t, WorkPtr> waits_for;  ///< the work that its next work waits for, by track
     std::vector<std::uint64_t> branches;         ///< tracks below its own
   };
-  /// An event of each device, and the host's time of it.
+  /// An event of a device, and the host's time of that event.
   struct TimeBase {
     EventPtr event;
     std::uint64_t time = 0;
@@ -68,7 +69,7 @@ class Timeline final : public Tool {
     std::uint64_t begin, end, bytes;
     std::string name;
   };
-  /// An operation that a thread is in the middle of.
+  /// An operation that a thread is submitting.
   struct Begun {
     std::uint64_t track = 0, submitted = 0, time = 0;
     EventPtr event;
@@ -98,19 +99,19 @@ class Timeline final : public Tool {
   Usage usage_;
   bool is_over_ = false;
   std::map<std::uint64_t, std::string> names_;      // of tracks
-  std::map<std::uint64_t, std::uint64_t> threads_;  // tracks, by the system's numbers of threads
-  std::map<std::uint64_t, std::size_t> ranges_;     // how many are open, by tracks
+  std::map<std::uint64_t, std::uint64_t> threads_;  // tracks, by the system's thread numbers
+  std::map<std::uint64_t, std::size_t> ranges_;     // number of open ranges, by track
   std::map<StreamKey, StreamState> streams_;
-  std::set<StreamState*> active_;  // those that have pending work
+  std::set<StreamState*> active_;  // streams with pending work
   std::map<const Device*, TimeBase> time_bases_;
   std::map<const Event*, WorkPtr> events_;                                   // the last work before the record
-  std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // its track, and the bytes in use
+  std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // the device's track, and the bytes in use
   std::map<std::uint64_t, Begun> begun_;                                     // by operations
-  std::map<const GraphExec*, Annotations> executables_;                      // how many nodes of each kind
+  std::map<const GraphExec*, Annotations> executables_;                      // number of nodes of each kind
   std::map<std::uint64_t, std::vector<Node>> nodes_;                         // by the launches
   std::map<const Device*, std::int64_t> node_shifts_;                        // from the host's clock to the streams'
-  std::size_t pending_ = 0, next_collect_;                                   // work whose time is not known, and when to ask
-  std::size_t kept_nodes_ = 0;                                               // of launches that are not over
+  std::size_t pending_ = 0, next_collect_;                                   // work whose time is not known; when to query
+  std::size_t kept_nodes_ = 0;                                               // of launches that have not ended
   std::size_t untimed_ = 0, unshown_nodes_ = 0;
   std::uint64_t last_track_ = process_track, last_flow_ = 0, last_work_ = 0;
 };

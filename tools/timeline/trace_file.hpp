@@ -31,35 +31,35 @@ struct Slice {
   std::vector<std::uint64_t> flows, flow_ends;  ///< arrows that begin and end here
 };
 
-/// The trace, which is written as the program runs: what a crash leaves is a trace up to there. The order of what is in it
-/// does not matter to Perfetto, times do; of one time on one track, the order is that of the calls. Not for several threads
-/// at once.
+/// The trace, written while the program runs, so that after a crash the file is a valid trace up to that time. Perfetto
+/// sorts by times, so calls may come in any order; entries at the same time on one track keep the order of the calls. Not
+/// thread-safe.
 class TraceFile {
  public:
-  /// Opens the file. If that fails, says so on standard error, and writes nothing.
+  /// Opens the file. If that fails, prints an error to standard error and writes nothing.
   explicit TraceFile(std::string name);
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
   /// Adds a row, under which slices and values may follow.
   void add_track(std::uint64_t id, const Track& track);
-  /// A slice that ends at the track's next `end_slice`. Its `end` is not used.
+  /// Begins a slice that ends at the track's next `end_slice`. Its `end` is not used.
   void begin_slice(const Slice& slice) { append(track_event(slice.begin, begin_event(slice)), slice.track); }
   void end_slice(std::uint64_t track, std::uint64_t time) { append(track_event(time, end_event(track)), track); }
-  /// Slices that may lie in one another.
+  /// Adds slices, which may be nested.
   void add(const std::vector<Slice>& slices);
   void add_value(std::uint64_t track, std::uint64_t time, std::uint64_t value);
 
-  /// Writes what is not written yet: all of it, or if there is much, or if some of it is old.
+  /// Writes the buffered entries.
   void flush();
   void flush_if_due();
-  /// Whether the last flush is so long ago.
+  /// Whether the last flush is so long ago that another one is due.
   bool is_due() const noexcept;
-  /// Lets another process have the file. Else a forked child, which outlives this one, would keep it.
+  /// Unlocks the file for other processes. Otherwise a forked child that outlives this process would keep the lock.
   void unlock() noexcept;
 
   const std::string& name() const noexcept { return name_; }
-  /// Whether all that was added could be written.
+  /// Whether everything so far could be written.
   bool is_good() const noexcept { return file_ >= 0; }
 
  private:
@@ -75,7 +75,7 @@ class TraceFile {
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
 };
 
-/// The row of the process, under which all others are.
+/// The row of the process, the parent of all others.
 inline constexpr std::uint64_t process_track = 1;
 
 }  // namespace weir::timeline

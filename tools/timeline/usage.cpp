@@ -11,7 +11,7 @@
 namespace weir::timeline {
 namespace {
 
-// While work of one stream is under way, so much is kept of what the others do.
+// Limit on stored changes by other streams while work of one stream is pending.
 constexpr std::size_t most_changes = 65536;
 constexpr std::size_t most_waits = 3, most_streams = 10;
 

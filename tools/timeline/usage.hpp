@@ -10,21 +10,21 @@
 
 namespace weir::timeline {
 
-/// How busy streams were, how far they overlapped, and the longest waits. Needs the same memory however long the program
-/// runs.
+/// Measures how busy streams were, how much they overlapped, and the longest waits. Its memory does not grow with the
+/// program's run time.
 class Usage {
  public:
-  /// Work of a stream, in the order of the begins of that stream's. It may lie in other work of the stream, as the copies of
-  /// a collective do: what counts is the time of either.
+  /// Adds work of a stream, in the order in which the stream's work begins. It may overlap other work of the stream, as the
+  /// copies of a collective do; the time counts once.
   void add_work(std::uint64_t track, std::uint64_t begin, std::uint64_t end);
-  /// A wait of the host's.
+  /// Adds a wait of the host.
   void add_wait(std::uint64_t track, const std::string& name, std::uint64_t nanoseconds);
-  /// Work that is added from now on begins later than that.
+  /// Promises that work that is added from now on begins later than `time`.
   void advance(std::uint64_t time);
-  /// Until when that stream's work is known.
+  /// Returns the time until which the stream's work is known.
   std::uint64_t known_until(std::uint64_t track) const noexcept;
 
-  /// Lines; nothing if there was no work. `name_of`: of a track.
+  /// Returns the report's lines; empty if there was no work. `name_of` returns a track's name.
   std::string text(const std::function<std::string(std::uint64_t)>& name_of);
 
  private:
@@ -38,7 +38,7 @@ class Usage {
   };
 
   std::map<std::uint64_t, Busy> busy_;    // by tracks
-  std::map<std::uint64_t, int> changes_;  // of the number of busy streams, later than `since_`
+  std::map<std::uint64_t, int> changes_;  // changes of the number of busy streams, later than `since_`
   std::uint64_t first_ = UINT64_MAX, last_ = 0;
   std::uint64_t since_ = 0, any_ = 0, several_ = 0;
   int running_ = 0;
