@@ -16,22 +16,22 @@
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
-/// Lets what WEIR_FAULTS names fail.
+/// Injects the failures that WEIR_FAULTS lists.
 namespace weir::faults {
 namespace {
 
-/// A rule, and what has come of it.
+/// A rule and its state so far.
 struct Watch {
   explicit Watch(Rule r, std::uint64_t s) : rule(std::move(r)), seed(s) {}
   const Rule rule;
   const std::uint64_t seed;
   std::atomic<std::uint64_t> seen{0}, met{0};
-  /// What is lost for good once a sticky rule was met: a device, or a backend's driver.
+  /// The device, or the backend's driver, that a sticky rule has made unusable; null until then.
   std::atomic<const void*> lost{nullptr};
-  std::atomic<int> code{0};  ///< of the driver whose function it names
+  std::atomic<int> code{0};  ///< the failure's number in the driver whose function the rule names
   std::atomic<bool> has_driver{false};
 
-  /// Counts one more that the rule is about. Whether this one is meant.
+  /// Counts one operation or call that the rule is about. Returns whether this one must fail.
   bool meets() noexcept {
     if (!rule.means(seen.fetch_add(1, std::memory_order_relaxed) + 1, seed)) return false;
     met.fetch_add(1, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ class Faults final : public Tool {
         std::this_thread::sleep_for(*rule.delay);
         continue;
       }
-      const bool poisons = rule.sticky && rule.errc == Errc::device_fault;  // then Weir itself refuses what follows
+      const bool poisons = rule.sticky && rule.errc == Errc::device_fault;  // then Weir itself refuses later work
       if (rule.sticky && !poisons) watch.lost = operation.device;
       fail(operation, watch, "it fails, because WEIR_FAULTS says", poisons);
     }
@@ -130,12 +130,12 @@ class Faults final : public Tool {
     throw error;
   }
 
-  // A device that is really lost does no more work, so the program may free what its work has used.
+  // A device that is really lost runs no more work, so the program may free memory that its work has used.
   static void wait_for_all(const Device& device) noexcept {
     try {
       const_cast<Device&>(device).synchronize();
     } catch (const std::exception&) {
-      // Where it cannot be waited for, as in a capture, the work goes on.
+      // If the device cannot be waited for, as in a capture, its work continues.
     }
   }
 
@@ -150,7 +150,7 @@ class Faults final : public Tool {
         wait_for_all(*operation.device);
       }
     } catch (const std::exception&) {
-      // It fails anyway.
+      // The operation fails in any case.
     }
   }
 
@@ -160,7 +160,7 @@ class Faults final : public Tool {
     try {
       ++calls_[std::string(name)];
     } catch (const std::exception&) {
-      // No memory: one call less is counted.
+      // Out of memory: the count misses one call.
     }
   }
 

@@ -15,7 +15,7 @@
 namespace weir::faults {
 namespace {
 
-constexpr std::uint64_t greatest_code = 2000;  // of CUDA's and HIP's numbers, the greatest is below it
+constexpr std::uint64_t greatest_code = 2000;  // the error numbers of CUDA and HIP are smaller
 
 [[noreturn]] void bad_plan(std::string_view part, const std::string& detail) {
   throw Error(Errc::invalid_environment, fmt::format("reading WEIR_FAULTS, '{}'", part), "", detail);
@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The text before the first `separator`, which is taken off `text` with it.
+// Removes the text up to the first `separator` from `text` and returns it without the separator.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, end);
@@ -44,7 +44,7 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-// The words of an enumeration whose to_string says "unknown" beyond it.
+// The names of an enumeration whose to_string returns "unknown" after the last value.
 template <class Enum>
 std::vector<std::string_view> words(int first) {
   std::vector<std::string_view> all;
@@ -77,7 +77,7 @@ bool is_function(std::string_view name) {
   return prefix != 0 && prefix < name.size() && name[prefix] >= 'A' && name[prefix] <= 'Z';
 }
 
-// Of the functions that the backend calls.
+// Refuses a name that is not among the functions that the backend calls.
 template <class Names>
 void check_function(std::string_view part, std::string_view name, std::string_view backend, const Names& functions) {
   if (std::find(std::begin(functions), std::end(functions), name) != std::end(functions)) return;
@@ -196,7 +196,7 @@ Rule read_rule(std::string_view part) {
   return rule;
 }
 
-// splitmix64: a step of a generator whose states need not be far apart.
+// splitmix64: a generator step whose results differ even if the states are close.
 std::uint64_t scrambled(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;

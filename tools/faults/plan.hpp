@@ -11,7 +11,7 @@
 #include "weir/error.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// What shall fail, as WEIR_FAULTS says it: docs/tools.md has the language.
+/// The plan of failures in WEIR_FAULTS. docs/tools.md describes the language.
 namespace weir::faults {
 
 /// What a rule is about.
@@ -22,23 +22,24 @@ enum class Subject {
   any_function,
 };
 
-/// One of the parts that WEIR_FAULTS consists of: "cuMemAlloc:2=CUDA_ERROR_OUT_OF_MEMORY sticky".
+/// One part of WEIR_FAULTS: "cuMemAlloc:2=CUDA_ERROR_OUT_OF_MEMORY sticky".
 struct Rule {
   std::string text;
   Subject subject{};
   OperationKind kind{};
   std::string function;
-  // When: from the first to the last time, or by chance.
+  // When the rule applies: from the first to the last time, or by chance.
   std::uint64_t first = 1, last = UINT64_MAX;
   std::optional<double> chance;  ///< 0.1 for 10%
-  // What comes of it: a delay, or a failure.
+  // Its effect: a delay or a failure.
   std::optional<std::chrono::nanoseconds> delay;
   Errc errc{};         ///< of an operation
   std::string native;  ///< of a function: "CUDA_ERROR_OUT_OF_MEMORY", or "2"
   bool sticky = false;
 
   bool is_of_driver() const noexcept { return subject == Subject::function || subject == Subject::any_function; }
-  /// Whether the `time`-th one, from 1, is meant. The answer is always the same. `seed`: of the plan and the rule.
+  /// Whether the rule applies to the `time`-th operation or call, counted from 1. Deterministic. `seed`: of the plan and the
+  /// rule.
   bool means(std::uint64_t time, std::uint64_t seed) const noexcept;
 };
 
@@ -48,17 +49,17 @@ struct Plan {
   bool counts = false;  ///< print how often each function and operation was called
 };
 
-/// Reads a plan. Throws `invalid_environment`, which names the part that is wrong and what may have been meant.
+/// Reads a plan. Throws `invalid_environment`, which names the wrong part and the probable intention.
 Plan parse(std::string_view text);
 
-/// The number of the failure that the rule wants, in this driver's numbers. Throws as `parse` if the driver does not have
-/// it, or if the function is one that the backend never calls.
+/// Returns the driver's error number for the rule's failure. Throws like `parse` if the driver has no such error, or if the
+/// backend never calls the function.
 int native_code(const Rule& rule, const Driver& driver);
 
 /// Whether the function belongs to the driver of that backend: cu… to "cuda", hip… to "hip".
 bool is_function_of(std::string_view function, std::string_view backend) noexcept;
 
-/// What a driver still answers once a device is lost: what is asked of it, and not of the device's context.
+/// Whether the driver function still works after a device is lost, because it does not need the device's context.
 bool outlives_the_device(std::string_view function) noexcept;
 
 }  // namespace weir::faults
