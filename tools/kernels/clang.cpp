@@ -49,7 +49,7 @@ constexpr std::string_view keywords = R"(
 )";
 
 // `template __global__ void blur<3>(float*);` becomes a pointer to that instance, which also instantiates it. Clang refuses
-// the former where functions are device code by default.
+// such an instantiation if functions are device code by default.
 std::string without_instances(const std::string& unit) {
   static const std::regex instance(R"(\btemplate\s+__global__\s+void\s+([\w:\s]+<[^;()]*>)\s*\(([^;]*)\)\s*;)");
   std::string text;
@@ -81,7 +81,7 @@ class ClangCompilation {
     write("unit.cu", unit());
     std::vector<std::string> preprocess = flags(false);
     const auto add = [&](std::initializer_list<std::string> more) { preprocess.insert(preprocess.end(), more); };
-    // Before other folders: a toolkit's own headers are not for this prelude.
+    // Before other folders, because a toolkit's own headers do not work with this prelude.
     preprocess.insert(preprocess.begin() + 1, {"-I", file("headers")});
     add({"-iquote", fs::absolute(request_.source).parent_path().string()});
     for (const fs::path& folder : request_.include_folders) add({"-I", folder.string()});
@@ -116,7 +116,7 @@ class ClangCompilation {
   std::string unit() const {
     std::string unit = fmt::format("# 1 \"{}\" 3\n#define WEIR_GPU 1\n#define WEIR_WARP_SIZE {}\n",
                                    kernels::prelude_file_name, warp_size());
-    // A sum and a product that the source rounds one by one stay two.
+    // Do not fuse a product and a sum that the source rounds separately.
     unit += "#pragma clang fp contract(off)\n";
     if (!nvidia_) unit += "#define __HIPCC__ 1\n#define __HIP_PLATFORM_AMD__ 1\n";
     if (nvidia_)
@@ -142,7 +142,7 @@ class ClangCompilation {
         .append(kernels::runtime_atomics)
         .append(host::both_end)
         .append("#pragma clang fp contract(fast)\n");
-    unit += "# 1 \"<defines>\"\n";  // behind the prelude, which has names of its own
+    unit += "# 1 \"<defines>\"\n";  // after the prelude, whose names the program's macros must not replace
     for (const auto& [name, value] : request_.options.defines) unit += fmt::format("#define {} {}\n", name, value);
     const std::string source = request_.source.string();
     unit += fmt::format("# 1 \"{}\"\n{}\n", source, read_file(request_.source));
@@ -150,23 +150,23 @@ class ClangCompilation {
     return unit;
   }
 
-  // The command's begin. With `library`, that of the vendor's functions is linked.
+  // The beginning of the command. With `library`, it links the vendor's library of device functions.
   std::vector<std::string> flags(bool library) const {
     std::vector<std::string> words = {clang_};
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     if (nvidia_) {
       const std::string number = request_.architecture.substr(request_.architecture.find('_') + 1);
-      // PTX of CUDA 11.8: what the driver for CUDA 12.0, the oldest that Weir takes, reads, and what the entries need.
+      // PTX of CUDA 11.8: the kernel entries need it, and the driver for CUDA 12.0, the oldest that Weir supports, reads it.
       add({"-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-path=/none", "--cuda-gpu-arch=sm_" + number, "-Xclang",
            "-target-feature", "-Xclang", "+ptx78"});
       if (library) add({"-Xclang", "-mlink-builtin-bitcode", "-Xclang", libdevice().string()});
     } else {
-      // Code objects of version 4 are read by all releases of ROCm that Weir takes.
+      // All releases of ROCm that Weir supports read code objects of version 4.
       add({"-x", "hip", "--no-gpu-bundle-output", "-nogpuinc", "--offload-arch=" + request_.architecture,
            "-mcode-object-version=4"});
       add({library ? "--rocm-device-lib-path=" + ocml().string() : "-nogpulib"});
     }
-    // A lane may hand a shuffle a variable that it has given no value: no promise is made that arguments have one.
+    // A lane may pass an uninitialized variable to a shuffle, so Clang must not mark arguments as `noundef`.
     add({"-Xclang", "-no-enable-noundef-analysis"});
     add({"--cuda-device-only", "-fdeclspec", "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing",
          "-Wno-narrowing", "-ffp-contract=on", "-Xclang", "-fcuda-allow-variadic-functions",
@@ -221,7 +221,7 @@ class ClangCompilation {
     return std::move(outcome.output);
   }
 
-  // Makes the image. Returns the functions that it lacks.
+  // Makes the image. Returns the names of undefined functions.
   std::vector<std::string> compile(bool library) {
     std::vector<std::string> command = flags(library);
     if (nvidia_) command.emplace_back("-S");

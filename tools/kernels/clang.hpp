@@ -9,9 +9,9 @@
 
 namespace weir::kernel_tool {
 
-/// The image for a GPU, made by Clang 16 or later without the vendor's toolkit: PTX for "compute_90", a code object for
-/// "gfx942". The dialect is the CPU's, with a GPU's own memory and warps. Functions of <math.h> that are no single
-/// instruction come from CUDA's libdevice or ROCm's device libraries where they are installed, and are an error elsewhere.
+/// Makes the image for a GPU with Clang 16 or later, without the vendor's toolkit: PTX for "compute_90", a code object for
+/// "gfx942". The dialect is that of the CPU backend, with the GPU's own memory and warps. Functions of <math.h> that are not
+/// a single instruction come from CUDA's libdevice or ROCm's device libraries; without these libraries they are an error.
 /// Throws `weir::Error`; Clang's warnings are put into `log`.
 std::vector<std::byte> compile_with_clang(const Request& request, const std::string& clang, std::string& log);
 

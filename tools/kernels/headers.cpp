@@ -79,7 +79,7 @@ std::vector<Header> find_headers(const fs::path& source, std::span<const fs::pat
   };
   scan(read_file(source), fs::absolute(source));
   for (std::size_t i = 0; i < headers.size(); ++i) {
-    const Header header = headers[i];  // a copy: scanning adds more
+    const Header header = headers[i];  // a copy, because scanning adds to the vector
     if (name_of_file.at(header.path) == header.name) scan(header.text, header.path);
   }
   return headers;
@@ -93,7 +93,7 @@ namespace {
 struct MessagePosition {
   std::string_view file;
   std::string_view line;
-  std::string_view rest;  ///< behind the line's number and what encloses it
+  std::string_view rest;  ///< the text after the line's number and its brackets
   bool parentheses;
 };
 
@@ -113,8 +113,8 @@ std::optional<MessagePosition> position_of(std::string_view text) {
   return std::nullopt;
 }
 
-// The column that a line of blanks and one caret marks in `shown`, a line of `file` with blanks of its own before it; 0 if
-// it cannot be told.
+// Returns the column that `mark`, a line of blanks and one caret, marks in `shown`, a line of `file` after blanks that the
+// compiler added; 0 if it is unclear.
 std::size_t column(std::string_view shown, std::string_view mark, std::string_view file, std::string_view line) {
   const std::size_t caret = mark.find_first_not_of(' ');
   const std::size_t shown_begin = shown.find_first_not_of(" \t");

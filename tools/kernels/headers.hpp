@@ -8,22 +8,22 @@
 #include <string_view>
 #include <vector>
 
-/// Which headers go with a source, so that it compiles on a machine that has none of them.
+/// Finds the headers that a bundle must contain so that its source compiles on a machine without them.
 namespace weir::kernel_tool {
 
 struct Header {
-  std::string name;            ///< as it stands in an #include
-  std::string text;            ///< of a file that has another name already: an #include of that one
+  std::string name;            ///< as written in an #include
+  std::string text;            ///< if the file already has another name: an #include of that name
   std::filesystem::path path;  ///< the file
 };
 
-/// The headers that `source` includes, and those that they include: each that lies in the folder of the file that includes
-/// it, if it is included with quotes, or in one of `folders`. Those that lie in none are the compiler's own. Conditions of
-/// the preprocessor are not looked at, since they differ from compiler to compiler: a header that is there is taken. Throws
-/// std::runtime_error where two files are included by one name, or where one cannot be read.
+/// Returns the headers that `source` includes, directly or not, from `folders` or, if included with quotes, from the folder
+/// of the including file. All other headers belong to the compiler. Ignores preprocessor conditions, because they differ
+/// between compilers, and takes every header that exists. Throws std::runtime_error if one name includes two files, or if a
+/// file cannot be read.
 std::vector<Header> find_headers(const std::filesystem::path& source, std::span<const std::filesystem::path> folders);
 
-/// The names in a text's #include directives, with whether they stand in quotes.
+/// A name in an #include directive, and whether it is in quotes.
 struct Include {
   std::string_view name;
   bool quoted;
@@ -32,9 +32,9 @@ std::vector<Include> includes_of(std::string_view text);
 
 std::string read_file(const std::filesystem::path& path);
 
-/// What a compiler said, in the form that editors and build tools know: `FILE:LINE:COLUMN: error: …`, with the paths of the
-/// files for the names of headers. NVRTC says FILE(LINE) and marks the column in a line of its own; other compilers' lines
-/// stay.
+/// Converts a compiler's output to the form that editors and build tools parse, `FILE:LINE:COLUMN: error: …`, and replaces
+/// header names by the files' paths. NVRTC prints FILE(LINE) and marks the column in a separate line; lines of other
+/// compilers are kept.
 std::string usual_form(std::string_view log, const std::filesystem::path& source, std::span<const Header> headers);
 
 }  // namespace weir::kernel_tool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The program `weir-kernels`, which the CMake function `weir_add_kernels` runs: compiles kernels ahead of time. One run
-// makes the image for one architecture, so that the build system runs them side by side; another puts the images and the
-// source into the bundle. An image's file is a bundle of that image alone.
+// makes the image for one architecture, so that the build system can run them in parallel; another run combines the images
+// and the source into the bundle. An image's file is a bundle with only that image.
 
 #include <fmt/format.h>
 
@@ -147,7 +147,7 @@ void write_file(const fs::path& path, const void* data, std::size_t size) {
   if (!out) throw std::runtime_error(fmt::format("{} cannot be written", path.string()));
 }
 
-// A rule for Ninja and Make, which escape blanks alike.
+// Writes a rule for Ninja and Make, which escape blanks in the same way.
 void write_depfile(const Arguments& arguments, const std::vector<Header>& headers) {
   if (arguments.depfile.empty()) return;
   const auto escaped = [](const fs::path& path) {
@@ -211,7 +211,7 @@ int make_output(int argc, char** argv) {
     const std::vector<std::byte> bytes = arguments.bundle ? make_bundle(arguments, headers) : make_image(arguments, headers);
     write_file(arguments.output, bytes.data(), bytes.size());
   } catch (const weir::Error& error) {
-    // What the compiler said stands behind the first line.
+    // The compiler's output follows the first line.
     const std::string detail = error.detail();
     const std::size_t end = std::min(detail.find('\n'), detail.size());
     if (end < detail.size()) {
