@@ -14,11 +14,11 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
-/// Delays streams of GPUs at random, so that a missing wait shows. The host backend has schedules of its own.
+/// Delays streams of GPUs at random, so that a missing wait shows. The host backend has its own schedules instead.
 namespace weir::shake {
 namespace {
 
-// splitmix64: a step of a generator whose states need not be far apart.
+// splitmix64: a generator step whose results differ even if the states are close.
 std::uint64_t scrambled(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;
@@ -31,7 +31,7 @@ class Shake final : public Tool {
   explicit Shake(std::uint64_t seed) : seed_(seed) {}
 
   void before(const Operation& operation) override {
-    // The legacy default stream holds all others up anyway. In a host function Weir must not be called.
+    // Delaying the legacy default stream would delay all others. A host function must not call Weir.
     if (!traits_of(operation.kind).is_work || operation.stream == nullptr || operation.capture != 0 ||
         operation.host_function != 0 || operation.stream->kind() == StreamKind::legacy_default ||
         operation.device->backend().name() == "host" || !operation.device->supports(Feature::host_functions)) {
@@ -42,24 +42,24 @@ class Shake final : public Tool {
     try {
       const_cast<Stream*>(operation.stream)->launch_host_function([pause] { std::this_thread::sleep_for(pause); });
     } catch (const Error&) {
-      // The operation itself will tell what is wrong with the stream.
+      // The operation itself will report what is wrong with the stream.
     }
   }
 
  private:
   struct Drawn {
-    std::uint64_t stream;      // its number, in the order of their first work
-    std::uint64_t operations;  // how many there were
+    std::uint64_t stream;      // its number, in the order of the streams' first work
+    std::uint64_t operations;  // number of operations so far
   };
 
-  // How long the stream's next operation waits. By the seed, the stream's number and the operation's alone: threads do not
-  // matter, but for the order in which streams are used first.
+  // Returns how long the stream's next operation waits. The result depends only on the seed, the stream's number and the
+  // operation's number. Threads matter only for the order in which streams are first used.
   std::chrono::microseconds draw(const StreamKey& key) {
     const std::lock_guard lock(mutex_);
     Drawn& drawn = streams_.try_emplace(key, Drawn{streams_.size(), 0}).first->second;
     const std::uint64_t of_stream = scrambled(scrambled(seed_) + drawn.stream);
     const std::uint64_t lot = scrambled(of_stream + ++drawn.operations);
-    // A third of the streams is never held back, a third at each second operation, a third seldom.
+    // One third of the streams is never delayed, one third at every second operation on average, one third rarely.
     const std::uint64_t one_in = of_stream % 3 == 0 ? 0 : of_stream % 3 == 1 ? 2 : 8;
     if (one_in == 0 || lot % one_in != 0) return std::chrono::microseconds(0);
     return std::chrono::microseconds(100 + (lot >> 8U) % 1900);
