@@ -19,21 +19,21 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
-/// Tells the vendors' profilers of each operation and each `weir::ScopedRange`, as ranges of the thread: NVTX, roctx.
+/// Reports each operation and each `weir::ScopedRange` to the vendors' profilers (NVTX, roctx) as a range of the thread.
 namespace weir::ranges {
 namespace {
 
-/// Where ranges go. The two vendors' functions have the same form.
+/// A profiler that receives ranges. Both vendors' functions have the same signatures.
 struct Profiler {
   int (*push)(const char* name);
   int (*pop)();
-  std::string_view backend = {};  ///< whose streams and events have names
-  // Null if it has no names for them.
+  std::string_view backend = {};  ///< the backend whose streams and events the profiler can name
+  // Null if the profiler cannot name streams and events.
   int (*name_stream)(const char* name, const void* stream) = nullptr;
   int (*name_event)(const char* name, const void* event) = nullptr;
 };
 
-// The first of the libraries that has both functions for ranges, if there is one. It is never closed.
+// Adds the first of the libraries that has both functions for ranges, if any. It is never closed.
 void add_library(std::vector<Profiler>& profilers, std::initializer_list<const char*> libraries, const char* push,
                  const char* pop, std::string_view backend = {}, const char* name_stream = nullptr,
                  const char* name_event = nullptr) {
@@ -92,7 +92,7 @@ class Ranges final : public Tool {
     try {
       push(std::string(name).c_str());
     } catch (const std::exception&) {
-      push("");  // no memory; `end_range` follows in any case
+      push("");  // out of memory; push anyway, because `end_range` follows
     }
   }
   void end_range() noexcept override { pop(); }
@@ -108,7 +108,7 @@ class Ranges final : public Tool {
         profiler.name_event(label.c_str(), operation.event->native_handle());
     }
   } catch (const std::exception&) {
-    // No memory: it has its number there.
+    // Out of memory: the profiler shows the number instead of the name.
   }
   void push(const char* name) const noexcept {
     for (const Profiler& profiler : profilers_) profiler.push(name);
