@@ -10,8 +10,8 @@
 
 namespace weir::tool {
 
-/// A line of progress on standard error, rewritten in place, if that is a terminal; else nothing is written. What another
-/// program writes to the terminal meanwhile stands behind it and stays.
+/// A line of progress on standard error, rewritten in place, if that is a terminal; else nothing is written. Output of other
+/// programs appears after the line and is not erased.
 class ProgressLine {
  public:
   ProgressLine() = default;
