@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -69,4 +70,14 @@ TEST_CASE("graphs on host: a node's copy never grows beyond what was captured, a
   exec->apply(changes);
   exec->launch(*stream);
   CHECK(stream->read(to) == std::vector<float>(16, 1.0F));
+}
+
+TEST_CASE("graphs on host: what a body of a conditional node may not hold is refused in the name of the call") {
+  const weir::StreamPtr stream = weir::device("host:0").create_stream();
+  const auto condition = weir::device("host:0").allocate<std::uint32_t>(1);
+  const auto write = [&](weir::Stream& body) { body.write_value(condition.data(), 0U); };
+  CHECK_THROWS_WITH_AS(stream->capture([&](weir::Stream& s) { s.capture_while(condition.data(), write); }),
+                       doctest::Contains("Stream::capture_while on "), weir::Error);
+  CHECK_THROWS_WITH_AS(stream->capture([&](weir::Stream& s) { s.capture_if(condition.data(), write); }),
+                       doctest::Contains("Stream::capture_if on "), weir::Error);
 }

@@ -138,7 +138,7 @@ void HostStream::do_add_child_graph(const Graph& graph, const CaptureState&) {
 }
 
 /// The same limits as those of drivers.
-void HostStream::check_conditional_body(const GraphData& body) const {
+void HostStream::check_conditional_body(const char* operation, const GraphData& body) const {
   for (const NodeData& node : body.nodes) {
     switch (node.kind) {
       case NodeKind::kernel:
@@ -147,11 +147,11 @@ void HostStream::check_conditional_body(const GraphData& body) const {
       case NodeKind::empty:
       case NodeKind::conditional: continue;
       case NodeKind::child_graph:
-        check_conditional_body(*std::get<SubGraph>(node.work).graph);
+        check_conditional_body(operation, *std::get<SubGraph>(node.work).graph);
         continue;
       default: break;
     }
-    throw Error(Errc::capture_unsupported, "Stream::capture_if", describe(),
+    throw Error(Errc::capture_unsupported, operation, describe(),
                 "the body of a conditional node has a node of kind " + std::string(to_string(node.kind)) +
                     ", and drivers do not run those there; bodies hold kernels, copies, fills, child graphs and conditional "
                     "nodes; the capture goes on");
@@ -166,7 +166,7 @@ void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_
   Conditional node{condition, kind, {}};
   for (auto& body : bodies) {
     const Ptr<GraphData> data = capture_body(operation, body, outer);
-    check_conditional_body(*data);
+    check_conditional_body(operation, *data);
     check_nesting(operation, describe(), *data);
     node.bodies.push_back(data);
   }

@@ -71,7 +71,7 @@ class HostStream final : public StreamImpl {
   void do_copy_attributes(const Stream& other) override;
 
  private:
-  void check_conditional_body(const GraphData& body) const;
+  void check_conditional_body(const char* operation, const GraphData& body) const;
   Ptr<GraphData> capture_body(const char* operation, UniqueFunction<void(Stream&)>& body, const CaptureState& outer);
   /// Captures the work, or enqueues it.
   void submit(NodeKind kind, Work&& work);
