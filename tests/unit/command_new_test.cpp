@@ -29,6 +29,11 @@ TEST_CASE("new: a program that is named after its folder") {
   CHECK(std::filesystem::exists(path + "/main.cpp"));
   CHECK(std::filesystem::exists(path + "/square.cu"));
   CHECK(weir_command({"new", folder.folder("empty")}).status == 0);
+  const Outcome here = weir::test::run("/bin/sh", {"-c", "cd \"$0\" && exec \"$1\" new .", folder.folder("current"),
+                                                   WEIR_TEST_COMMAND});
+  CAPTURE(here.errors);
+  CHECK(here.status == 0);
+  CHECK(here.says("build/current\n"));
 }
 
 TEST_CASE("new: what is there already is left alone") {

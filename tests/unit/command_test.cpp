@@ -3,11 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "subprocess.hpp"
 #include "weir/feature.hpp"
@@ -253,6 +255,9 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(none.status == 0);
   CHECK(none.complains("weir shake: 0 of 20 schedules failed\n"));
   CHECK(weir_command({"shake", "--", "no-such-program-anywhere"}).status == 127);
+  const Outcome unusable = weir_command({"shake", "--backend=cuda", "--", "/bin/true"}, {{"WEIR_CUDA_DRIVER", "/nosuch"}});
+  CHECK(unusable.status == 2);
+  CHECK_FALSE(unusable.complains("schedules failed"));
   CHECK(weir_command({"shake", "--first=0", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake", "--seeds=0", "--", "/bin/true"}).status == 2);
   const std::vector<std::string> tell = {"--", "/bin/sh", "-c", "echo $WEIR_SCHEDULE"};
@@ -465,6 +470,12 @@ TEST_CASE("command: the host backend with its devices") {
   REQUIRE(b["devices"].size() == 3);
   CHECK(b["devices"][2]["name"] == "host:2");
   CHECK(b["devices"][0]["features"]["graph_capture"]["support"] != "absent");
+  const std::filesystem::path folder = std::filesystem::path(b["plugin"]["path"].get<std::string>()).parent_path();
+  for (const int release : {16, 17, 18, 19, 20}) {
+    const auto list = b["plugin"]["workgroup"].get<std::vector<int>>();
+    const bool is_listed = std::find(list.begin(), list.end(), release) != list.end();
+    CHECK(is_listed == std::filesystem::exists(folder / ("weir_workgroup-" + std::to_string(release) + ".so")));
+  }
   CHECK_FALSE(b["devices"][0]["properties"]["name"].get<std::string>().empty());
 }
 #endif
