@@ -23,7 +23,7 @@ void Accesses::add_pageable(const Region& region) {
     return std::all_of(block.accesses.begin(), block.accesses.end(),
                        [&](const Access& access) { return streams_.host().at(access.point.lane) >= access.point.number; });
   };
-  // Ranges that overlap become one.
+  // Overlapping ranges are merged.
   for (Block* part = memory_.last_before(whole.end - 1); part != nullptr && part->end > whole.begin;
        part = memory_.last_before(whole.end - 1)) {
     if (!part->is_pageable) return;
@@ -57,7 +57,7 @@ void Accesses::operate(const MemoryOperation& operation, const Point& point, Clo
   values_.operate(operation, point, clock, report_);
 }
 
-/// Streams may wait for what is written there.
+/// Records a write, because streams may wait for the values that it writes.
 void Accesses::record_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element) {
   const bool is_small = access.region.is_contiguous() && access.region.width <= few_bytes;
   SmallWrite write{access.region, access.point, clock, {}};
@@ -87,7 +87,7 @@ void Accesses::touch(Access access, const Clock& clock, bool is_free, std::span<
   if (block == nullptr) return;
   if (access.region.is_contiguous()) access.region.width = std::min(access.region.width, block->end - access.region.begin);
   if (block->freed && !is_free) {
-    // A host function that was enqueued before the free may touch the memory when the free is enqueued already.
+    // A host function that was enqueued before the free may touch the memory after the free was enqueued.
     if (access.point.lane == block->freed_at.lane && access.point.number < block->freed_at.number) return;
     report_.add(Fault::use_after_free, {access.region, AccessKind::write, {}, block->freed}, access, *block, "");
     return;
@@ -113,8 +113,8 @@ void Accesses::withdraw(std::uint64_t operation, std::uintptr_t address) {
 
 void Accesses::judge(const Access& first, const Access& second, const Clock& clock, const Block& block) {
   if (!first.conflicts_with(second)) return;
-  // A host function touches memory when it runs: work that comes behind it, on its stream or others, may have been submitted
-  // before that.
+  // A host function touches memory when it runs. Work that is ordered after it, on its stream or others, may have been
+  // submitted earlier, so the clocks are compared in both directions.
   if (first.point.lane == second.point.lane && !second.is_any_time) return;
   bool open = false;
   if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;

@@ -14,29 +14,30 @@
 
 namespace weir::race {
 
-/// The accesses of work that runs: judges each against those before it, and reports the races.
+/// Compares each access of running work with the earlier ones and reports races.
 class Accesses {
  public:
   Accesses(Report& report, Streams& streams) : report_(report), streams_(streams) {}
 
   Memory& memory() noexcept { return memory_; }
 
-  /// A copy uses memory that Weir does not know, but for the range. It is watched until the host knows the copy to be done.
+  /// Adds pageable memory that a copy uses, of which only this range is known. It is watched until the host knows that the
+  /// copy is complete.
   void add_pageable(const Region& region);
-  /// Adds an access with its clock. `element`: what a fill repeats.
+  /// Adds an access with its clock. `element`: the element that a fill repeats.
   void touch(Access access, const Clock& clock, bool is_free = false, std::span<const std::byte> element = {});
-  /// A write of a value, or a wait for one, whose clock it joins.
+  /// Adds a write of a value, or a wait for one; a wait joins the clock of the write into `clock`.
   void operate(const MemoryOperation& operation, const Point& point, Clock& clock);
-  /// Judges an access that ends the block, as a free does, and does not keep it. Work of the device `awaited` is over.
+  /// Checks an access that ends the block, such as a free, without keeping it. Work of the device `awaited` is complete.
   void judge_end(const Block& block, const Access& access, std::string_view awaited);
-  /// Forgets the accesses of an operation that was not made.
+  /// Removes the accesses of an operation that was refused.
   void withdraw(std::uint64_t operation, std::uintptr_t address);
-  /// Judges the pairs whose waits are over. At exit the others are dropped: where a wait stayed open, the host or a
-  /// kernel ended it, in an order that is not known here.
+  /// Checks the pairs whose waits have ended. At exit the other pairs are dropped, because the host or a kernel ended their
+  /// waits in an order that is not known here.
   void settle(bool is_exit);
 
  private:
-  /// Two accesses whose order depends on a wait that is open.
+  /// Two accesses whose order depends on an open wait.
   struct UndecidedPair {
     Access first, second;
     Clock first_clock, second_clock;
@@ -52,7 +53,7 @@ class Accesses {
   Memory memory_;
   Values values_;
   std::vector<UndecidedPair> undecided_;
-  std::vector<std::uintptr_t> pageable_;  // where such blocks began
+  std::vector<std::uintptr_t> pageable_;  // the begins of pageable blocks
   std::size_t next_sweep_ = 256;
 };
 

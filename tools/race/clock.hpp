@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-/// Which operations happen before which, as vector clocks.
+/// Vector clocks: which operations happen before which.
 namespace weir::race {
 
-/// A point of a lane: a stream's, or the host's, which is lane 0. The operations of a lane are numbered from 1.
+/// A point of a lane. Each stream is a lane, and the host is lane 0. The operations of a lane are numbered from 1.
 struct Point {
   std::uint32_t lane = 0;
   std::uint64_t number = 0;
@@ -20,19 +20,19 @@ struct Point {
 
 class Clock;
 
-/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known. `maybe`: what comes
-/// before any of the copies and kernels that write there, whose values are not known; null if there is none, or if something
-/// else may have written.
+/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known. `maybe`: the joined
+/// clocks of the copies and kernels that write unknown values there; null if there are none, or if something else may have
+/// written.
 struct ValueWait {
   std::unique_ptr<Clock> before, maybe;
 };
 
-/// What is known to happen before an operation: for each lane its operations up to a number, and waits for values, each of
-/// which adds the clock of the write that ends it.
+/// The events known to happen before an operation: each lane's operations up to a number, and waits for values. Each wait
+/// adds the clock of the write that ends it.
 class Clock {
  public:
   std::uint64_t at(std::uint32_t lane) const noexcept { return lane < numbers_.size() ? numbers_[lane] : 0; }
-  /// The next point of that lane.
+  /// Returns the next point of the lane.
   Point advance(std::uint32_t lane) {
     if (lane >= numbers_.size()) numbers_.resize(lane + 1);
     return {lane, ++numbers_[lane]};
@@ -53,7 +53,7 @@ class Clock {
     std::set_union(waits_.begin(), waits_.end(), open.begin(), open.end(), std::back_inserter(all));
     waits_ = std::move(all);
   }
-  /// Joins the clocks of the waits whose writes are known by now.
+  /// Joins the clocks of the waits whose writes have become known.
   void settle() {
     for (std::size_t i = 0; i < waits_.size();) {
       if (!waits_[i]->before) {
@@ -66,7 +66,7 @@ class Clock {
       join(*ended->before);
     }
   }
-  /// Takes, for each open wait, that one of those writes has ended it.
+  /// Assumes for each open wait that one of the writes in `maybe` has ended it.
   void assume_ended() const {
     for (const auto& wait : open_waits()) {
       if (!wait->maybe || wait->before) continue;
@@ -74,12 +74,12 @@ class Clock {
       if (std::find(inner.begin(), inner.end(), wait) == inner.end()) wait->before = std::make_unique<Clock>(*wait->maybe);
     }
   }
-  /// Joins the numbers alone, not the waits.
+  /// Joins only the numbers, not the waits.
   void join_numbers(const Clock& other) {
     if (other.numbers_.size() > numbers_.size()) numbers_.resize(other.numbers_.size());
     for (std::size_t i = 0; i < other.numbers_.size(); ++i) numbers_[i] = std::max(numbers_[i], other.numbers_[i]);
   }
-  /// Whether all that happens before the other, happens before this, and the other waits for nothing.
+  /// Whether everything that happens before `other` also happens before this clock, and `other` has no open wait.
   bool includes(const Clock& other) const noexcept {
     for (std::size_t i = 0; i < other.numbers_.size(); ++i) {
       if (other.numbers_[i] > at(static_cast<std::uint32_t>(i))) return false;
@@ -90,7 +90,7 @@ class Clock {
     const auto at = std::lower_bound(waits_.begin(), waits_.end(), wait);
     if (at == waits_.end() || *at != wait) waits_.insert(at, std::move(wait));
   }
-  /// Whether that point happens before, as far as is known. Sets `open` if an open wait may still order it.
+  /// Whether the point is known to happen before this clock. Sets `open` if an open wait may still order it.
   bool covers(const Point& point, bool& open) const {
     if (point.number <= at(point.lane)) return true;
     for (const auto& wait : waits_) {
@@ -98,12 +98,12 @@ class Clock {
         open = true;
         continue;
       }
-      wait->before->settle();  // else streams that wait for each other in turn make paths multiply
+      wait->before->settle();  // without this, streams that wait for each other in turn multiply the paths
       if (wait->before->covers(point, open)) return true;
     }
     return false;
   }
-  /// Whether it depends on waits whose writes are not known yet.
+  /// Whether the clock depends on waits whose writes are not known yet.
   bool is_open() const {
     return std::any_of(waits_.begin(), waits_.end(), [](const auto& wait) {
       if (!wait->before) return true;
@@ -111,7 +111,7 @@ class Clock {
       return wait->before->is_open();
     });
   }
-  /// The open waits, those of joined clocks included.
+  /// Returns the open waits, including those of joined clocks.
   std::vector<std::shared_ptr<ValueWait>> open_waits() const {
     std::vector<std::shared_ptr<ValueWait>> result;
     for (const auto& wait : waits_) {
@@ -129,11 +129,11 @@ class Clock {
   friend Clock common(Clock a, Clock b);
 
   std::vector<std::uint64_t> numbers_;
-  std::vector<std::shared_ptr<ValueWait>> waits_;  // in order of addresses
+  std::vector<std::shared_ptr<ValueWait>> waits_;  // sorted by address
 };
 
-/// What comes before both of two points, of which only one counts, and it is not known which. If a wait is open in either,
-/// the result has a wait that never ends.
+/// Returns the events that happen before both clocks, for when either of two writes may count. If a wait is open in either
+/// clock, the result has a wait that never ends.
 inline Clock common(Clock a, Clock b) {
   a.settle();
   b.settle();

@@ -23,16 +23,16 @@
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
-/// The stream sanitizer: finds operations that touch the same memory, of which one writes, and that nothing orders.
+/// The stream sanitizer: finds pairs of unordered operations that touch the same memory, at least one of them writing.
 ///
 /// Every stream is a lane of a vector clock, and the host is one more (streams.hpp). Values that streams write and wait for
-/// also order them (values.hpp). Each access to memory is judged against those before it (accesses.hpp). Captured operations
-/// have clocks of their own, by which a graph is checked once (graphs.hpp); a launch is then one operation of its stream
-/// that touches what all nodes touch.
+/// also order them (values.hpp). Each access to memory is compared with the earlier ones (accesses.hpp). Captured operations
+/// have separate clocks, with which a graph is checked once (graphs.hpp); a launch is then one operation of its stream that
+/// touches the memory of all nodes.
 namespace weir::race {
 namespace {
 
-// Host functions that were enqueued, and those of graphs, which may run again.
+// Limit on stored host functions: those that are enqueued, and those of graphs, which may run again.
 constexpr std::size_t most_functions = 65536;
 
 class Detector final : public Tool {
@@ -102,7 +102,7 @@ class Detector final : public Tool {
     support::log(support::LogLevel::error, "race: ", error.what());
   }
 
-  /// All that comes before the function is done, which the program may learn from it.
+  /// Everything that is ordered before the function is complete, and the function may notify the program of that.
   void begin_host_function(std::uint64_t operation) noexcept override try {
     const std::lock_guard lock(mutex_);
     if (const auto found = functions_.find(operation); found != functions_.end()) streams_.host_learns(found->second.clock);
@@ -123,16 +123,16 @@ class Detector final : public Tool {
   }
 
  private:
-  /// A host function that is enqueued: what comes before it.
+  /// An enqueued host function and the operations ordered before it.
   struct Function {
     Point point;
     Clock clock;
     std::string where;      ///< its stream
-    std::string name = {};  ///< as it stands in a text
+    std::string name = {};  ///< as shown in reports
     bool in_graph = false;
   };
 
-  /// Work, or an order, that is submitted to a stream and runs.
+  /// Work, or a wait or record, that is submitted to a stream and runs.
   void submit(const Operation& operation) {
     StreamState& state = streams_.submit(operation);
     switch (operation.kind) {
@@ -171,10 +171,10 @@ class Detector final : public Tool {
   }
 
   void wait_for_event(const Operation& operation, StreamState& state) {
-    if (!operation.event->is_recorded()) return;  // what is known is about an earlier event at that address
+    if (!operation.event->is_recorded()) return;  // the stored clock belongs to an earlier event at that address
     const auto found = events_.find(operation.event);
     if (found == events_.end()) {
-      state.clock.join(streams_.everything());  // other code has recorded it, behind whatever it was
+      state.clock.join(streams_.everything());  // other code recorded it, after unknown work
     } else if (!graphs_.join(operation)) {
       state.wait_for(found->second.clock, found->second.lane, model::quoted(operation.event->name()));
     }
@@ -226,7 +226,7 @@ class Detector final : public Tool {
     last_launch = state.clock;
   }
 
-  /// An operation that was refused, by the driver or by another tool, has touched nothing.
+  /// An operation that the driver or another tool has refused has touched nothing.
   void withdraw(const Operation& operation) {
     functions_.erase(operation.id);
     if (operation.capture != 0) return graphs_.withdraw(operation);
@@ -240,12 +240,12 @@ class Detector final : public Tool {
     }
   }
 
-  /// What is known to be done when that wait of the host's is over.
+  /// Returns the operations known to be complete after that wait of the host.
   Clock awaited_by(const Operation& operation) {
     if (operation.event != nullptr) {
       const auto found = events_.find(operation.event);
       if (!operation.event->is_recorded() || (found != events_.end() && found->second.is_captured())) return {};
-      return found != events_.end() ? found->second.clock : streams_.everything();  // other code has recorded it
+      return found != events_.end() ? found->second.clock : streams_.everything();  // other code recorded it
     }
     if (operation.stream == nullptr) return streams_.all_of(*operation.device);
     StreamState& state = streams_.of(operation);
@@ -290,7 +290,7 @@ class Detector final : public Tool {
     block.accesses.back().clock = kept(state.clock);
   }
 
-  /// Memory that Weir has not allocated, where none is known: registered memory, a variable of a module.
+  /// Adds memory that Weir has not allocated, if it is not known yet: registered memory or a variable of a module.
   void add_foreign(const Operation& operation, bool replaces_freed) {
     for (const MemoryAccess& memory : operation.accesses) {
       const std::uintptr_t begin = model::number_of(memory.address);
@@ -314,13 +314,13 @@ class Detector final : public Tool {
         block->freed_at = state.now();
         continue;
       }
-      // The free waits for work of the memory's own device, and no other.
+      // The free waits only for work of the memory's own device.
       accesses_.judge_end(*block, make_access(memory, streams_.advance_host(), step), step->device);
       accesses_.memory().remove(block->begin);
     }
   }
 
-  /// It waits for no work.
+  /// Unregistering does not wait for work.
   void unregister(const Operation& operation) {
     for (const MemoryAccess& memory : operation.accesses) {
       const std::uintptr_t begin = model::number_of(memory.address);
@@ -332,8 +332,8 @@ class Detector final : public Tool {
     }
   }
 
-  /// A copy may use pageable memory that the heap has placed where stream-ordered memory was: on the host backend, and with
-  /// managed memory. Such a freed block is forgotten. Of pageable memory the range is watched.
+  /// The heap may place pageable memory of a copy where stream-ordered memory was: on the host backend, and with managed
+  /// memory. Such a freed block is removed. The copy's range of pageable memory is watched.
   void record_pageable(const MemoryAccess& memory) {
     const Block* const block = accesses_.memory().find(model::number_of(memory.address));
     if ((block != nullptr && !block->freed && !block->is_pageable) || !model::is_readable(memory.address)) return;
@@ -350,7 +350,7 @@ class Detector final : public Tool {
     functions_[operation] = std::move(function);
   }
 
-  /// A copy of the clock, if later operations may still be ordered before this one: with open waits, and with host
+  /// Returns a copy of the clock if later operations may still be ordered before this one: if there are open waits or host
   /// functions, which touch memory when they run.
   std::shared_ptr<const Clock> kept(const Clock& clock) const {
     return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
@@ -365,7 +365,7 @@ class Detector final : public Tool {
   Accesses accesses_{report_, streams_};
   Graphs graphs_{report_, steps_, accesses_.memory(), events_};
   std::map<std::uint64_t, Function> functions_;
-  std::map<std::uint64_t, Clock> awaited_;      // what a wait of the host's waits for, by its operation
+  std::map<std::uint64_t, Clock> awaited_;      // the clock that a wait of the host adds, by its operation
   std::map<const GraphExec*, Clock> launched_;  // the last launch
 };
 

@@ -55,7 +55,7 @@ void Graphs::add(const Operation& operation) {
       clock.join(other->second.clock);
     return;
   }
-  if (operation.kind == OperationKind::capture_dependencies) return;  // `note` does it, once it is made
+  if (operation.kind == OperationKind::capture_dependencies) return;  // handled after the operation was made
   Node node;
   const Point point = node.point = clock.advance(lane.number);
   node.operation = operation.id;
@@ -76,7 +76,7 @@ void Graphs::add(const Operation& operation) {
   if (const std::vector<Node>* const inner = graphs_.nodes_of(operation)) add_nodes(node, *inner);
   node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
                                 operation.memory_operations.end());
-  // What the graph itself ends no launch waits for.
+  // A launch does not wait for values that the graph itself writes.
   std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
     return capture.values.operate(each, point, clock, report_) && !each.is_write();
   });
@@ -92,7 +92,7 @@ void Graphs::add_allocation(const Operation& operation, StepPtr step) {
   check_freed(graphs_.capture_of(operation), operation.kind, access, node->clock);
 }
 
-/// A graph within a graph: one node that does what all of its nodes do.
+/// Adds a child graph as one node that does the work of all its nodes.
 void Graphs::add_nodes(Node& node, const std::vector<Node>& nodes) {
   const auto append = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
   for (const Node& inner : nodes) {
@@ -105,7 +105,7 @@ void Graphs::add_nodes(Node& node, const std::vector<Node>& nodes) {
   for (Access& access : node.accesses) access.point = node.point;
 }
 
-/// The node that the operation has become, or null.
+/// Returns the operation's node, or null.
 Node* Graphs::node_of(const Operation& operation) {
   Capture* const capture = graphs_.find(model::capture_id(operation));
   if (capture == nullptr) return nullptr;
@@ -114,7 +114,7 @@ Node* Graphs::node_of(const Operation& operation) {
   return found != capture->nodes.rend() ? &*found : nullptr;
 }
 
-/// What a node uses may have been freed by a node before it. Where no order is between the two, that is a race.
+/// A node may use memory that an earlier node has freed. If the two are not ordered, that is a race.
 void Graphs::check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock) {
   if (kind == OperationKind::allocate) {
     std::erase_if(capture.freed, [&](const Access& freed) { return freed.region.overlaps(access.region); });
@@ -153,7 +153,7 @@ void Graphs::follow(const Operation& operation) {
     if (Node* const node = node_of(operation)) node->node = operation.node;
   }
   if (operation.kind != OperationKind::begin_capture || operation.has_failed) return;
-  // If it continues a graph, it is behind all of that one's work.
+  // If it continues a graph, it comes after all of that graph's work.
   Capture& capture = graphs_.capture_of(operation);
   Clock all;
   for (const Node& node : capture.nodes) {
@@ -163,7 +163,7 @@ void Graphs::follow(const Operation& operation) {
   lane_of(capture, operation.stream_key).clock.join(all);
 }
 
-/// As if another stream had waited for these nodes. One that is not known stands for all.
+/// Treats the dependencies as a wait of another stream for these nodes. An unknown node counts as all nodes.
 void Graphs::set_dependencies(const Operation& operation) {
   Capture& capture = graphs_.capture_of(operation);
   Lane& lane = lane_of(capture, operation.stream_key);
@@ -204,7 +204,7 @@ void Graphs::change_nodes(const Operation& operation) {
   });
 }
 
-/// Drops the waits that a later write of the capture ends.
+/// Removes the waits that a later write of the capture ends.
 void Graphs::finish(Capture& capture) {
   for (Node& node : capture.nodes) {
     std::erase_if(node.memory_operations,
@@ -213,7 +213,7 @@ void Graphs::finish(Capture& capture) {
   report_races(capture.nodes);
 }
 
-/// Reports nodes that may run at once and touch the same memory.
+/// Reports nodes that may run at the same time and touch the same memory.
 void Graphs::report_races(const std::vector<Node>& nodes) {
   struct Entry {
     const Access* access;
@@ -229,7 +229,7 @@ void Graphs::report_races(const std::vector<Node>& nodes) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (std::size_t j = i + 1; j < entries.size() && entries[j].access->region.begin < entries[i].access->region.end();
          ++j) {
-      const bool in_order = entries[i].node <= entries[j].node;  // that of the capture
+      const bool in_order = entries[i].node <= entries[j].node;  // in the order of the capture
       const Entry& first = in_order ? entries[i] : entries[j];
       const Entry& second = in_order ? entries[j] : entries[i];
       bool open = false;

@@ -17,10 +17,10 @@
 
 namespace weir::race {
 
-/// Work of a graph. Points and clocks are of the capture's own lanes.
+/// A node of a graph. Its points and clocks use the capture's own lanes.
 struct Node {
   std::uint64_t operation = 0;
-  std::optional<GraphNode> node;  ///< the driver's
+  std::optional<GraphNode> node;  ///< the driver's node
   bool is_disabled = false;
   Point point;
   Clock clock;
@@ -35,24 +35,25 @@ struct Node {
   }
 };
 
-/// Captured work. Each graph is checked once, by its capture's own clocks.
+/// Captured work. Each graph is checked once, with its capture's own clocks.
 class Graphs {
  public:
   Graphs(Report& report, model::StepMaker& steps, Memory& memory, Events& events)
       : report_(report), steps_(steps), memory_(memory), events_(events) {}
 
-  /// Work, or an order, that a stream captures; not the memory of an allocation, which comes later.
+  /// Adds work, or a wait or record, that a stream captures. The memory of an allocation is added later.
   void add(const Operation& operation);
   void add_allocation(const Operation& operation, StepPtr step);
-  /// A stream outside captures waits. If it waits for captured work, it joins that capture, and the result is true.
+  /// Handles a wait of a stream outside captures. If it waits for captured work, the stream joins that capture, and the
+  /// result is true.
   bool join(const Operation& operation);
-  /// The stream works by itself, so it is in no capture any more.
+  /// Removes the stream from its capture, because it runs work again.
   void leave(const StreamKey& stream);
-  /// Takes back an operation that was not made.
+  /// Removes an operation that was refused.
   void withdraw(const Operation& operation);
-  /// Follows what captures, clones, instantiations, updates and conditionals make. Belongs in `after`.
+  /// Tracks captures, clones, instantiations, updates and conditional nodes. Call it in `after`.
   void follow(const Operation& operation);
-  /// The nodes of the graph that the operation launches, or null.
+  /// Returns the nodes of the graph that the operation launches, or null.
   const std::vector<Node>* nodes_of(const Operation& operation) const { return graphs_.nodes_of(operation); }
 
  private:

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
-/// Behind the last report: the other members.
+/// Returns the text after the last report: the other members.
 std::string end_of(const Json& rest) { return "\n],\n" + text_of(rest).substr(2) + "\n"; }
 
 }  // namespace
@@ -44,11 +44,11 @@ void JsonFile::finish(const Json& rest) {
   model::release(file_);
 }
 
-/// `rest` is written over by what comes next, which is no shorter.
+/// The next entry overwrites `rest`, and is at least as long.
 void JsonFile::put(const std::string& entry, const std::string& rest) {
   if (file_ < 0) return;
   if (const int error = store(entry + rest); error != 0) {
-    // What was whole before has its place on the disk still.
+    // The earlier, complete text still fits on the disk, so restore it.
     if (is_regular_ && store(rest_) == 0) (void)!::ftruncate(file_, static_cast<off_t>(end_ + rest_.size()));
     return fail(error);
   }
@@ -56,7 +56,7 @@ void JsonFile::put(const std::string& entry, const std::string& rest) {
   rest_ = rest;
 }
 
-/// Writes the text behind what stays. Returns 0, or what is wrong.
+/// Writes the text after the first `end_` bytes. Returns 0 or an error number.
 int JsonFile::store(std::string_view text) noexcept {
   for (std::size_t done = 0; done < text.size();) {
     const char* const from = text.data() + done;

@@ -8,19 +8,19 @@
 
 namespace weir::race {
 
-/// The reports as one JSON object, which is whole behind each `write`: a process that ends by a signal or by `_exit` leaves
-/// what it has found, and one whose disk is full what it could write. Of a pipe only the end makes it whole.
+/// Writes the reports as one JSON object. The file is valid JSON after each `write`, so that a process that ends by a signal
+/// or by `_exit`, or whose disk is full, leaves the reports so far. A pipe receives valid JSON only with `finish`.
 class JsonFile {
  public:
-  /// `name`: empty for no file. If it cannot be opened, says so on standard error.
+  /// `name`: empty for no file. If it cannot be opened, prints an error to standard error.
   explicit JsonFile(std::string name);
   JsonFile(const JsonFile&) = delete;
   JsonFile& operator=(const JsonFile&) = delete;
 
-  /// Adds a report, or null for none. `rest`: an object with the other members, as they are now.
+  /// Adds a report, or none if it is null. `rest`: an object with the current values of the other members.
   void write(const nlohmann::ordered_json& report, const nlohmann::ordered_json& rest);
   void finish(const nlohmann::ordered_json& rest);
-  /// Whether there should be a file, and what was added could not be written.
+  /// Whether a file was requested and could not be written.
   bool is_lost() const noexcept { return !name_.empty() && file_ < 0; }
 
  private:
@@ -31,8 +31,8 @@ class JsonFile {
   std::string name_;
   int file_ = -1;
   bool is_regular_ = false, has_reports_ = false;
-  std::size_t end_ = 0;  // of what stays
-  std::string rest_;     // behind it
+  std::size_t end_ = 0;  // size of the text that is not overwritten
+  std::string rest_;     // the text after `end_`
 };
 
 }  // namespace weir::race

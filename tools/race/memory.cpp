@@ -9,10 +9,10 @@
 namespace weir::race {
 namespace {
 
-// Of one place in a loop, the first few accesses are enough.
+// Limit on accesses with heirs from one place in the program: for a loop, the first few are enough.
 constexpr int most_with_heirs = 4;
 
-/// A wait that is open in `clock`, and not in the clock of `before`; or null.
+/// Returns a wait that is open in `clock` but not in the clock of `before`, or null.
 std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock) {
   auto now = clock.open_waits();
   if (now.empty()) return nullptr;
@@ -24,10 +24,10 @@ std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock
   return since.empty() ? nullptr : since.front();
 }
 
-/// Whether whatever races with `before` from now on also races with `access`.
+/// Whether each later access that races with `before` also races with `access`.
 bool stands_for(const Access& access, const Access& before, const Clock& clock) {
   bool open = false;
-  if (!before.commutes_like(access)) return false;  // it races with fewer
+  if (!before.commutes_like(access)) return false;  // `access` races with fewer accesses
   return access.region.contains(before.region) && (access.writes() || !before.writes()) &&
          (access.by == Accessor::work || access.by == before.by) &&
          (before.point == access.point ? access.writes() == before.writes() : clock.covers(before.point, open));
@@ -36,10 +36,10 @@ bool stands_for(const Access& access, const Access& before, const Clock& clock) 
 }  // namespace
 
 bool add_access(Block& block, Access access, const Clock& clock, const Clock& host) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, int> with_heirs;  // of each place and lane
+  std::map<std::pair<std::uint32_t, std::uint32_t>, int> with_heirs;  // for each place and lane
   std::erase_if(block.accesses, [&](Access& before) {
     if (!before.heir && !stands_for(access, before, clock)) return false;
-    // If a wait opened between the two, the later access may be ordered behind what the earlier one races with.
+    // If a wait opened between the two, the later access may be ordered after an access that the earlier one races with.
     if (!before.heir || before.until->before) before.until = opened_since(before, before.heir ? *before.heir : clock);
     if (!before.until) return true;
     if (!before.heir) before.heir = access.clock;

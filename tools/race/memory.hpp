@@ -24,8 +24,8 @@ using model::StepPtr;
 /// What touches memory.
 enum class Accessor : std::uint8_t {
   work,     ///< of a stream
-  watcher,  ///< the host, or the condition of a graph's node: may look at a written value before it is there, as a wait does
-  value,    ///< that a stream writes: several may write it, and any of them ends a wait
+  watcher,  ///< the host, or a conditional node: may read a value before it is written, as a wait does
+  value,    ///< a value that a stream writes: several streams may write it, and each write ends a wait
 };
 
 struct Access {
@@ -34,17 +34,18 @@ struct Access {
   Point point;
   StepPtr step;
   Accessor by = Accessor::work;
-  std::shared_ptr<const Clock> clock = {};  ///< what happens before it; null if no later report needs it
-  StepPtr launch = {};                      ///< of a node of a graph: the launch
-  std::optional<std::uint32_t> node = {};   ///< likewise: its place in the graph
-  /// The clock of a later access that stands for this one once `until`, a wait that opened between the two, is over.
+  std::shared_ptr<const Clock> clock = {};  ///< events before the access; null if no later report needs them
+  StepPtr launch = {};                      ///< for a graph node: the launch
+  std::optional<std::uint32_t> node = {};   ///< for a graph node: its index in the graph
+  /// The clock of a later access that replaces this one once `until`, a wait that opened between the two, has ended.
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
-  UpdateKind update = UpdateKind::unknown;  ///< of what is all that is done with the memory
+  UpdateKind update = UpdateKind::unknown;  ///< the update, if the operation does nothing else with the memory
   bool is_any_time = false;                 ///< a source that may be read before the stream's earlier work
 
   bool writes() const noexcept { return kind != AccessKind::read; }
-  /// Whether the two only update, and their order does not matter: both are known to do the same, or are said to commute.
+  /// Whether both only update the memory, so that their order does not matter: both are atomic, or both do the same known
+  /// update.
   bool commutes_with(const Access& other) const noexcept {
     return (kind == AccessKind::atomic && other.kind == AccessKind::atomic) ||
            (update != UpdateKind::unknown && update == other.update);
@@ -76,30 +77,31 @@ struct SmallWrite {
   Region region;
   Point point;
   Clock clock;
-  std::vector<std::byte> element;  ///< that a fill repeats; empty if the bytes are not known
+  std::vector<std::byte> element;  ///< the element that a fill repeats; empty if the bytes are not known
 };
 
 /// An allocation, host memory that was registered, or a variable of a module.
 struct Block {
   std::uintptr_t begin = 0, end = 0;
   StepPtr made;
-  StepPtr freed = {};  ///< in the order of a stream; null as long as it is there
+  StepPtr freed = {};  ///< the stream-ordered free; null until then
   Point freed_at = {};
   std::vector<Access> accesses = {};
-  std::string name = {};  ///< that the program has given
+  std::string name = {};  ///< given by the program
   bool is_of_device = false;  ///< the host cannot write it
-  bool is_pageable = false;   ///< what a copy was given: when the memory goes is not seen
+  bool is_pageable = false;   ///< memory that a copy uses; tools cannot see when it is freed
   std::vector<SmallWrite> small_writes = {};
 };
 using Memory = model::MemoryMap<Block>;
 
-/// Adds an access with its clock, and drops those that it stands for from now on. If a block has very many, drops also those
-/// that `host`, which happens before all that follows, has seen done. Returns false if another one had to be dropped.
+/// Adds an access with its clock, and removes those that it replaces. If a block has very many, also removes those that are
+/// complete according to `host`, which happens before all later operations. Returns false if another access had to be
+/// removed.
 bool add_access(Block& block, Access access, const Clock& clock, const Clock& host);
 
-/// Accesses that are kept for one block.
+/// Limit on accesses that are kept for one block.
 inline constexpr std::size_t most_accesses = 4096;
-/// Writes of few bytes that are kept for one block, and how many bytes are few.
+/// Limit on small writes that are kept for one block, and the greatest size of a small write.
 inline constexpr std::size_t most_small_writes = 4, few_bytes = 4096;
 
 }  // namespace weir::race

@@ -32,12 +32,12 @@ void Pairs::end(const Operation& operation) {
     Name& name = names_[operation.id];
     name.stream = stream->do_id();
     name.last = stream->do_given_operations();
-    // An allocation is over when what comes before it is.
+    // An allocation is complete when the operation before it is, so name that one.
     if (operation.kind == OperationKind::allocate) name.first = name.last;
     if (operation.has_failed || name.last == 0 || name.last < name.first)
       names_.erase(operation.id);  // nothing was enqueued
   }
-  // The host backend does not know of it, so that it compares only what else there is.
+  // The host backend cannot see this memory, so the comparison leaves it out.
   const std::string_view call = operation.name;
   const bool is_others = call == "Device::adopt_memory" || call == "Device::open_allocation";
   if (is_others && !operation.has_failed) std::ofstream(file_, std::ios::app) << "{\"memory\":\"of other code\"}\n";

@@ -17,10 +17,10 @@ namespace weir::race {
 
 struct Options {
   std::string json;   ///< the file of the reports; empty: none
-  std::string tally;  ///< of all processes of `weir run`: gets 0 from each, and the status for each race; empty: none
-  std::string pairs;  ///< that of the pairs, for `weir race` and `weir shake`; empty: none
+  std::string tally;  ///< shared by all processes of `weir run`: each writes 0, and `status` for each race; empty: none
+  std::string pairs;  ///< the file of the pairs, for `weir race` and `weir shake`; empty: none
   std::vector<std::string> suppressions;
-  int status = 66;  ///< what the program exits with if there was a race; 0: as it would
+  int status = 66;  ///< the program's exit status after a race; 0: unchanged
 };
 
 /// Reads WEIR_RACE: "json=FILE,suppressions=FILE,status=NUMBER,tally=FILE". Throws `invalid_environment`.
@@ -36,18 +36,18 @@ class Report {
   bool has_told(const Access& first, const Access& second) const {
     return told_.contains({first.step->place, second.step->place});
   }
-  /// `note`: what else there is to say, or nothing.
+  /// `note`: an additional remark, or empty.
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
-  /// Says, once for each text, that something was forgotten, so that a race may have been missed.
+  /// Reports, once for each text, that data was dropped, so that a race may have been missed.
   void add_limit(const std::string& what);
   Pairs& pairs() noexcept { return pairs_; }
-  /// Ends the files. `operations`: how many were looked at. Returns the exit status, or 0.
+  /// Completes the files. `operations`: the number of operations checked. Returns the exit status, or 0.
   int finish(std::uint64_t operations) noexcept;
 
  private:
   bool is_suppressed(const Access& access, const std::vector<model::Frame>& frames) const;
 
-  /// What the file says besides the reports.
+  /// Returns the file's members other than the reports.
   nlohmann::ordered_json others() const;
 
   Options options_;

@@ -13,7 +13,7 @@ namespace weir::race {
 
 void Streams::add(const Operation& operation, bool is_blocking) {
   StreamState& state = streams_[operation.stream_key];
-  if (state.lane != 0) retired_.push_back(state.now());  // a handle of the driver's may have been another stream's before
+  if (state.lane != 0) retired_.push_back(state.now());  // the driver may have reused another stream's handle
   const std::uint32_t lane = new_lane();
   state = {lane, host_, operation.device, false, is_blocking, true};
 }
@@ -29,12 +29,12 @@ StreamState& Streams::of(const StreamKey& key) {
 
 StreamState& Streams::of(const Operation& operation) {
   StreamState& state = of(operation.stream_key);
-  if (state.is_known || operation.capture != 0) return state;  // drivers do not say it of a stream that captures
+  if (state.is_known || operation.capture != 0) return state;  // drivers do not report it for a capturing stream
   state.is_legacy = operation.stream->kind() == StreamKind::legacy_default;
   try {
     state.is_blocking = !operation.stream->is_non_blocking();
   } catch (const std::exception&) {
-    // It counts as ordered.
+    // The stream counts as ordered against the legacy default stream.
   }
   state.is_known = true;
   return state;
@@ -48,8 +48,8 @@ StreamState& Streams::submit(const Operation& operation) {
   return state;
 }
 
-/// A lane whose stream is gone and all of whose work the host knows to be done, or else a new one: clocks grow with lanes.
-/// Its numbers go on.
+/// Returns the lane of a stream that is gone and whose work the host knows to be complete, or else a new lane. Lanes are
+/// reused because clocks grow with their number. A reused lane continues its numbers.
 std::uint32_t Streams::new_lane() {
   const auto over =
       std::find_if(retired_.begin(), retired_.end(), [&](const Point& last) { return host_.at(last.lane) >= last.number; });
@@ -60,8 +60,8 @@ std::uint32_t Streams::new_lane() {
   return lane;
 }
 
-/// Threads and streams come and go, and their ends are no operations. If such a stream works again, it begins with what the
-/// host knows, which is all that it was ordered behind.
+/// Tools do not see threads and streams end. If a removed stream is used again, it starts with the host's clock, which
+/// includes all that the stream was ordered after.
 void Streams::sweep() {
   if (streams_.size() < next_sweep_) return;
   for (auto next = streams_.begin(); next != streams_.end();) {
@@ -102,7 +102,7 @@ Clock Streams::everything() const {
 
 void Streams::host_learns(const Clock& clock) {
   clock.assume_ended();
-  // Something that is not seen here ended the others: the host's own store, or a kernel's.
+  // Something that tools do not see ended the other waits: a store by the host or a kernel.
   for (const auto& wait : clock.open_waits()) {
     if (!wait->before) wait->before = std::make_unique<Clock>(everything());
   }

@@ -20,14 +20,14 @@ struct StreamState {
   Clock clock;
   const Device* device = nullptr;
   bool is_legacy = false;
-  bool is_blocking = true;  ///< ordered against the legacy default stream, or not known
+  bool is_blocking = true;  ///< ordered against the legacy default stream, or unknown
   bool is_known = false;
-  /// How far a wait reached, and the name of its event, as it stands in a text.
+  /// How far a wait reached, and the name of its event as shown in reports.
   struct Waited {
     std::uint64_t number = 0;
     std::string event;
   };
-  std::map<std::uint32_t, Waited> waited = {};  ///< for each other lane, the newest
+  std::map<std::uint32_t, Waited> waited = {};  ///< the newest wait for each other lane
 
   Point now() const { return {lane, clock.at(lane)}; }
   void wait_for(const Clock& other, std::uint32_t other_lane, std::string event = "") {
@@ -36,27 +36,28 @@ struct StreamState {
   }
 };
 
-/// The streams that run, and the host, which is lane 0. What one thread of the host has waited for counts as done for all of
-/// them, since tools do not see how threads synchronize.
+/// The running streams, and the host, which is lane 0. Work that one host thread has waited for counts as complete for all
+/// threads, because tools do not see how threads synchronize.
 class Streams {
  public:
   void add(const Operation& operation, bool is_blocking);
-  /// Forgets streams whose work the host knows to be done, once there are many. No reference to a state may be held.
+  /// Removes streams whose work the host knows to be complete, if there are many. Invalidates references to states.
   void sweep();
   StreamState& of(const Operation& operation);
   StreamState& of(const StreamKey& key);
-  /// The stream to which an operation is submitted now, joined with the host and with what default streams order.
+  /// Returns the stream to which an operation is submitted, after joining it with the host and with the streams that default
+  /// streams order it after.
   StreamState& submit(const Operation& operation);
   void order_against_default_stream(StreamState& state);
 
-  /// The join of the device's streams.
+  /// Returns the join of the clocks of the device's streams.
   Clock all_of(const Device& device) const;
   Clock everything() const;
   const Clock& host() const noexcept { return host_; }
   Point advance_host() { return host_.advance(0); }
   void host_learns(const Clock& clock);
 
-  /// Describes a wait between the two that was made too early; empty if there was none.
+  /// Describes a wait between the two accesses that was made too early; empty if there was no such wait.
   std::string early_wait(const Access& first, const Access& second) const;
 
  private:
@@ -69,11 +70,11 @@ class Streams {
   std::map<StreamKey, StreamState> streams_;
 };
 
-/// Where events were recorded last. An event is a copy of a clock.
+/// The last record of an event: a copy of the stream's clock.
 struct Recorded {
   Clock clock;
   std::uint32_t lane = 0;
-  model::CaptureId capture = {};  ///< of that capture's lanes if its number is not 0
+  model::CaptureId capture = {};  ///< if its number is not 0, the clock uses this capture's lanes
   bool is_captured() const noexcept { return capture.second != 0; }
 };
 using Events = std::map<const Event*, Recorded>;

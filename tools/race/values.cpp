@@ -11,7 +11,7 @@
 namespace weir::race {
 namespace {
 
-// Writes kept for one value, and waits for it that no write is known to end. Clocks refer to all of those.
+// Limits for one value: writes, and waits that no known write ends. Clocks refer to all of these.
 constexpr std::size_t most_writes = 4096, most_waiters = 1024;
 
 bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
@@ -56,27 +56,27 @@ void Values::write(const MemoryOperation& operation, const Point& point, const C
   std::erase_if(value.waiters, [&](Waiter& waiter) {
     std::unique_ptr<Clock>& before = waiter.result->before;
     bool open = false;
-    if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;  // by the host; or long ago
+    if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;  // by the host, or long ago
     if (!meets(operation.value, waiter.wait)) return false;
     if (!before) {
-      if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes behind that wait
+      if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes after that wait
       before = std::make_unique<Clock>(clock);
       waiter.ended_by = point;
-    } else if (!clock.covers(waiter.ended_by, open)) {  // either may have ended it
+    } else if (!clock.covers(waiter.ended_by, open)) {  // either write may have ended it
       before = std::make_unique<Clock>(common(*before, clock));
     }
     return false;
   });
 }
 
-/// The writes that may have ended the wait, at most one for each lane. `clock`: what comes before the wait.
+/// Returns the writes that may have ended the wait, at most one for each lane. `clock`: the events before the wait.
 std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operation, Value& value, const Clock& clock,
                                                   Report& report) {
   const auto first_behind = [](std::deque<Write>& list, std::uint64_t number) {
     return std::upper_bound(list.begin(), list.end(), number,
                             [](std::uint64_t last, const Write& write) { return last < write.point.number; });
   };
-  // For each lane, the last write that surely comes before the wait: it has overwritten those before it.
+  // For each lane, the last write that surely comes before the wait; it has overwritten the earlier ones.
   std::vector<Write*> known;
   for (auto& [lane, writes] : value.writes) {
     const auto behind = first_behind(writes.list, clock.at(lane));
@@ -84,7 +84,7 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     known.push_back(&*std::prev(behind));
     known.back()->clock.settle();
   }
-  // For each lane, the first write that may end the wait. What comes before it also comes before the later ones.
+  // For each lane, the first write that may end the wait. Events before it also come before the later ones.
   std::vector<const Write*> ends;
   for (auto& [lane, writes] : value.writes) {
     auto write = writes.list.begin();
@@ -105,7 +105,7 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     }
     ends.push_back(&*write);
   }
-  for (auto write = ends.begin(); write != ends.end();) {  // likewise of two lanes whose writes are in order
+  for (auto write = ends.begin(); write != ends.end();) {  // the same for two lanes whose writes are ordered
     const bool is_later = std::any_of(ends.begin(), ends.end(), [&](const Write* other) {
       bool open = false;
       return other != *write && (*write)->clock.covers(other->point, open);
@@ -131,7 +131,7 @@ bool Values::wait(const MemoryOperation& operation, const Point& point, Clock& c
     std::erase_if(waiters, [](const Waiter& each) { return each.result->before != nullptr; });
   if (waiters.size() < most_waiters) {
     waiters.push_back({operation, point, result});
-  } else {  // probably the host or a kernel ends them
+  } else {  // probably the host or a kernel ends these waits
     if (!value.endless || value.endless->before) value.endless = std::move(result);
     result = value.endless;
   }

@@ -16,20 +16,20 @@ namespace weir::race {
 
 MemoryAccess memory_of(const MemoryOperation& operation) noexcept;
 
-/// Values that streams write and wait for, by their addresses: those of all streams that run, or those of one capture.
+/// Values that streams write and wait for, by address: those of all running streams, or those of one capture.
 class Values {
  public:
-  /// `point` and `clock`: of the operation. A wait joins the clock of the write that ends it into `clock`. Returns false for
-  /// a wait if that write is not known.
+  /// Adds a write of a value, or a wait for one, with its point and clock. A wait joins the clock of the write that ends it
+  /// into `clock`. Returns false for a wait if that write is not known.
   bool operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report);
-  /// Something else overwrites the values there: a fill by `write.element`, or what writes other values, which are not
-  /// known. `is_of_device`: nothing else can have written.
+  /// Records that other work overwrites the values: a fill with `write.element`, or an operation that writes unknown values.
+  /// `is_of_device`: the host cannot have written.
   void overwrite(const SmallWrite& write, bool is_of_device, Report& report);
-  /// Whether something has written or waited for a value there.
+  /// Whether a stream has written or awaited a value at the address.
   bool has(const void* address) const { return values_.contains(address); }
-  /// From here on `overwrite` notes what is written there.
+  /// From now on `overwrite` records writes to the address.
   void add(const void* address) { values_.try_emplace(address); }
-  /// Whether such a wait is open still.
+  /// Whether the wait is still open.
   bool is_open(const MemoryOperation& wait) const;
 
  private:
@@ -38,10 +38,10 @@ class Values {
     Point point;
     Clock clock;
   };
-  /// What one lane has written to one address.
+  /// The writes of one lane to one address.
   struct Writes {
     std::deque<Write> list;
-    bool has_forgotten = false;  ///< there were more than are kept: the first are not known
+    bool has_forgotten = false;  ///< the first writes were dropped
   };
   struct Waiter {
     MemoryOperation wait{};
@@ -52,8 +52,8 @@ class Values {
   struct Value {
     std::map<std::uint32_t, Writes> writes;  // of each lane
     std::vector<Waiter> waiters;
-    std::unique_ptr<Clock> unknown;      // what comes before the writes of values that are not known
-    std::shared_ptr<ValueWait> endless;  // where there were more waits than are kept: no write ends the later ones
+    std::unique_ptr<Clock> unknown;      // the joined clocks of the writes of unknown values
+    std::shared_ptr<ValueWait> endless;  // shared by waits over the limit; no write ends it
   };
 
   void write(const MemoryOperation& operation, const Point& point, const Clock& clock, Report& report);
