@@ -14,12 +14,12 @@
 
 namespace weir::model {
 
-/// Tells captures apart: each backend counts its own.
+/// Identifies a capture: each backend numbers its own captures.
 using CaptureId = std::pair<const Backend*, std::uint64_t>;
 inline CaptureId capture_id(const Operation& operation) { return {&operation.device->backend(), operation.capture}; }
 
-/// The captures of a program, the graphs that they become, and the executables made of those. `Node` is what a tool keeps of
-/// a node, `OpenCapture` what it keeps of a capture until that ends.
+/// The captures of a program, their graphs, and the executables made from the graphs. `Node` is a tool's data for a node,
+/// `OpenCapture` its data for a capture until the capture ends.
 template <class Node, class OpenCapture>
 class Graphs {
  public:
@@ -43,14 +43,14 @@ class Graphs {
   }
   std::map<CaptureId, Capture>& captures() { return captures_; }
 
-  /// What the operation launches, or adds as a child graph; null if that is not known.
+  /// Returns the nodes that the operation launches or adds as a child graph; null if they are not known.
   const Nodes* nodes_of(const Operation& operation) const {
     return operation.exec != nullptr ? find_nodes(executables_, operation.exec) : find_nodes(graphs_, operation.graph);
   }
 
-  /// A `conditional` begins: captures that its thread begins before `end_conditional` are its bodies.
+  /// Begins a `conditional`: captures that its thread begins before `end_conditional` are its bodies.
   void begin_conditional(const Operation& operation) { conditionals_[operation.thread].push_back(operation.id); }
-  /// The nodes of its bodies. `finish(capture)` is called for each capture that was not seen to end.
+  /// Returns the nodes of its bodies. Calls `finish(capture)` for each capture whose end was not reported.
   template <class Finish>
   Nodes end_conditional(const Operation& operation, Finish&& finish) {
     if (auto& open = conditionals_[operation.thread]; std::erase(open, operation.id) == 0 || open.empty())
@@ -65,7 +65,7 @@ class Graphs {
     return nodes.empty() ? Nodes() : std::move(nodes.mapped());
   }
 
-  /// Changes the nodes of an executable by `function(nodes)`, if they are known.
+  /// Changes the nodes of an executable with `function(nodes)`, if they are known.
   template <class F>
   void change(const GraphExec* exec, F&& function) {
     const auto found = executables_.find(exec);
@@ -75,8 +75,8 @@ class Graphs {
     found->second = std::move(nodes);
   }
 
-  /// Follows what captures, clones, instantiations and updates make. `finish(capture)` is called before a capture becomes a
-  /// graph. Belongs in a tool's `after`.
+  /// Tracks the graphs that captures, clones, instantiations and updates make. Calls `finish(capture)` before a capture
+  /// becomes a graph. Call it in a tool's `after`.
   template <class Finish>
   void follow(const Operation& operation, Finish&& finish) {
     switch (operation.kind) {
@@ -88,7 +88,7 @@ class Graphs {
         auto capture = captures_.extract(capture_id(operation));
         if (operation.new_graph == nullptr || operation.has_failed) break;
         if (capture.empty()) {
-          graphs_.erase(operation.new_graph);  // another graph may have been there
+          graphs_.erase(operation.new_graph);  // an earlier graph may have had this address
         } else if (capture.mapped().conditional != 0) {
           add_body(capture.mapped(), finish);
         } else {
@@ -132,8 +132,8 @@ class Graphs {
   }
 
   std::map<CaptureId, Capture> captures_;
-  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // by threads: those that each is in the middle of
-  std::map<std::uint64_t, Nodes> bodies_;                             // by conditionals
+  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // by thread: its open conditionals
+  std::map<std::uint64_t, Nodes> bodies_;                             // by conditional
   std::map<const Graph*, NodesPtr> graphs_;
   std::map<const GraphExec*, NodesPtr> executables_;
 };

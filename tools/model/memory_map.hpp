@@ -11,40 +11,40 @@ namespace weir::model {
 
 inline std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// Memory that Weir knows: blocks with a `begin` and an `end`, none of which overlap.
+/// The memory known to Weir: blocks with a `begin` and an `end` that do not overlap.
 template <class Block>
 class MemoryMap {
  public:
-  /// Drops the blocks that it overlaps: they have ended unseen.
+  /// Removes the blocks that it overlaps: their end was not reported.
   Block& add(Block block) {
     auto next = blocks_.lower_bound(block.begin);
     if (next != blocks_.begin() && std::prev(next)->second.end > block.begin) --next;
     while (next != blocks_.end() && next->first < block.end) next = blocks_.erase(next);
     return blocks_[block.begin] = std::move(block);
   }
-  /// Takes out the block that begins there.
+  /// Removes and returns the block that begins there.
   std::optional<Block> remove(std::uintptr_t begin) {
     auto taken = blocks_.extract(begin);
     return taken.empty() ? std::nullopt : std::optional<Block>(std::move(taken.mapped()));
   }
-  /// The block that has that byte, or null.
+  /// Returns the block that contains the byte, or null.
   const Block* find(std::uintptr_t address) const {
     const Block* const before = last_before(address);
     return before != nullptr && address < before->end ? before : nullptr;
   }
   Block* find(std::uintptr_t address) { return const_cast<Block*>(std::as_const(*this).find(address)); }
-  /// The last block that begins there or before, or null.
+  /// Returns the last block that begins at or before the address, or null.
   const Block* last_before(std::uintptr_t address) const {
     const auto next = blocks_.upper_bound(address);
     return next != blocks_.begin() ? &std::prev(next)->second : nullptr;
   }
   Block* last_before(std::uintptr_t address) { return const_cast<Block*>(std::as_const(*this).last_before(address)); }
-  /// The first block that begins behind, or null.
+  /// Returns the first block that begins after the address, or null.
   const Block* first_behind(std::uintptr_t address) const {
     const auto next = blocks_.upper_bound(address);
     return next != blocks_.end() ? &next->second : nullptr;
   }
-  /// Calls `function(block)` for each, in the order of their addresses.
+  /// Calls `function(block)` for each block, in the order of addresses.
   template <class F>
   void for_each(F&& function) const {
     for (const auto& [begin, block] : blocks_) function(block);

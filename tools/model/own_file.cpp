@@ -19,7 +19,7 @@ bool is_regular(int file) noexcept {
 int open_own(const char* tool, std::string& name) {
   const auto open = [&] { return ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); };
   int file = open();
-  // Two processes that write to one file leave no report of either.
+  // If two processes wrote to one file, they would destroy each other's report.
   if (is_regular(file) && ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     const std::string other = name + "." + std::to_string(::getpid());
     std::fprintf(stderr, "%s: another process writes '%s'; this one writes '%s'. A %%p in the name is the process\n", tool,

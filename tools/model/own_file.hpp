@@ -6,15 +6,15 @@
 /// Files that a tool writes while the program runs.
 namespace weir::model {
 
-/// What `Tool::finish` returns if the tool's file could not be written: the exit status of the program, then.
+/// The result of `Tool::finish` if the tool's file could not be written; it becomes the program's exit status.
 inline constexpr int lost_output = 3;
 
-/// Opens the file, empty, for this process alone: if another one has it, `name` becomes NAME.PID, and a line on standard
-/// error says so. -1 if it cannot be opened, which errno explains. `tool`: "weir race"
+/// Opens the file, emptied, only for this process. If another process uses it, changes `name` to NAME.PID and prints a line
+/// to standard error. Returns -1 and sets errno if it cannot be opened. `tool`: "weir race"
 int open_own(const char* tool, std::string& name);
-/// What can be locked, and written at any place: no pipe and no device.
+/// Whether `file` is a regular file, so that it can be locked and written at any offset.
 bool is_regular(int file) noexcept;
-/// Lets another process have the file. Else a forked child, which outlives this process, would keep it.
+/// Unlocks the file for other processes. Otherwise a forked child that outlives this process would keep the lock.
 void release(int file) noexcept;
 
 }  // namespace weir::model

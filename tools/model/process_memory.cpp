@@ -23,7 +23,7 @@ bool is_on_this_stack(std::uintptr_t address) noexcept {
   return known && address - reinterpret_cast<std::uintptr_t>(begin) < bytes;
 }
 
-/// What /proc/self/maps calls the mapping with that address: "[heap]", a path, or nothing.
+/// Returns the name in /proc/self/maps of the mapping at the address: "[heap]", a path, or "".
 std::string mapping_of(std::uintptr_t address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -17,7 +17,7 @@ struct Region {
   std::uintptr_t end() const noexcept { return begin + (rows - 1) * pitch + width; }
   bool is_contiguous() const noexcept { return rows == 1; }
   bool overlaps(const Region& other) const noexcept;
-  /// Whether it contains all of `other`. May be false where it does.
+  /// Whether it contains all of `other`. May return false although it does.
   bool contains(const Region& other) const noexcept;
 };
 

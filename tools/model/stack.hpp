@@ -7,10 +7,10 @@
 /// Call stacks: taken as addresses, shown as names and lines.
 namespace weir::model {
 
-/// Addresses of code. Of a program in another language (`CallerScope`): null, and the addresses of `Frame`s that stay.
+/// Addresses of code. For a program in another language (`CallerScope`): null, then the addresses of permanent `Frame`s.
 using Stack = std::vector<const void*>;
 
-/// The calling thread's stack, innermost first.
+/// Returns the calling thread's stack, innermost first.
 Stack take_stack();
 
 struct Frame {
@@ -19,10 +19,10 @@ struct Frame {
   friend auto operator<=>(const Frame&, const Frame&) = default;
 };
 
-/// Without what lies in Weir. Functions that were inlined have frames of their own, where the program has debug information.
+/// Returns the frames outside Weir. Inlined functions have their own frames if the program has debug information.
 std::vector<Frame> frames_of(const Stack& stack);
-/// Lines "      #0 function place" of the frames that are the program's own: without those of Weir's headers and of the C++
-/// library in between, unless there are no others.
+/// Returns a line "      #0 function place" for each frame of the program. Frames of Weir's headers and of the C++ library
+/// are left out unless there are no others.
 std::string text_of(const std::vector<Frame>& frames);
 
 }  // namespace weir::model

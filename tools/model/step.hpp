@@ -14,9 +14,9 @@ namespace weir::model {
 
 /// "kernel 'scale'", "host function 'reduce'", "Stream::copy", "the free"
 std::string what_of(const Operation& operation);
-/// "host:0 stream 0x55…", "host:0 default stream"; "the host" for what belongs to no stream
+/// "host:0 stream 0x55…", "host:0 default stream"; "the host" for an operation without a stream
 std::string place_of(const Operation& operation);
-/// " 'weights'", behind what has that name; nothing for no name. Control characters become escapes.
+/// " 'weights'", to follow the named thing; "" for an empty name. Escapes control characters.
 std::string quoted(std::string_view name);
 
 /// One operation of the program, for reports.
@@ -25,10 +25,10 @@ struct Step {
   std::string what;    ///< `what_of`
   std::string where;   ///< `place_of`
   std::string device;  ///< "host:0"
-  std::string tag;     ///< the `Range` that it is in
+  std::string tag;     ///< the enclosing `Range`
   std::uint64_t thread = 0;
   Stack stack;
-  std::uint32_t place = 0;  ///< the number of the stack: steps with equal stacks have the same
+  std::uint32_t place = 0;  ///< the number of the stack; steps with equal stacks share it
 };
 using StepPtr = std::shared_ptr<const Step>;
 
