@@ -10,9 +10,9 @@
 
 #include "core/saved/graph_file_format.hpp"
 
-/// The bytes of a recording: segments one behind the other, each written at once, with the header and the records of a graph
-/// file (docs/graph-format.md). So a program that is killed leaves a file that is good up to its last segment. The check
-/// number of a segment covers its place in the file. The last record of a complete recording is `end`.
+/// The bytes of a recording: consecutive segments, each written in one piece, with the header and the records of a graph
+/// file (docs/graph-format.md). So a killed program leaves a file that is valid up to its last segment. The checksum of a
+/// segment covers its offset in the file. The last record of a complete recording is `end`.
 namespace weir::recording {
 
 using detail::SavedAddress;
@@ -20,13 +20,13 @@ using detail::SavedAddress;
 inline constexpr std::string_view magic = "\x89WEIRRC\n";
 inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
-inline constexpr std::uint32_t none = UINT32_MAX;  ///< the number of no object
+inline constexpr std::uint32_t none = UINT32_MAX;  ///< no object
 
-/// Kinds of records. Devices, streams, events, modules and kernels are numbered from 0 each, operations from 1.
+/// Kinds of records. Devices, streams, events, modules and kernels are each numbered from 0, operations from 1.
 namespace record {
 inline constexpr std::string_view device = "devi";     ///< name: "cuda:0 sm_90"
 inline constexpr std::string_view stream = "strm";     ///< data: SavedStream
-inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it keeps the time
+inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it records the time
 inline constexpr std::string_view module = "modu";     ///< data: its device, then a bundle
 inline constexpr std::string_view function = "kern";   ///< name: a kernel's; data: its module
 inline constexpr std::string_view operation =
@@ -34,15 +34,15 @@ inline constexpr std::string_view operation =
 inline constexpr std::string_view failed = "fail";     ///< data: the operation that was refused
 inline constexpr std::string_view piece = "piec";      ///< data: up to `piece_bytes` bytes of memory
 inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the numbers of the pieces that it reads
-inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the check numbers of its results' pieces
+inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the checksums of its results' pieces
 inline constexpr std::string_view note = "note";       ///< name: what is missing
-inline constexpr std::string_view stop = "stop";       ///< name: why there is no more
+inline constexpr std::string_view stop = "stop";       ///< name: why the recording ends here
 inline constexpr std::string_view end = "done";        ///< the program has ended; nothing follows
 }  // namespace record
 
-/// What an operation is. Those of work have the numbers of `SavedKind`, and the same content.
+/// Kinds of operations. Work has the numbers and the content of `SavedKind`.
 enum class Kind : std::uint8_t {
-  kernel = 1,  ///< behind its arguments their accesses: 4 bytes, how many; SavedAccess
+  kernel = 1,  ///< its arguments, then their accesses: the number in 4 bytes; SavedAccess
   copy,
   fill,
   memory_operations,
@@ -51,7 +51,7 @@ enum class Kind : std::uint8_t {
   global,           ///< SavedMemory; object: the module; name: the variable's
   free,             ///< object: the memory
   child_graph,      ///< object: the graph
-  record,           ///< object: the event; other: 1 if each launch of the graph does
+  record,           ///< object: the event; other: 1 if each launch of the graph records it
   wait_event,       ///< as `record`
   wait_stream,      ///< object: the stream
   synchronize,      ///< of `stream`; else object: the event; else other: the device
@@ -64,10 +64,10 @@ enum class Kind : std::uint8_t {
   instantiate,      ///< object: the graph. Executables are numbered from 0
   update,           ///< object: the executable; other: the graph
   launch_graph,     ///< object: the executable
-  peer_access,      ///< object: the device; other: whose memory it may address
+  peer_access,      ///< object: the device; other: the device whose memory it may address
   ran,              ///< a host function has run; object: its operation
   conditional,      ///< SavedConditional
-  body,             ///< what `stream` captures from here on is a body; object: the conditional node's operation
+  body,             ///< `stream` captures a body from here on; object: the conditional node's operation
   end_conditional,  ///< object: as before
 };
 
@@ -80,7 +80,7 @@ struct SavedStream {
 struct SavedOperation {
   std::uint8_t kind, is_captured, reserved[2];
   std::uint32_t stream, object, other;
-  std::uint32_t reads, results;  ///< ranges, which follow
+  std::uint32_t reads, results;  ///< the number of ranges that follow
 };
 
 /// Memory that the host can read.
@@ -89,7 +89,7 @@ struct SavedRange {
   std::uint64_t bytes;
 };
 
-/// What tools were told that a kernel does.
+/// An access of a kernel as reported to tools.
 struct SavedAccess {
   SavedAddress first;
   std::uint64_t bytes, pitch, rows, kind;
@@ -100,10 +100,10 @@ struct SavedConditional {
   SavedAddress condition;
 };
 
-/// The number of memory that Weir does not know. The offset is its address then.
+/// The number of memory that Weir has not allocated. Its offset is the address.
 inline constexpr std::uint32_t of_host = SavedAddress::allocated;
 
-/// Contents are compared and kept by pieces, which begin at multiples of this.
+/// Contents are compared and stored in pieces, which begin at multiples of this.
 inline constexpr std::size_t piece_bytes = 4096;
 
 /// Calls `function(at, size)` for each piece of a range.
@@ -117,7 +117,7 @@ void for_each_piece(const SavedRange& range, F&& function) {
   }
 }
 
-/// The check number of a segment: the same records at another place have another one.
+/// Returns the checksum of a segment. The same records at another offset have another checksum.
 inline std::uint64_t segment_check(std::uint64_t number, std::span<const std::byte> records) noexcept {
   return detail::check_number(records) + (number + 1) * 0xD1B54A32D192ED03U;
 }

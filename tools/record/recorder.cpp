@@ -28,14 +28,15 @@ using detail::NumberWriter;
 using model::number_of;
 
 constexpr std::size_t most_omissions = 20;
-// Behind a plain pointer one element is told, which says nothing of how much a kernel reads. Ranges of more are spans.
+// For a plain pointer tools receive an access of one element, which does not limit what a kernel reads. Larger ranges are
+// spans.
 constexpr std::size_t largest_element = 256;
 
 std::string what_of(const Operation& operation) { return model::what_of(operation); }
 
 }  // namespace
 
-// --- What is told ------------------------------------------------------------------------------------------------------
+// --- Calls of the tool -------------------------------------------------------------------------------------------------
 
 void Recorder::before(const Operation& operation) noexcept try {
   std::optional<Written> written;
@@ -78,7 +79,7 @@ void Recorder::after(const Operation& operation) noexcept try {
   stop(operation.name, error.what());
 }
 
-/// The program may have waited for it, by means of its own.
+/// Recorded because the program may synchronize with the function outside Weir.
 void Recorder::end_host_function(std::uint64_t operation) noexcept try {
   const std::lock_guard lock(mutex_);
   const auto found = host_functions_.find(operation);
@@ -98,7 +99,7 @@ void Recorder::end_host_function(std::uint64_t operation) noexcept try {
   support::log(support::LogLevel::error, "record: ", error.what());
 }
 
-/// What is written before it is made, so that it is there if the program dies of it.
+/// Writes the operation before it is made, so that the file contains it if it crashes the program.
 std::optional<Written> Recorder::write(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::kernel: return add_work(Kind::kernel, operation);
@@ -128,12 +129,12 @@ std::optional<Written> Recorder::write(const Operation& operation) {
     case OperationKind::record:
     case OperationKind::wait_event: {
       const Kind kind = operation.kind == OperationKind::record ? Kind::record : Kind::wait_event;
-      if (!operation.event->is_recorded()) events_.erase(operation.event);  // another one may have had the address
+      if (!operation.event->is_recorded()) events_.erase(operation.event);  // an earlier event may have had this address
       return add(kind, operation, operation.name, event_of(*operation.event), operation.in_graph ? 1 : 0);
     }
     case OperationKind::wait_stream: {
       const auto awaited = streams_.find(operation.awaited);
-      if (awaited == streams_.end()) return std::nullopt;  // it has no work
+      if (awaited == streams_.end()) return std::nullopt;  // that stream has no work
       return add(Kind::wait_stream, operation, operation.name, awaited->second);
     }
     case OperationKind::host_access: {
@@ -145,7 +146,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       return add(Kind::host_access, operation, operation.name, none, none, content);
     }
     case OperationKind::begin_capture: {
-      // Some backends capture a body by a capture of its own.
+      // Some backends capture a body in a separate capture.
       if (!conditionals_[operation.thread].empty()) return std::nullopt;
       const auto graph = graphs_made_of_.find(operation.graph);
       return add(Kind::begin_capture, operation, operation.name, graph != graphs_made_of_.end() ? graph->second : none);
@@ -239,8 +240,8 @@ void Recorder::end_conditional(const Operation& operation) {
   (void)add(Kind::end_conditional, operation, "", node.number);
 }
 
-/// What is written once it is made: before, it has no address. Host-side waits, too: another thread may submit what they
-/// wait for.
+/// Writes the parts that are known only after the operation was made, such as addresses. Host-side waits are also written
+/// then, because another thread may submit the work that they wait for.
 void Recorder::write_result(const Operation& operation) {
   const auto known = [](const auto& map, const auto* key) {
     const auto found = map.find(key);
@@ -417,7 +418,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
                                   "by Weir, or register it by Device::register_host",
                                   i + 1));
         }
-        // None is in the first 64 KiB, which systems leave unmapped, or beyond the 57 bits that processors have.
+        // Addresses are not in the first 64 KiB, which systems leave unmapped, and have at most 57 bits.
         if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
           add_omission(what + " may be an address of memory that Weir does not know; it is taken for a number");
         continue;

@@ -26,15 +26,15 @@ struct HostRange {
   std::byte* begin;
 };
 using HostRanges = std::vector<HostRange>;
-/// An operation that is written down.
+/// An operation in the recording.
 struct Written {
   std::uint32_t number = 0;
   HostRanges reads, results;
 };
 
-/// The tool `record`: writes down each operation before it is made, where memory has numbers in the place of addresses. Host
-/// functions of the tool's, before an operation and behind it, save what it reads of the host's memory and check what it
-/// writes there. docs/record.md
+/// The tool `record`: writes each operation to the file before it is made, with numbers instead of addresses. Before and
+/// after an operation the tool enqueues host functions that save the host memory that it reads and checksum the host memory
+/// that it writes. docs/record.md
 class Recorder final : public Tool {
  public:
   Recorder(const std::string& file, std::uint64_t limit) : file_(file, limit) {}
@@ -45,20 +45,20 @@ class Recorder final : public Tool {
   int finish() noexcept override;
 
  private:
-  /// Memory that Weir knows.
+  /// Memory known to Weir.
   struct Block {
     std::uintptr_t begin = 0, end = 0;
     std::uint32_t number = 0;
-    bool is_readable = false;  ///< by the host, at any time
+    bool is_readable = false;  ///< the host can read it at any time
   };
-  /// What a node of a graph does with the host's memory.
+  /// An access of a graph node to host memory.
   struct Node {
     bool writes, is_host_function;
     std::byte* begin;
     std::size_t bytes;
   };
   struct OpenCapture {
-    std::map<std::uint32_t, std::uint32_t> operations;  ///< by nodes
+    std::map<std::uint32_t, std::uint32_t> operations;  ///< by node
     bool is_known_body = false;
   };
   struct KnownEvent {
@@ -69,7 +69,7 @@ class Recorder final : public Tool {
   /// A conditional node whose bodies are captured.
   struct Conditional {
     Number number;
-    std::size_t bodies = 0;  ///< that had an operation
+    std::size_t bodies = 0;  ///< bodies with an operation
   };
 
   std::optional<Written> write(const Operation& operation);
@@ -117,16 +117,16 @@ class Recorder final : public Tool {
   std::map<const Event*, KnownEvent> events_;
   std::map<const Module*, Number> modules_;
   std::map<const Kernel*, Number> kernels_;
-  std::vector<ModulePtr> kept_modules_;  // so that no other one gets the address
+  std::vector<ModulePtr> kept_modules_;  // kept so that no other module gets the address
   std::vector<KernelPtr> kept_kernels_;
   std::map<const Graph*, Number> graphs_made_of_;
   std::map<const GraphExec*, Number> execs_;
   model::MemoryMap<Block> blocks_;
   model::Graphs<Node, OpenCapture> graphs_;
-  std::map<std::uint64_t, Written> begun_;          // by operations of the process
-  std::map<std::uint64_t, Number> host_functions_;  // by the same: that may run
-  std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by threads
-  std::set<std::uint64_t> captured_functions_;      // those that may run again
+  std::map<std::uint64_t, Written> begun_;          // by the process's operation number
+  std::map<std::uint64_t, Number> host_functions_;  // by the same: functions that may still run
+  std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by thread
+  std::set<std::uint64_t> captured_functions_;      // functions that may run again
 };
 
 }  // namespace weir::recording

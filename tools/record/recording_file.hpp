@@ -15,22 +15,22 @@
 
 namespace weir::recording {
 
-/// The file, for one thread at a time. What was flushed survives the end of the process, however it ends.
+/// The file. Not thread-safe. Flushed data survives the end of the process, however it ends.
 class RecordingFile {
  public:
-  /// Makes the file, for this user alone. Throws `invalid_environment` if that fails.
+  /// Creates the file with access only for this user. Throws `invalid_environment` if that fails.
   RecordingFile(std::string name, std::uint64_t limit);
 
   void add(std::string_view kind, std::string_view name, std::span<const std::byte> data);
-  /// Adds these bytes of a range, in pieces; the numbers of the pieces are appended to `numbers`. Bytes that are in the file
-  /// already are not written again.
+  /// Adds the bytes of a range in pieces, and appends the numbers of the pieces to `numbers`. Pieces that are already in the
+  /// file are not written again.
   void add_pieces(const SavedRange& range, const std::byte* bytes, detail::NumberWriter& numbers);
   void flush();
-  /// Whether it has reached its limit, or cannot be written. Only what is forced is added then.
+  /// Whether the file has reached its limit or cannot be written. After that only `force` adds records.
   bool is_full() const noexcept { return full_; }
   const std::string& flaw() const noexcept { return flaw_; }
   void force(std::string_view kind, std::string_view name);
-  /// Marks the recording as complete and lets another process have the file. What is added later is left out.
+  /// Marks the recording as complete and unlocks the file for other processes. Ignores records that are added later.
   void end();
   /// Whether a segment could not be written.
   bool is_lost() const noexcept { return is_lost_; }
@@ -47,7 +47,7 @@ class RecordingFile {
   bool full_ = false, ended_ = false, is_lost_ = false;
   std::string flaw_;  // why it is full
   detail::BundleWriter segment_;
-  std::map<std::pair<std::uint64_t, std::size_t>, std::uint32_t> pieces_;  // by check number and size
+  std::map<std::pair<std::uint64_t, std::size_t>, std::uint32_t> pieces_;  // by checksum and size
 };
 
 }  // namespace weir::recording
