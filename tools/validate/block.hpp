@@ -15,20 +15,20 @@ namespace weir::validate {
 
 using model::StepPtr;
 
-/// Memory that Weir knows: an allocation, registered memory, a variable of a module.
+/// Memory known to Weir: an allocation, registered memory or a variable of a module.
 struct Block {
   std::uint64_t id = 0;  ///< never used again
   std::uintptr_t begin = 0, end = 0;
   const Device* device = nullptr;
   bool is_of_device = false;   ///< only that device and its peers can address it
-  bool is_allocated = false;   ///< by Weir: around it is nobody's memory, or somebody else's
-  bool is_of_graph = false;    ///< made in a capture: it is there at each launch
-  bool is_registered = false;  ///< the program's own memory: what ends is its registration
-  bool is_variable = false;    ///< of a module, with which it goes
-  bool is_blank = false;       ///< nothing but what Weir sees can have written to it
+  bool is_allocated = false;   ///< by Weir, so the bytes around it do not belong to it
+  bool is_of_graph = false;    ///< allocated in a capture: it exists at each launch
+  bool is_registered = false;  ///< the program's own memory: only the registration ends
+  bool is_variable = false;    ///< of a module, and freed with it
+  bool is_blank = false;       ///< only operations that Weir sees can have written to it
   StepPtr made, freed = {};
-  std::string name = {};  ///< that the program has given
-  Written written = {};  ///< of blank memory, if that is asked for
+  std::string name = {};  ///< given by the program
+  Written written = {};  ///< for blank memory, with the option `unwritten`
 };
 
 inline std::size_t extent_of(const MemoryAccess& access) noexcept {

@@ -4,11 +4,11 @@
 namespace weir::validate {
 
 struct Options {
-  bool throws = false;     ///< no wrong operation is made: its caller gets `invalid_argument`
-  bool goes_on = false;    ///< each wrong operation is made, also one that damages memory
-  bool unwritten = false;  ///< reads of memory that nothing has written are told
-  bool leaks = false;      ///< memory that is never freed is told
-  int status = 66;         ///< what the program exits with if there was a mistake; 0: as it would
+  bool throws = false;     ///< wrong operations are not made; the caller gets `invalid_argument`
+  bool goes_on = false;    ///< every wrong operation is made, even if it corrupts memory
+  bool unwritten = false;  ///< report reads of memory that nothing has written
+  bool leaks = false;      ///< report memory that is never freed
+  int status = 66;         ///< the program's exit status after a mistake; 0: unchanged
 };
 
 /// Reads WEIR_VALIDATE: "throw,status=NUMBER". Throws `invalid_environment`.

@@ -37,16 +37,16 @@
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
-/// The tool `validate`: looks at the memory that operations are given, before they are submitted. docs/tools.md
+/// The tool `validate`: checks the memory of operations before they are submitted. docs/tools.md
 namespace weir::validate {
 namespace {
 
 using model::number_of;
 using model::StepPtr;
 
-// Freed blocks that are remembered.
+// Limit on freed blocks that are remembered.
 constexpr std::size_t most_freed = 4096;
-// Bytes of a pageable source that are compared.
+// Limit on bytes of a pageable source that are compared.
 constexpr std::size_t most_looked_at = std::size_t{1} << 20U;
 
 std::string object_of(const Operation& operation) {
@@ -75,7 +75,7 @@ class Validator final : public Tool {
     switch (operation.kind) {
       case OperationKind::copy:
       case OperationKind::host_copy:
-        // Copies take pageable memory, and that of any device.
+        // Copies accept pageable memory and memory of any device.
         for (const MemoryAccess& access : operation.accesses) check(operation, access, false);
         check_overlap(operation);
         break;
@@ -89,7 +89,7 @@ class Validator final : public Tool {
         }
         break;
       case OperationKind::free:
-        // What a capture frees exists again at each launch.
+        // Memory that a capture frees exists again at each launch.
         if (operation.capture != 0) break;
         for (const MemoryAccess& memory : operation.accesses) remove(operation, memory);
         break;
@@ -100,7 +100,7 @@ class Validator final : public Tool {
         if (!traits_of(operation.kind).is_work) break;
         for (const MemoryAccess& access : operation.accesses) check(operation, access, true);
         for (const MemoryOperation& each : operation.memory_operations) {
-          if (each.address != nullptr) check(operation, access_of(each), true);  // a flush has none
+          if (each.address != nullptr) check(operation, access_of(each), true);  // a flush has no address
         }
         break;
     }
@@ -130,7 +130,7 @@ class Validator final : public Tool {
         break;
       case OperationKind::module_global:
         for (const MemoryAccess& memory : operation.accesses) {
-          // The end of a module is no operation, and another module may lie there now.
+          // Tools do not see the end of a module, so another module may have this address now.
           const Block* const block = blocks_.find(number_of(memory.address));
           const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
                                block->end == block->begin + memory.bytes;
@@ -172,11 +172,11 @@ class Validator final : public Tool {
   }
 
  private:
-  /// What is wrong, and what would mend it.
+  /// The cause of a mistake and its remedy.
   struct Mistake {
     std::string cause, remedy;
     const Block* block = nullptr;
-    /// The operation would touch memory that nobody owns, or somebody else. So it is never made.
+    /// The operation would touch unallocated memory or memory of another owner, so it is not made.
     bool is_wild = false;
   };
   /// Memory that a node of a graph uses.
@@ -187,18 +187,18 @@ class Validator final : public Tool {
     StepPtr captured;
     std::optional<GraphNode> node;
     MemoryAccess access = {};
-    bool reads_all = false;  ///< of a reader: what it reads is no choice of a kernel's
+    bool reads_all = false;  ///< for a read: the operation reads everything, as copies do and kernels may not
     bool is_disabled = false;
-    bool is_hidden = false;  ///< in a struct of a kernel's: it may be no pointer
+    bool is_hidden = false;  ///< found in a kernel's struct argument, so it may not be a pointer
   };
-  /// A read of memory that nothing had written when it was submitted, though something may have when it ran.
+  /// A read of memory that nothing had written when the read was submitted, but something may have when it ran.
   struct UndecidedRead {
     std::uint64_t block;
     MemoryAccess access;
     bool reads_all;
     StepPtr step;
   };
-  struct OpenCapture {};  // of a capture nothing else is kept
+  struct OpenCapture {};  // no other data is kept for a capture
 
   void check(const Operation& operation, const MemoryAccess& access, bool is_device_work) {
     const std::size_t bytes = extent_of(access);
@@ -212,7 +212,7 @@ class Validator final : public Tool {
       report(operation, begin, bytes, *mistake, nullptr);
   }
 
-  /// Of a copy, or of several in one call, whose order is not fixed.
+  /// Reports overlaps within a copy, or among the copies of one call, whose order is not defined.
   void check_overlap(const Operation& operation) {
     std::vector<MemoryAccess> sorted(operation.accesses.begin(), operation.accesses.end());
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
@@ -232,8 +232,8 @@ class Validator final : public Tool {
     }
   }
 
-  /// Drivers of GPUs read a copy's pageable source before the call returns, the CPU when the copy runs. Where the two find
-  /// other bytes, a host function has written them in between, or the memory was freed: the results differ by backend.
+  /// GPU drivers read a copy's pageable source before the call returns; the CPU backend reads it when the copy runs. If the
+  /// bytes differ, a host function has written them in between or the memory was freed, so the results differ by backend.
   std::vector<HostFunction> follow_sources(const Operation& operation) {
     std::vector<HostFunction> later;
     if (operation.kind != OperationKind::copy || operation.capture != 0 || operation.device->backend().name() != "host")
@@ -275,7 +275,7 @@ class Validator final : public Tool {
                                  next->end - next->begin),
                      "give an address within the allocation", next, next->is_allocated};
     }
-    // The end of a range may be given, as to an algorithm that takes iterators.
+    // The address may be the end of a range, as for an algorithm that takes iterators.
     if (const Block* const last = blocks_.last_before(begin); last != nullptr && last->end == begin) return {};
     if (!is_device_work || !model::is_readable(reinterpret_cast<const void*>(begin))) return {};
     const bool is_on_cpu = operation.device->backend().name() == "host";
@@ -286,10 +286,10 @@ class Validator final : public Tool {
                    nullptr};
   }
 
-  /// Of a range that begins in `block`.
+  /// Checks a range that begins in `block`.
   std::optional<Mistake> mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin, std::uintptr_t end,
                                     bool is_device_work) const {
-    if (block.is_of_graph && !is_device_work) return {};  // the graph may be gone, and the heap have its memory
+    if (block.is_of_graph && !is_device_work) return {};  // the heap may have reused a destroyed graph's memory
     if (end > block.end) {
       return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
                                  end - block.end, begin - block.begin, block.end - block.begin),
@@ -308,7 +308,7 @@ class Validator final : public Tool {
         &block};
   }
 
-  /// Each launch uses the memory that was there when the graph was captured.
+  /// Each launch uses the memory that existed when the graph was captured.
   void check_launch(const Operation& operation) {
     const std::vector<Use>* const uses = graphs_.nodes_of(operation);
     if (uses == nullptr) return;
@@ -351,7 +351,7 @@ class Validator final : public Tool {
     }
   }
 
-  /// Once for each place.
+  /// Reports a mistake once for each place.
   void tell(const StepPtr& step, const std::string& object, std::uintptr_t address, std::size_t bytes,
             const Mistake& mistake, const StepPtr& captured) {
     if (!told_.emplace(step->place, captured ? captured->place : step->place).second) return;
@@ -371,7 +371,8 @@ class Validator final : public Tool {
 
   // --- Memory that nothing has written --------------------------------------------------------------------------------
 
-  /// Notes what is written, and tells reads of what is not. Kernels write what they may write, and may read a part alone.
+  /// Records writes and reports reads of memory that nothing has written. A kernel counts as writing all memory that it may
+  /// write, but may read only a part.
   void follow(const Operation& operation) {
     for (const MemoryOperation& each : operation.memory_operations) has_waits_ |= each.is_wait();
     if (operation.capture != 0) return;
@@ -386,14 +387,14 @@ class Validator final : public Tool {
     if (!traits.reads && !traits.writes) return;
     for (const MemoryOperation& each : operation.memory_operations) follow(operation, access_of(each), true, nullptr);
     for_each_hidden(operation, [&](const MemoryAccess& access) { follow(operation, access, false, nullptr); });
-    for (const bool writes : {false, true}) {  // in place, what is read is read first
+    for (const bool writes : {false, true}) {  // for work in place, the reads come first
       for (const MemoryAccess& access : operation.accesses) {
         if ((access.kind != AccessKind::read) == writes) follow(operation, access, reads_all(operation), nullptr);
       }
     }
   }
 
-  /// The memory that structs among a kernel's arguments have pointers to, as far as their bytes look like pointers.
+  /// Calls `f` for the memory whose addresses appear in structs among a kernel's arguments.
   template <class F>
   void for_each_hidden(const Operation& operation, F&& f) const {
     for_each_word_in_structs(operation, [&](const void* address) {
@@ -401,7 +402,7 @@ class Validator final : public Tool {
     });
   }
 
-  /// Whether it reads all that it is said to.
+  /// Whether the operation reads all memory of its read accesses.
   static bool reads_all(const Operation& operation) noexcept {
     return operation.kind == OperationKind::copy || operation.kind == OperationKind::host_copy ||
            operation.kind == OperationKind::memory_operations;
@@ -410,12 +411,12 @@ class Validator final : public Tool {
   void follow(const Operation& operation, MemoryAccess access, bool reads_all, const StepPtr& captured) {
     Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
     if (block == nullptr || !block->is_blank || block->is_of_graph || extent_of(access) == 0) return;
-    // Of a plain pointer's elements nothing is known: they may lie anywhere in the block.
+    // A plain pointer does not show which elements the kernel uses: they may be anywhere in the block.
     if (access.is_open) access = {reinterpret_cast<const void*>(block->begin), block->end - block->begin, access.kind};
     const model::Region region(access);
     if (access.kind != AccessKind::read) return block->written.add(region);
     if (!is_unwritten(*block, access, reads_all)) return;
-    // Where streams wait for values, what writes the memory may be submitted later, and run before.
+    // If streams wait for values, a write may be submitted later but run earlier.
     if (has_waits_)
       return undecided_.push_back({block->id, access, reads_all, captured ? captured : steps_.make(operation)});
     report(operation, region.begin, extent_of(access), unwritten(*block, access), captured);
@@ -445,7 +446,7 @@ class Validator final : public Tool {
       const Block* first = nullptr;
       std::size_t count = 0, bytes = 0;
     };
-    std::map<std::uint32_t, Leak> leaks;  // by the places that allocated
+    std::map<std::uint32_t, Leak> leaks;  // by the place of the allocation
     blocks_.for_each([&](const Block& block) {
       if (block.is_of_graph || block.is_variable) return;
       Leak& leak = leaks[block.made->place];
@@ -516,7 +517,7 @@ class Validator final : public Tool {
   void add_uses(const Operation& operation, const std::vector<Use>& uses) {
     std::vector<Use>& nodes = graphs_.capture_of(operation).nodes;
     for (Use use : uses) {
-      use.node = operation.node;  // of a graph within it, too
+      use.node = operation.node;  // also for the nodes of a child graph
       nodes.push_back(std::move(use));
     }
   }
@@ -550,7 +551,8 @@ class Validator final : public Tool {
     if (freed_.size() > most_freed) freed_.pop_front();
   }
 
-  /// Whether memory at that address surely exists. A graph's may have gone with the graph, whose end is no operation.
+  /// Whether memory at that address certainly exists. A graph's memory may have been freed with the graph, which is not
+  /// tracked here.
   bool is_known(const void* address) const {
     const Block* const block = blocks_.find(number_of(address));
     return block != nullptr && !block->is_of_graph;
@@ -570,10 +572,10 @@ class Validator final : public Tool {
   model::MemoryMap<Block> blocks_;
   std::deque<Block> freed_;                                  // the newest last
   std::vector<UndecidedRead> undecided_;
-  bool has_waits_ = false;                                   // whether streams wait for values
-  std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
+  bool has_waits_ = false;                                   // some stream waits for a value
+  std::set<std::pair<const Device*, const Device*>> peers_;  // (device, peer whose memory it may address)
   model::Graphs<Use, OpenCapture> graphs_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places: of the step, and of the capture that it launches
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of the step and of the capture that it launches
 };
 
 Tool* create() { return new Validator(read_options()); }

@@ -7,7 +7,7 @@
 namespace weir::validate {
 namespace {
 
-// Of more rows the gaps between them count as written.
+// If a region has more rows, the gaps between them count as written.
 constexpr std::size_t most_rows = 4096;
 
 }  // namespace

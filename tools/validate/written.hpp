@@ -13,14 +13,14 @@ namespace weir::validate {
 class Written {
  public:
   void add(const model::Region& region);
-  /// How many bytes of the region nothing has written.
+  /// Returns how many bytes of the region nothing has written.
   std::size_t missing_in(const model::Region& region) const;
 
  private:
   void add(std::uintptr_t begin, std::uintptr_t end);
   std::size_t missing_in(std::uintptr_t begin, std::uintptr_t end) const;
 
-  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // begin and end, apart from each other
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // begin and end; the ranges do not touch
 };
 
 }  // namespace weir::validate
