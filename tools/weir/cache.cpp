@@ -27,7 +27,7 @@ using detail::FileDescriptor;
 
 constexpr const char* folders_of_backends[] = {"cuda", "hip", "host"};
 
-// As the cache opens it: no link, and this user's.
+// Opens the folder like the cache does: it must not be a symbolic link, and must belong to this user.
 FileDescriptor open_folder(const std::string& folder, const char* backend) {
   FileDescriptor opened(::open((folder + "/" + backend).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -35,7 +35,7 @@ FileDescriptor open_folder(const std::string& folder, const char* backend) {
   return opened;
 }
 
-// A file of this user's that has an entry's name and begins like an entry. Nothing else is ever removed.
+// Finds a file of this user that has an entry's name and begins like an entry. No other file is ever removed.
 bool find_entry(const FileDescriptor& folder, const char* name, CacheFile& entry) {
   if (!cache::is_entry_name(name)) return false;
   const FileDescriptor file(::openat(folder.number(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -8,33 +8,33 @@
 #include <string>
 #include <vector>
 
-/// `weir cache`: what was compiled and is kept for the next process.
+/// `weir cache`: compiled kernels that are stored for later processes.
 namespace weir::tool {
 
 struct CacheFile {
-  std::string backend;  ///< whose folder it is in
+  std::string backend;  ///< the file is in this backend's folder
   std::string name;
   std::uint64_t size = 0;
   std::time_t used = 0;  ///< when a program last loaded or wrote it
 };
 
-/// Folders that are another user's are left out.
+/// The entries of the cache. Folders of other users are left out.
 struct Cache {
-  std::optional<std::string> folder;  ///< nothing where no folder can be used
-  std::vector<CacheFile> entries;     ///< by backend and then by when they were used, the latest first
-  std::size_t others = 0;             ///< files beside them that are no entries of Weir's
+  std::optional<std::string> folder;  ///< empty if no folder can be used
+  std::vector<CacheFile> entries;     ///< by backend, then by last use, the latest first
+  std::size_t others = 0;             ///< other files in these folders
 };
 
 /// Throws `weir::Error` for a bad WEIR_CACHE_DIR.
 Cache look_at_cache();
 
-/// A line for each entry; and for each backend the number and the size of its entries.
+/// Returns a line for each entry, and for each backend the number and total size of its entries.
 std::string format_entries(const Cache& cache);
 std::string format_sizes(const Cache& cache);
 
-/// Removes the entries that no program has used for `days` days, or all. Programs that run meanwhile lose nothing: what they
-/// have loaded stays, and what they look for and do not find they compile. `failures`: a text for each that is still there.
-/// Returns what was done, for people.
+/// Removes the entries that no program has used for `days` days, or all entries. Running programs are not disturbed: loaded
+/// kernels stay loaded, and missing entries are compiled again. `failures`: receives a text for each entry that could not be
+/// removed. Returns a summary for the user.
 std::string clear_cache(const Cache& cache, std::optional<unsigned> days, std::vector<std::string>& failures);
 
 }  // namespace weir::tool

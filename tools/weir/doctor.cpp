@@ -27,7 +27,7 @@ std::string variable_in(const std::string& reason) {
   return reason.substr(begin, reason.find('=', begin) - begin);
 }
 
-// The command that starts a container with a vendor's devices.
+// Returns the command that starts a container with a vendor's devices.
 std::string container_command(const Machine& m, bool amd) {
   if (m.container == "kubernetes") {
     return fmt::format("resources: {{limits: {{{}: 1}}}}   # in the pod's description",
@@ -38,7 +38,7 @@ std::string container_command(const Machine& m, bool amd) {
   return m.container == "podman" ? "podman run --device nvidia.com/gpu=all …" : "docker run --gpus all …";
 }
 
-// Of a node that this process may not open.
+// Blames a device node that this process may not open.
 void blame(const Node& node, const Machine& m, Diagnosis& d) {
   d.cause = fmt::format("{} may not be opened: {}", node.path, node.error);
   if (!m.container.empty()) {
@@ -62,7 +62,7 @@ const Node* missing(const std::vector<Node>& nodes) {
   return at != nodes.end() ? &*at : nullptr;
 }
 
-// A driver's own variable that hides all its devices, or some that do not fit.
+// Blames a driver's own variable that hides its devices. Returns false if none is set.
 bool blame_hiding(std::initializer_list<const char*> names, const Machine& m, Diagnosis& d) {
   for (const char* const name : names) {
     const auto found = m.hiding.find(name);
@@ -98,7 +98,7 @@ void find_nvidia(const Machine& m, Diagnosis& d) {
   }
 }
 
-// A driver that is there, in the kernel or as a library, and finds no device or does not start.
+// Diagnoses a driver that is installed, in the kernel or as a library, but finds no device or does not start.
 void nvidia_driver_fails(const Machine& m, Diagnosis& d, const std::string& reason) {
   if (reason.find("error 803") != std::string::npos) {
     d.cause = "the driver's library and its kernel module are of different versions, as after an update";
@@ -218,7 +218,7 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
 
 // --- Any backend ------------------------------------------------------------------------------------------------------
 
-// How fast the CPU's kernels are: whether the compiler has a work-group pass.
+// Diagnoses slow kernels on the CPU: whether the compiler has a work-group pass.
 void diagnose_kernels(const Json& report, const Json& backend, const Machine& m, Diagnosis& d) {
   const std::string compiler = text_of(backend.value("versions", Json::object()), "compiler");  // "VERSION, PATH[, PASS]"
   const std::string version = compiler.substr(0, compiler.find(", /"));
@@ -249,7 +249,7 @@ void diagnose_kernels(const Json& report, const Json& backend, const Machine& m,
   }
 }
 
-// What keeps kernels from being compiled on a backend that is usable, or makes them slow, or differ from what a GPU does.
+// Diagnoses a usable backend: causes why kernels do not compile, are slow, or behave differently from a GPU.
 void diagnose_usable(const Json& report, const Json& backend, const Machine& m, Diagnosis& d) {
   const Json& device = backend["devices"][0];
   d.found.push_back(fmt::format("{} device{}, the first of them {}", backend["devices"].size(),
@@ -280,7 +280,7 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
   d.backend = text_of(backend, "name");
   d.state = text_of(backend, "state");
   d.usable = d.state == "usable";
-  // A state that something had to be there for; and what is asked for by name alone.
+  // These states show that the backend is partly installed; and WEIR_BACKEND may name only this backend.
   d.expected = d.usable || d.state == "plugin_incompatible" || d.state == "driver_too_old" || d.state == "driver_failed" ||
                d.state == "bad_variable" || variable(report, "WEIR_BACKEND") == d.backend;
   if (d.usable) {
@@ -308,7 +308,7 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
 const Diagnosis* best(const std::vector<Diagnosis>& all, const Json& report) {
   std::vector<std::string> order;
   if (const std::string list = variable(report, "WEIR_BACKEND"); list.empty() || list == "auto") {
-    for (const Diagnosis& d : all) order.push_back(d.backend);  // that of auto
+    for (const Diagnosis& d : all) order.push_back(d.backend);  // the order of WEIR_BACKEND=auto
   } else {
     std::istringstream names(list);
     for (std::string name; std::getline(names, name, ',');) order.push_back(name);
@@ -336,7 +336,7 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
   const auto fields = [&](const char* label, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) field(2, std::exchange(label, ""), text);
   };
-  // Commands are to be copied: each is one line, however long.
+  // Commands are meant to be copied, so each is one line, however long.
   const auto commands = [&](const std::vector<std::string>& texts) {
     const char* label = "try";
     for (const std::string& text : texts) append_field(out, 2, std::exchange(label, ""), column, text, 1 << 16);

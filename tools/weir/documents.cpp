@@ -21,7 +21,7 @@
 namespace weir::tool {
 namespace {
 
-/// What completes a word: fixed words, or files, folders, processes, or nothing that is known.
+/// The completions of a word: fixed words, files, folders, processes, or none.
 struct Values {
   std::vector<std::string> words;
   enum class Kind { none, words, files, folders, processes } kind = Kind::none;
@@ -40,7 +40,7 @@ struct Command {
   std::vector<Option> options;
   std::string positional;  ///< "FILE", or empty
   std::vector<Command> commands = {};
-  bool takes_program = false;  ///< behind --
+  bool takes_program = false;  ///< after --
 
   std::string name() const { return path.substr(path.rfind(' ') + 1); }
 };
@@ -96,7 +96,7 @@ Command command_of(const CLI::App& app, const std::string& path) {
   return command;
 }
 
-/// Of a program that has another parser: lines "  --name TYPE, --other  text" of its help.
+/// Reads the help of a program with another parser: lines "  --name TYPE, --other  text".
 Command command_of(const std::string& help, const std::string& name) {
   Command command{name, help.substr(0, help.find('\n')), "", {}, "SOURCE"};
   static const std::regex line("\n +(--[a-z](?: ?[^ \n])*)(?: {2,}([^\n]*))?"), option("--([a-z-]+)(?:[ =]([A-Z'][^,]*))?");
@@ -386,7 +386,7 @@ void write_documents(const CLI::App& app, const std::string& folder, const std::
                    title(name, programs.back().text) +
                        fmt::format(".SH DESCRIPTION\n.nf\n{}.fi\n.SH SEE ALSO\n.BR weir (1)\n", roff(help)));
     if (name != "weir-conformance") continue;
-    for (Command& command : programs.front().commands) {  // which becomes that program
+    for (Command& command : programs.front().commands) {  // a subcommand that runs that program
       if (command.name() == "conformance") command.options = programs.back().options;
     }
   }

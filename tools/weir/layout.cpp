@@ -27,7 +27,7 @@ void append_field(std::string& out, int indent, std::string_view label, int colu
   };
   if (line.size() + 1 >= start) line += "  ";  // a label that reaches into the text's column
   line.resize(std::max(line.size(), start), ' ');
-  bool empty = true;  // nothing of the text stands on the line yet
+  bool empty = true;  // the line contains no text yet
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '\n' || text[at] == ' ') {
       if (text[at] == '\n') {

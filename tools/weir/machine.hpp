@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-/// What a machine shows of its devices and drivers, beside what Weir finds.
+/// Facts about a machine's devices and drivers that do not come from Weir's backends.
 namespace weir::tool {
 
-/// A file by which a process reaches a driver in the kernel.
+/// A device file through which a process reaches a kernel driver.
 struct Node {
   std::string path;
   bool exists = false;
   std::string error;       ///< why this process may not open it, or empty
-  std::string group;       ///< the group that it belongs to, by name if it has one
+  std::string group;       ///< the file's group, by name if it has one
   bool group_may = false;  ///< the group may read and write
 };
 
@@ -23,15 +23,15 @@ struct Machine {
   std::string container;                    ///< "docker", "podman", "kubernetes" or "container"; empty outside of one
   std::vector<std::string> nvidia_devices;  ///< PCI addresses of display controllers and accelerators
   std::vector<std::string> amd_devices;
-  std::string nvidia_module;  ///< version of NVIDIA's kernel module, "?" if it does not tell; empty if not loaded
+  std::string nvidia_module;  ///< version of NVIDIA's kernel module, "?" if unknown; empty if not loaded
   bool amdgpu_module = false;
   std::vector<Node> nvidia_nodes;             ///< /dev/nvidiactl, /dev/nvidia-uvm, and /dev/nvidia0 and so on
   Node kfd;                                   ///< /dev/kfd
-  std::map<std::string, std::string> hiding;  ///< variables of the vendors' that are set and may hide devices
-  std::vector<std::string> missing_folders;   ///< of WEIR_PLUGIN_PATH
+  std::map<std::string, std::string> hiding;  ///< the vendors' variables that are set and may hide devices
+  std::vector<std::string> missing_folders;   ///< folders in WEIR_PLUGIN_PATH that do not exist
 };
 
-/// Looks at this machine. `root` stands in for the folder / in tests.
+/// Inspects this machine. `root` replaces the folder / in tests.
 Machine look_at_machine(const std::string& root = "");
 
 }  // namespace weir::tool

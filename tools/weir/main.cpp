@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command `weir`: what Weir finds on this machine, and why not more; what kernels a program has, and which are kept;
-// other programs, with Weir's variables set or of Weir's own; a new one.
+// The command `weir`. It reports what Weir finds on this machine, lists a program's kernels and the kernel cache, runs
+// programs with Weir's variables or tools, runs Weir's other programs, and creates new ones.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -50,7 +50,7 @@ constexpr const char* exit_codes =
     "  2  the command line or an environment variable is wrong; the reason is on standard error\n"
     "  3  the output could not be written\n";
 
-/// What follows -- is a program, with its arguments.
+/// Formats help for commands that take a program and its arguments after --.
 class Help : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -76,7 +76,7 @@ struct InfoOptions {
 int info(const InfoOptions& options) {
   using namespace weir::tool;
   const Json report = make_report(options.backends);
-  // What a driver says may be no UTF-8; it is printed all the same.
+  // A driver's text may not be valid UTF-8, so replace invalid bytes.
   const std::string text = options.json ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
                                         : format_report(report, output_width(), options.verbose, wants_colour());
   if (const int failed = print(text); failed != success) return failed;
@@ -310,7 +310,7 @@ int main(int argc, char** argv) {
   CLI::App* const conformance_command = app.add_subcommand(
       "conformance", "Whether a backend keeps Weir's promises: becomes weir-conformance, which takes all that follows");
   conformance_command->prefix_command();
-  conformance_command->set_help_flag();  // --help is the suite's
+  conformance_command->set_help_flag();  // the suite has its own --help
 
   weir::tool::ShakeOptions shake_options;
   const auto positive = [](const std::string& text) {
@@ -410,7 +410,7 @@ int main(int argc, char** argv) {
   if (!weir::tool::is_beside("weir-conformance")) conformance_command->group("");
   if (!weir::tool::is_beside("weir-bench-host")) bench_command->group("");
 
-  // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
+  // Arguments after -- belong to the program to run. Unknown arguments before it are refused below.
   run_command->allow_extras();
   timeline_command->allow_extras();
   record_command->allow_extras();

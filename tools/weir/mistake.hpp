@@ -4,11 +4,11 @@
 #include <CLI/App.hpp>
 #include <string>
 
-/// What is wrong with a command line.
+/// Explains mistakes in a command line.
 namespace weir::tool {
 
-/// Names the first command or option that `app` does not have, and the one that was probably meant; "" if all are known.
-/// Arguments behind `--` belong to another program.
+/// Returns a text with the first command or option that `app` does not have, and the one that was probably meant; "" if all
+/// are known. Arguments after `--` belong to another program.
 std::string explain_mistake(const CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace weir::tool

@@ -85,7 +85,7 @@ void write(const fs::path& file, std::string_view text) {
   if (!out) throw std::runtime_error(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
 }
 
-/// Where find_package finds the Weir that this command belongs to; empty where that needs no telling.
+/// Returns the CMake option with which find_package finds this Weir; empty if it is found without an option.
 std::string prefix() {
   std::error_code none;
   const fs::path above = fs::read_symlink("/proc/self/exe", none).parent_path().parent_path();
@@ -94,7 +94,8 @@ std::string prefix() {
   return above == "/usr" || above == "/usr/local" ? "" : " -DCMAKE_PREFIX_PATH=" + above.string();
 }
 
-/// CMake's own choice is Make, which a machine that has built Weir need not have.
+/// Returns the option for Ninja if it is installed. CMake's default is Make, which a machine that has built Weir may not
+/// have.
 std::string generator() {
   const char* const variable = std::getenv("PATH");
   std::istringstream folders(variable != nullptr ? variable : "");

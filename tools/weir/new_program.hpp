@@ -3,11 +3,11 @@
 
 #include <string>
 
-/// `weir new`: a program to begin with.
+/// `weir new`: creates a first program.
 namespace weir::tool {
 
-/// Makes the folder with a program, a kernel and a CMakeLists.txt, named after the folder. Returns what to do next. Throws
-/// `std::runtime_error` where there is something already, or where the name is none that CMake takes.
+/// Creates the folder with a program, a kernel and a CMakeLists.txt, named after the folder. Returns the next steps for the
+/// user. Throws `std::runtime_error` if files exist there, or if CMake does not accept the name.
 std::string make_program(const std::string& folder);
 
 }  // namespace weir::tool

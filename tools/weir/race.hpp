@@ -4,21 +4,22 @@
 #include <string>
 #include <vector>
 
-/// `weir race`: what the tool `race` reports, and what comes of each report.
+/// `weir race`: runs the tool `race` and tests whether each reported race changes the program's results.
 namespace weir::tool {
 
 struct RaceOptions {
   bool witness = false;              ///< run the program again, in both orders of each race
-  std::string schedule = "1";        ///< of all runs: a value of WEIR_SCHEDULE
-  std::vector<std::string> outputs;  ///< files that the program writes, which are compared, too
-  unsigned timeout = 0;              ///< how many seconds each run may take; 0: ten times as long as the first, and 10 more
-  std::string json;                  ///< the file that gets the verdicts; empty: none
+  std::string schedule = "1";        ///< the value of WEIR_SCHEDULE for all runs
+  std::vector<std::string> outputs;  ///< files that the program writes; they are compared as well
+  unsigned timeout = 0;              ///< seconds for each run; 0: ten times as long as the first run, plus 10
+  std::string json;                  ///< file for the verdicts; empty: none
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 
-/// Without `witness`, becomes the program with the tool `race`. With it, runs the program on the host backend with the tool,
-/// and then without it twice for each race, in one order and in the other, and tells what differs. Returns 0 if no race was
-/// reported, 1 if one was shown to matter, 3 if there are some and none was, and 127 or 126 if the program cannot be run.
+/// Without `witness`, replaces this process by the program with the tool `race`. With `witness`, runs the program on the
+/// host backend with the tool, then without the tool in both orders of each race, and reports the differences. Returns 0 if
+/// no race was reported, 1 if at least one was shown to matter, 3 if none of the reported ones was, and 127 or 126 if the
+/// program cannot be run.
 int race_program(const RaceOptions& options);
 
 }  // namespace weir::tool

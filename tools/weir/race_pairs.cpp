@@ -10,7 +10,7 @@
 namespace weir::tool {
 namespace {
 
-/// Sets a variable, and what it was at the end of the scope.
+/// Sets an environment variable, and restores its former value at the end of the scope.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

@@ -9,10 +9,10 @@
 #include "report.hpp"
 #include "runs.hpp"
 
-/// The pairs of operations that the tool `race` reports of a program.
+/// The pairs of racing operations that the tool `race` reports for a program.
 namespace weir::tool {
 
-/// A folder of this process's own, for as long as it is in use.
+/// A temporary folder of this process, removed with this object.
 class PrivateFolder {
  public:
   PrivateFolder();
@@ -27,8 +27,8 @@ class PrivateFolder {
 
 /// One of the two operations.
 struct RaceSide {
-  std::string name;       ///< by which schedules know it: "3.2", "3.2/0", "host"; empty: they do not
-  std::string last;       ///< the same, or the last of those that one call made
+  std::string name;       ///< its name in schedules: "3.2", "3.2/0", "host"; empty: none
+  std::string last;       ///< the same, or the name of the last operation of the call
   std::string operation;  ///< "kernel 'scale'"
   std::string place;      ///< "main src/main.cpp:30"
 
@@ -39,12 +39,12 @@ struct RaceSide {
 
 struct RacePair {
   RaceSide first, second;
-  Json report;                     ///< what the tool has written
-  bool has_other_memory = false;  ///< the program adopted memory, or opened another process's
+  Json report;                     ///< the tool's report
+  bool has_other_memory = false;  ///< the program adopted memory, or opened memory of another process
 };
 
-/// Runs the command on the host backend with the tool, under this schedule, and gives the pairs. `run`: how it ended. The
-/// variables are as before then, but for WEIR_BACKEND and WEIR_SCHEDULE.
+/// Runs the command on the host backend with the tool, under this schedule, and returns the pairs. `run`: receives the
+/// outcome. Restores the environment variables except WEIR_BACKEND and WEIR_SCHEDULE.
 std::vector<RacePair> find_races(const std::vector<std::string>& command, const std::string& schedule,
                                  std::chrono::seconds timeout, const PrivateFolder& folder, Run& run);
 

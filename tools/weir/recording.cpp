@@ -145,7 +145,7 @@ class Recording::Reader {
     if (next != step.contents.size()) throw_damaged("contents are too long");
   }
 
-  /// Refuses what does not lie in a memory of the file, and notes what the host must have.
+  /// Refuses addresses outside the recorded memory, and collects the host memory that the replay needs.
   void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
     if (may_be_null && address.memory == SavedAddress::null) return;
     if (address.memory == recording::of_host) {
@@ -227,7 +227,7 @@ class Recording::Reader {
         to_.memory.push_back({saved.bytes, data.take_enumerator(saved.kind, MemoryKind::managed)});
         if (to_.memory.back().kind != MemoryKind::device && (is_global || step.stream != recording::none))
           throw_damaged("memory of that kind is allocated otherwise");
-        // Graphs free what was allocated in their captures.
+        // Graphs free the memory that was allocated in their captures.
         if (step.is_captured) graph_memory_.insert(step.made);
         return;
       }
@@ -360,7 +360,7 @@ class Recording::Reader {
   }
 
   void finish() {
-    // The host's memory that overlaps becomes one. What was aligned stays so.
+    // Merges overlapping host memory, and keeps its alignment.
     constexpr std::uintptr_t alignment = 64;
     std::map<std::uintptr_t, std::uintptr_t> merged;
     for (const auto& [begin, last] : to_.host) {
@@ -376,7 +376,7 @@ class Recording::Reader {
       to_.steps.resize(conditionals_.front());
       if (to_.end.empty()) to_.end = "the program ended while it captured a conditional node";
     }
-    // What an operation read is saved when it runs.
+    // The contents that an operation read are saved when it runs.
     for (std::size_t i = 0; i < to_.steps.size(); ++i) {
       const RecordedStep& step = to_.steps[i];
       if (step.reads.empty() || !step.contents.empty() || step.has_failed) continue;
@@ -395,10 +395,10 @@ class Recording::Reader {
   Recording& to_;
   std::span<const std::byte> file_;
   using MemoryNumbers = std::set<std::uint32_t>;
-  std::map<std::uint32_t, MemoryNumbers> captures_;  // by streams: the memory that was in use while each was open
+  std::map<std::uint32_t, MemoryNumbers> captures_;  // by stream: the memory that was in use while its capture was open
   std::vector<MemoryNumbers> graphs_, execs_;
   MemoryNumbers graph_memory_;             // allocated in captures
-  std::vector<std::size_t> conditionals_;  // those whose bodies are captured
+  std::vector<std::size_t> conditionals_;  // conditional nodes whose bodies are being captured
 };
 
 Recording::Recording(std::span<const std::byte> file) { Reader(*this, file).read(); }

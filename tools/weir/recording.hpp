@@ -14,24 +14,24 @@
 #include "tools/record/format.hpp"
 #include "weir/memory.hpp"
 
-/// What a file of the tool `record` says. tools/record/format.hpp
+/// The contents of a file of the tool `record`. tools/record/format.hpp
 namespace weir::tool {
 
-/// One operation; its number is its place in the list, from 1.
+/// One operation. Its number is its position in the list, from 1.
 struct RecordedStep : detail::WorkStep {
   recording::Kind what{};
   std::string name;
   bool is_captured = false, has_failed = false;
   std::uint32_t stream = recording::none, object = recording::none, other = recording::none;
-  std::uint32_t made = 0;                           ///< the number of what it makes: memory, graph or executable
-  std::vector<recording::SavedRange> reads, results;  ///< what it reads and writes of the host's memory
+  std::uint32_t made = 0;                           ///< the number of the memory, graph or executable that it makes
+  std::vector<recording::SavedRange> reads, results;  ///< the host memory that it reads and writes
   std::vector<std::uint32_t> nodes;                 ///< `dependencies`: operations
   std::vector<recording::SavedAccess> accesses;     ///< of a kernel
   recording::SavedConditional conditional{};
-  std::vector<std::size_t> bodies;                  ///< of a conditional node: places of `body` in the list
-  std::size_t end = 0;                              ///< the same: that of `end_conditional`
-  std::vector<std::uint32_t> contents;              ///< pieces of what it reads
-  std::vector<std::uint64_t> checks;                ///< of the pieces of its results; none if they are not known
+  std::vector<std::size_t> bodies;                  ///< of a conditional node: positions of `body` in the list
+  std::size_t end = 0;                              ///< of a conditional node: position of `end_conditional`
+  std::vector<std::uint32_t> contents;              ///< pieces of the memory that it reads
+  std::vector<std::uint64_t> checks;                ///< checksums of its results' pieces; empty if they are not known
 };
 
 struct Recording {
@@ -47,14 +47,14 @@ struct Recording {
     std::uint64_t bytes;
     MemoryKind kind;
     bool is_freed = false;
-    bool is_kept = false;  ///< a graph that is launched after `free` was captured while this was in use
+    bool is_kept = false;  ///< a graph captured while the memory was in use is launched after `free`
   };
   struct Event {
     std::uint32_t device;
     bool timing;
   };
 
-  /// Takes the file's bytes, which must live as long, apart. Throws `invalid_image` for what is wrong with them.
+  /// Parses the file's bytes, which must outlive this object. Throws `invalid_image` if they are damaged.
   explicit Recording(std::span<const std::byte> file);
 
   std::vector<std::string> devices;  ///< "cuda:0 sm_90"
@@ -66,11 +66,11 @@ struct Recording {
   std::vector<RecordedStep> steps;
   detail::SavedWork work;
   std::vector<std::span<const std::byte>> pieces;
-  std::map<std::uintptr_t, std::uintptr_t> host;           ///< memory of the host that is used: begins and ends
-  std::set<std::pair<std::uint32_t, std::uint64_t>> written_values;  ///< where streams write values
-  std::set<std::uint32_t> wanted_nodes;                    ///< operations whose nodes others name
-  std::vector<std::string> notes;                          ///< what is missing
-  std::string end;                                         ///< why there is no more; empty: the program had no more
+  std::map<std::uintptr_t, std::uintptr_t> host;           ///< host memory in use: begins and ends
+  std::set<std::pair<std::uint32_t, std::uint64_t>> written_values;  ///< addresses where streams write values
+  std::set<std::uint32_t> wanted_nodes;                    ///< operations whose nodes other operations refer to
+  std::vector<std::string> notes;                          ///< what the recording lacks
+  std::string end;                                         ///< why the recording ends early; empty: it has all operations
   bool is_complete = false;                                ///< whether the program's end was recorded
 
  private:

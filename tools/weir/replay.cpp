@@ -60,7 +60,7 @@ class RecordingReplay {
     if (devices_.empty() && !recording.host.empty())
       throw Error(Errc::invalid_image, "weir replay", file_, "it has no device");
     for (const auto& [begin, end] : recording.host) {
-      // Pinned, so that a host function behind a copy sees what it brought.
+      // Pinned, so that a host function after a copy sees the copied data.
       const std::size_t bytes = std::max<std::size_t>(end - begin, 1);
       AllocationPtr memory = devices_.front()->allocate_bytes(bytes, MemoryKind::pinned);
       std::memset(memory->data(), 0, bytes);
@@ -122,7 +122,7 @@ class RecordingReplay {
     return detail::escaped(step.name);
   }
 
-  /// Tools show it as where the operation is.
+  /// Returns a frame that tools show as the operation's place.
   std::span<const SourceFrame> frame_of(const RecordedStep& step, std::uint32_t number) {
     if (!Tools::any()) return {};
     const std::string& name = names_.emplace_back(fmt::format("operation {}: {}", number, what_of(step)));
@@ -177,7 +177,7 @@ class RecordingReplay {
   void make(std::size_t first, std::size_t end) {
     for (made_ = first; made_ < end; ++made_) {
       const RecordedStep& step = recording_.steps[made_];
-      if (step.has_failed) {  // as it was refused then
+      if (step.has_failed) {  // because it was refused when it was recorded
         made_ = std::max(made_, step.end);
         continue;
       }
@@ -268,7 +268,8 @@ class RecordingReplay {
     }
   }
 
-  /// Waits until a host function has run as often as when this was recorded. It never will if no stream has work left.
+  /// Waits until a host function has run as often as in the recording so far. Throws if no stream has work left, because it
+  /// cannot run then.
   void wait_for_run(std::uint32_t function) {
     const std::uint32_t wanted = ++ran_[function];
     const std::atomic<std::uint32_t>& runs = runs_[function];
@@ -282,7 +283,7 @@ class RecordingReplay {
     }
   }
 
-  /// Tells tools what they were told of the kernel's memory then. What this device knows of the kernel is more.
+  /// Reports to tools the kernel's accesses from the recording, refined by the facts about the kernel on this device.
   void declare(const RecordedStep& step) {
     if (!Tools::any()) return;
     const auto arguments = part_of(recording_.work.arguments, step.items);
@@ -290,7 +291,7 @@ class RecordingReplay {
     for (const recording::SavedAccess& saved : step.accesses) {
       MemoryAccess& access = accesses.emplace_back(
           MemoryAccess{at(saved.first), saved.bytes, static_cast<AccessKind>(saved.kind), saved.pitch, saved.rows});
-      std::size_t parameter = 0, parameters = 0;  // the last that has this address, and how many do
+      std::size_t parameter = 0, parameters = 0;  // the last parameter with this address, and their number
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         for (const auto& one : part_of(recording_.work.addresses, arguments[i].addresses)) {
           if (at(one.address) != access.address) continue;
@@ -329,7 +330,7 @@ class RecordingReplay {
     }
     if (bodies.empty()) bodies.emplace_back([](Stream&) {});
     const auto* const condition = static_cast<const std::uint32_t*>(at(step.conditional.condition));
-    // What other threads did meanwhile.
+    // Operations that other threads submitted in between.
     make(made_ + 1, step.bodies.empty() ? step.end : step.bodies.front());
     switch (static_cast<ConditionalKind>(step.conditional.kind)) {
       case ConditionalKind::switch_case: stream.capture_switch(condition, bodies); break;
@@ -350,7 +351,7 @@ class RecordingReplay {
     devices_[step.other]->copy_bytes(at(boxes[0].first), at(boxes[1].first), boxes[0].width);
   }
 
-  /// What the host wrote to end a wait was no operation. So where no stream writes the value, it is written before the wait.
+  /// The recording lacks stores by the host that ended waits. So if no stream writes the value, write it before the wait.
   void free_waits(const RecordedStep& step, Stream& stream) {
     for (const SavedMemoryOperation& one : part_of(recording_.work.memory_operations, step.items)) {
       const auto kind = static_cast<MemoryOperation::Kind>(one.kind);
@@ -376,7 +377,7 @@ class RecordingReplay {
 
   // --- The host's memory ----------------------------------------------------------------------------------------------
 
-  /// Memory that a host function reads or writes later: it lives as long.
+  /// Memory that a host function reads or writes later; this keeps it alive until then.
   struct OwnedMemory {
     std::byte* first;
     AllocationPtr owner;
@@ -400,7 +401,7 @@ class RecordingReplay {
     for (std::size_t i = 0; i < to.size(); ++i) {
       recording::for_each_piece(step.reads[i], [&](std::size_t at, std::size_t size) {
         const std::span<const std::byte> piece = recording_.pieces[*next++];
-        // What is there already is left alone: other work may read it.
+        // Do not rewrite equal bytes, because other work may be reading them.
         if (std::memcmp(to[i].first + at, piece.data(), size) != 0) std::memcpy(to[i].first + at, piece.data(), size);
       });
     }
@@ -475,15 +476,15 @@ class RecordingReplay {
   std::vector<GraphPtr> graphs_;
   std::vector<GraphExecPtr> execs_;
   std::vector<std::optional<GraphNode>> nodes_;  // of operations
-  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // of host functions, by operations: here,
+  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // runs of host functions, by operation: in the replay,
   std::map<std::uint32_t, std::uint32_t> ran_;                // and in the recording so far
   std::vector<std::vector<std::uint64_t>> results_;
   std::deque<std::string> names_;
   std::deque<SourceFrame> frames_;
   std::vector<StreamPtr> streams_;
-  std::map<std::uint32_t, Stream*> body_streams_;  // of the bodies that are being captured
+  std::map<std::uint32_t, Stream*> body_streams_;  // streams of the bodies that are being captured
   std::size_t made_ = 0;                           // the operation that is being made
-  bool is_lack_ = false;  // of what this device, or the file, does not have
+  bool is_lack_ = false;  // the error is a lack of this device or of the file
   const At at_{*this};
   std::optional<detail::WorkSubmitter<At>> submitter_;
 };

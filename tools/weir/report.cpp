@@ -29,11 +29,12 @@ constexpr std::string_view variables[] = {
     "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT",
 };
 
-// Of these, those that name one file or folder. Some are read only when they are needed: here their mistakes show at once.
+// The variables that name one file or folder. Some are read only when they are needed; this report shows mistakes in them
+// immediately.
 constexpr const char* paths[] = {"WEIR_CUDA_DRIVER", "WEIR_NVRTC", "WEIR_HIP_RUNTIME", "WEIR_HIPRTC", "WEIR_HOST_CXX",
                                  "WEIR_CACHE_DIR",   "WEIR_NCCL",  "WEIR_RCCL",        "WEIR_MPI"};
 
-// What is set of Weir's variables; and what looks like one and is none, since a mistyped name is read by nobody.
+// Adds Weir's variables that are set, and unknown variables with Weir's prefix, because a mistyped name has no effect.
 void add_environment(Json& report) {
   Json& set = report["environment"] = Json::object();
   Json& unread = report["unknown_variables"] = Json::array();
@@ -111,8 +112,8 @@ Json features_by(StateOf&& state_of) {
   return features;
 }
 
-// The releases of LLVM that there are work-group passes for, weir_workgroup-19.so, beside the host's plugin; the newest
-// first.
+// Returns the LLVM releases that have a work-group pass, such as weir_workgroup-19.so, in the folder of the host's plugin;
+// the newest first.
 std::vector<int> workgroup_releases(const std::filesystem::path& folder) {
   constexpr std::string_view begin = "weir_workgroup-";
   std::vector<int> releases;
@@ -125,7 +126,7 @@ std::vector<int> workgroup_releases(const std::filesystem::path& folder) {
   return releases;
 }
 
-// What a driver cannot be asked without failing is part of the report, too.
+// Queries that fail in the driver are also part of the report.
 Json device_of(Device& device) {
   Json json = {{"name", device.describe()}, {"ordinal", device.ordinal()}, {"properties", properties_of(device)}};
   try {
@@ -150,7 +151,7 @@ Json backend_of(const BackendInfo& info) {
                {"reason", info.reason},
                {"plugin", {{"path", info.plugin_path}, {"version", info.plugin_version}}}};
   if (info.name == "host") {
-    // Without a plugin the backend is in the library, and the passes are in the library's folder of plugins.
+    // Without a plugin the backend is in the library, and the passes are in the library's plugin folder.
     const auto folder = std::filesystem::path(info.plugin_path.empty() ? library_path() : info.plugin_path).parent_path();
     const auto plugins = folder / WEIR_PLUGIN_FOLDER;
     std::error_code ignored;
@@ -206,7 +207,7 @@ std::vector<std::string> bad_variables(const Json& report) {
   for (const Json& backend : report["backends"]) {
     if (backend["state"] == "bad_variable") add(backend["reason"]);
   }
-  // Where the default fails for a backend's variable, that has been told.
+  // If the default fails because of a backend's variable, that error is in the list already.
   if (errors.empty() && report.contains("default") && report["default"].value("code", "") == "invalid_environment") {
     add(report["default"]["error"]);
   }

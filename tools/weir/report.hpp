@@ -5,20 +5,19 @@
 #include <string>
 #include <vector>
 
-/// What `weir info` knows, in the form in which `--json` prints it; docs/weir-command.md describes the fields.
+/// The report of `weir info`, in the form that `--json` prints; docs/weir-command.md describes the fields.
 namespace weir::tool {
 
 using Json = nlohmann::ordered_json;
 
-/// Probes the backends of those names, or all known ones and those that WEIR_BACKEND names, and says which device a program
-/// would get by default. A backend that is broken is part of the report. Throws `weir::Error` where an environment variable
-/// does not parse.
+/// Probes the named backends, or else all known ones and those in WEIR_BACKEND, and adds the device that a program would get
+/// by default. Broken backends are part of the report. Throws `weir::Error` if an environment variable does not parse.
 Json make_report(const std::vector<std::string>& names);
 
-/// What is wrong with the environment variables that were read or would be: an error's text for each.
+/// Returns an error text for each wrong environment variable among those that are read.
 std::vector<std::string> bad_variables(const Json& report);
 
-/// Whether what was asked for is there: each backend of `names`; without names, a default device.
+/// Whether each backend of `names` is usable; without names, whether there is a default device.
 bool all_usable(const Json& report, const std::vector<std::string>& names);
 
 }  // namespace weir::tool

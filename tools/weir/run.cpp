@@ -54,7 +54,7 @@ void set_variables(const RunOptions& options) {
 
 volatile pid_t running = 0;
 
-// A signal to this process alone is meant for the program. One from the terminal reaches both.
+// Forwards a signal that another process sent to this one. A signal from the terminal reaches the program anyway.
 void pass_on(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) ::kill(running, signal);
 }
@@ -81,8 +81,8 @@ int wait_for(pid_t process, const sigset_t& allowed) {
 int run_and_wait(std::vector<std::string> words) {
   const std::vector<char*> argv = pointers(words);
   pid_t process = 0;
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how the program ends
-  // Signals wait until they can be passed on: the program may send one at once.
+  ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost
+  // Block signals until they can be forwarded, because the program may send one immediately.
   sigset_t all, allowed;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &allowed);
@@ -100,8 +100,8 @@ bool has_word(const char* list, const std::string& word) {
   return list != nullptr && ("," + std::string(list) + ",").find("," + word + ",") != std::string::npos;
 }
 
-// A process that ends by `_exit` keeps its status, and one that nobody waits for is not asked for it. So each process notes
-// in a file what it should have ended with.
+// The exit status is not enough: a process that ends by `_exit` keeps its own status, and some processes are never waited
+// for. So each process writes the status that it should have to a file.
 int run_with_races(const std::vector<std::string>& command) {
   std::string tally = (std::filesystem::temp_directory_path() / "weir-race-XXXXXX").string();
   const int file = ::mkstemp(tally.data());
@@ -153,7 +153,7 @@ int trace_program(const RunOptions& options) {
   }
   const auto before = std::filesystem::last_write_time(file, none);
   const int status = run_and_wait(options.command);
-  // The program opens the file when it first uses Weir. A %p in the name is a number that is not known here.
+  // The program opens the file when it first uses Weir. A %p in the name becomes a process number that is not known here.
   const bool is_known =
       file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));
   if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;

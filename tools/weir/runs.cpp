@@ -19,7 +19,7 @@
 namespace weir::tool {
 namespace {
 
-volatile std::sig_atomic_t target = 0;  // of kill: the run and what it has started
+volatile std::sig_atomic_t target = 0;  // argument of kill: the run and its children
 
 void end_with(int signal) {
   if (target != 0) ::kill(static_cast<pid_t>(target), signal);
@@ -27,8 +27,8 @@ void end_with(int signal) {
   std::raise(signal);
 }
 
-/// Starts a run that signals reach with all that it starts, as a group. From a terminal only the first group may read, so
-/// there the run stays in this one. Returns 0 or the error.
+/// Starts a run as a process group, so that signals reach it and its children. Only the foreground group may read from a
+/// terminal, so there the run stays in this process's group. Returns 0 or the error.
 int start(char** argv, const std::string& output, const std::string& errors) {
   posix_spawnattr_t attributes;
   if (const int error = ::posix_spawnattr_init(&attributes); error != 0) return error;
@@ -80,7 +80,7 @@ void begin_runs() {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
     if (std::signal(signal, end_with) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
-  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a run ends
+  std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost
 }
 
 Run run_once(const std::vector<std::string>& command, std::chrono::seconds timeout, const std::string& output,

@@ -18,7 +18,7 @@
 namespace weir::tool {
 namespace {
 
-/// In which order the operations of races ran, and which of these runs failed.
+/// Counts the orders in which racing operations ran, and the failed runs for each order.
 class RaceOrders {
  public:
   /// Finds the races, in a run with the tool.
@@ -34,7 +34,7 @@ class RaceOrders {
     counts_.resize(pairs_.size());
   }
 
-  /// What a schedule needs for it.
+  /// Returns the parts of WEIR_SCHEDULE that record these orders.
   std::string notes() const {
     return watched_.empty() ? "" : ",watch=" + watched_ + ",notes=" + (folder_ / "notes");
   }
@@ -76,7 +76,7 @@ class RaceOrders {
  private:
   struct Count {
     unsigned runs = 0, failed = 0;
-    std::string schedule;  // the first that failed
+    std::string schedule;  // the first failed one
   };
   PrivateFolder folder_;
   std::vector<RacePair> pairs_;
@@ -87,7 +87,7 @@ class RaceOrders {
 }  // namespace
 
 int shake_program(const ShakeOptions& options) {
-  // The host backend has schedules of its own; elsewhere a tool holds streams back.
+  // The host backend has its own schedules; on other backends the tool `shake` delays streams.
   const bool is_host = options.backend == "host";
   std::string setting = "WEIR_BACKEND=" + options.backend;
   ::setenv("WEIR_BACKEND", options.backend.c_str(), 1);

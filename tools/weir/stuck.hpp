@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// `weir stuck`: what another process waits for.
+/// `weir stuck`: shows what another process waits for.
 namespace weir::tool {
 
-/// Asks the process, which must have been started with WEIR_STUCK, and prints what it tells. Returns 0; 1 if it does not
-/// tell, having said why.
+/// Requests the report of the process, which must have been started with WEIR_STUCK, and prints it. Returns 0, or 1 after an
+/// error message.
 int ask_what_is_stuck(int process);
 
 }  // namespace weir::tool

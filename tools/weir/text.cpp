@@ -15,15 +15,15 @@ namespace weir::tool {
 namespace {
 
 constexpr int column = 12;          // where the text of a backend's fields begins
-constexpr int device_column = 28;   // that of a device's
+constexpr int device_column = 28;   // the same for a device
 constexpr int feature_column = 14;  // where a feature's name begins
-constexpr int reason_column = 46;   // that of its reason
+constexpr int reason_column = 46;   // where a feature's reason begins
 
 std::string text_of(const Json& object, const char* key) {
   return object.contains(key) ? object[key].get<std::string>() : std::string();
 }
 
-// The file and what came of it. The loader's message often begins with the file itself.
+// The file and the outcome. The loader's message often begins with the file itself.
 std::string attempt_text(const Json& attempt) {
   const std::string path = text_of(attempt, "path") + ": ", outcome = text_of(attempt, "outcome");
   return outcome.starts_with(path) ? outcome : path + outcome;
@@ -71,7 +71,7 @@ class Writer {
     }
   }
 
-  /// What the short report ends with.
+  /// Appends the end of the short report.
   void more(const Json& report) {
     if (verbose_) return;
     const Json& backends = report["backends"];
@@ -138,7 +138,7 @@ class Writer {
     for (const auto& [names, table] : feature_tables(all)) features(names, *table);
   }
 
-  /// Devices of one kind have the same features: one table does for them.
+  /// Devices with the same features share one table.
   static std::vector<std::pair<std::string, const Json*>> feature_tables(const Json& devices) {
     std::vector<std::pair<std::string, const Json*>> tables;
     for (const Json& device : devices) {

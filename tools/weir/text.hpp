@@ -7,8 +7,8 @@
 
 namespace weir::tool {
 
-/// The report for people, in lines of at most `width` columns: on one screen whether each backend is usable and why not, its
-/// devices, and the features that they lack. `verbose`: all that the report has.
+/// Formats the report as text, in lines of at most `width` columns. The short form fits one screen: each backend's state and
+/// reason, its devices, and the features that they lack. `verbose`: the whole report.
 std::string format_report(const Json& report, int width, bool verbose, bool colour);
 
 }  // namespace weir::tool
