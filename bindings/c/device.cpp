@@ -15,7 +15,7 @@ static_assert(static_cast<unsigned>(Support::native) == WEIR_SUPPORT_NATIVE);
 
 weir_dim3 extent(const Dim3& d) noexcept { return {d.x, d.y, d.z}; }
 
-/// Returns the feature with that number. Throws if this library has none.
+/// Returns the feature with that number. Throws if this library does not have it.
 Feature known_feature(weir_feature feature) {
   const auto found = feature_of(feature);
   if (!found) throw_unknown_enumerator("feature", feature);
