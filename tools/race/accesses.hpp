@@ -21,8 +21,7 @@ class Accesses {
 
   Memory& memory() noexcept { return memory_; }
 
-  /// Adds pageable memory that a copy uses, of which only this range is known. It is watched until the host knows that the
-  /// copy is complete.
+  /// Adds the range of pageable memory that a copy uses. It is watched until the host has waited for the copy.
   void add_pageable(const Region& region);
   /// Adds an access with its clock. `element`: the element that a fill repeats.
   void touch(Access access, const Clock& clock, bool is_free = false, std::span<const std::byte> element = {});

@@ -47,7 +47,7 @@ class Graphs {
   /// Handles a wait of a stream outside captures. If it waits for captured work, the stream joins that capture, and the
   /// result is true.
   bool join(const Operation& operation);
-  /// Removes the stream from its capture, because it runs work again.
+  /// Removes the stream from its capture, because it runs work outside captures again.
   void leave(const StreamKey& stream);
   /// Removes an operation that was refused.
   void withdraw(const Operation& operation);

@@ -48,7 +48,7 @@ StreamState& Streams::submit(const Operation& operation) {
   return state;
 }
 
-/// Returns the lane of a stream that is gone and whose work the host knows to be complete, or else a new lane. Lanes are
+/// Returns the lane of a removed stream whose work is complete according to the host's clock, or else a new lane. Lanes are
 /// reused because clocks grow with their number. A reused lane continues its numbers.
 std::uint32_t Streams::new_lane() {
   const auto over =

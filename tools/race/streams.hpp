@@ -45,8 +45,8 @@ class Streams {
   void sweep();
   StreamState& of(const Operation& operation);
   StreamState& of(const StreamKey& key);
-  /// Returns the stream to which an operation is submitted, after joining it with the host and with the streams that default
-  /// streams order it after.
+  /// Returns the stream to which an operation is submitted. First joins the host's clock into the stream's, and applies the
+  /// order that default streams impose.
   StreamState& submit(const Operation& operation);
   void order_against_default_stream(StreamState& state);
 

@@ -27,7 +27,7 @@
 namespace weir::timeline {
 namespace {
 
-// Collect finished operations after this many more were submitted.
+// Collect finished operations when this many more are pending.
 constexpr std::size_t collect_after = 256;
 // Limit on pending operations; operations over the limit have no times.
 constexpr std::size_t most_pending = 16384;

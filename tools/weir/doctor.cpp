@@ -280,7 +280,7 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
   d.backend = text_of(backend, "name");
   d.state = text_of(backend, "state");
   d.usable = d.state == "usable";
-  // These states show that the backend is partly installed; and WEIR_BACKEND may name only this backend.
+  // These states show that parts of the backend are installed. Otherwise WEIR_BACKEND must name it alone.
   d.expected = d.usable || d.state == "plugin_incompatible" || d.state == "driver_too_old" || d.state == "driver_failed" ||
                d.state == "bad_variable" || variable(report, "WEIR_BACKEND") == d.backend;
   if (d.usable) {

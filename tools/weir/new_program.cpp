@@ -109,7 +109,7 @@ std::string generator() {
 
 std::string make_program(const std::string& folder) {
   fs::path path = fs::path(folder).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();  // it ended in a slash
+  if (path.filename().empty()) path = path.parent_path();  // `folder` ended in a slash
   fs::path whole = fs::absolute(path).lexically_normal();
   if (whole.filename().empty()) whole = whole.parent_path();  // "."
   const std::string name = whole.filename().string();

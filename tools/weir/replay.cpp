@@ -177,7 +177,7 @@ class RecordingReplay {
   void make(std::size_t first, std::size_t end) {
     for (made_ = first; made_ < end; ++made_) {
       const RecordedStep& step = recording_.steps[made_];
-      if (step.has_failed) {  // because it was refused when it was recorded
+      if (step.has_failed) {  // it was refused in the recording
         made_ = std::max(made_, step.end);
         continue;
       }
