@@ -105,7 +105,7 @@ enum class KernelTier : std::uint32_t { unknown, fibers, workgroup };
 
 struct KernelRecord {
   const char* name;
-  RunBlocks run;
+  RunBlocks run;  ///< null if several kernels have the name
   const std::size_t* parameter_sizes;
   std::uint32_t parameter_count;
   std::uint32_t max_threads_per_block;  ///< from `__launch_bounds__`, or 0

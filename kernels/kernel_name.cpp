@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/kernel_name.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "kernels/lexer.hpp"
@@ -23,6 +24,19 @@ std::string normalized_name(std::string_view name) {
   if (text.starts_with("&")) text.erase(0, 1);
   if (text.starts_with("::")) text.erase(0, 2);
   return text;
+}
+
+std::string variable_symbol(std::string_view name) {
+  if (name.starts_with("::")) name.remove_prefix(2);
+  if (name.find("::") == name.npos) return std::string(name);
+  std::string symbol = "_ZN";
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find("::"));
+    symbol += std::to_string(part.size());
+    symbol += part;
+    name.remove_prefix(std::min(part.size() + 2, name.size()));
+  }
+  return symbol + 'E';
 }
 
 }  // namespace weir::kernels

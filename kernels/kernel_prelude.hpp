@@ -423,6 +423,8 @@ struct recorder<void (*)(P...), kernel, true> {
 };
 template <class... P, void (*WEIR_POINTER kernel)(P...)>
 WEIR_DEVICE constexpr size_t recorder<void (*)(P...), kernel, true>::sizes[];
+// For a name that several kernels have. It cannot be launched, and Module::kernel gives the reason.
+constexpr kernel_record overloaded(const char* name) { return {name}; }
 
 }  // namespace weir_host
 )weir";

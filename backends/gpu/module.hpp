@@ -171,7 +171,7 @@ class GpuModule final : public ModuleImpl {
     const auto current = device_.make_current();
     void* address = nullptr;
     std::size_t bytes = 0;
-    const auto result = device_.api().module_global(address, bytes, native(), std::string(name).c_str());
+    const auto result = device_.api().module_global(address, bytes, native(), kernels::variable_symbol(name).c_str());
     if (result == Api::not_found) throw_missing(operation, "variable", name);
     if (result != Api::success) fail_for(result, operation, "variable", name);
     return {static_cast<std::byte*>(address), bytes};
@@ -197,7 +197,7 @@ class GpuModule final : public ModuleImpl {
         detail + (is_kernel
                       ? "; to have it by this name, declare it extern \"C\", or name it where the source is compiled: in "
                         "CompileOptions::kernels, or behind KERNELS in weir_add_kernels"
-                      : "; only variables that are neither static nor in a namespace are found"));
+                      : "; a variable is found by its name with its namespaces if it is neither static nor const"));
   }
 
   typename Api::Result find(typename Api::FunctionHandle& function, const std::string& symbol) const {

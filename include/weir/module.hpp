@@ -146,7 +146,8 @@ class WEIR_API Module : public RefCounted {
   /// The same for a kernel whose parameters are known only at run time: launches check the number and the sizes of their
   /// arguments, but would pass an `int*` for a `float*`.
   KernelPtr untyped_kernel(std::string_view name);
-  /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
+  /// The memory of a `__device__` or `__constant__` variable: "scale", or with its namespaces "image::scale". Throws
+  /// `kernel_not_found`. (cuModuleGetGlobal)
   Span<std::byte> global(std::string_view name);
   /// The bytes of the `KernelBundle` that the module was loaded from, or of a bundle made from its source; with them any
   /// device can load the same kernels. Empty for a module loaded from an image, or compiled with include directories. Valid

@@ -135,6 +135,15 @@ TEST_CASE("what cannot be split into loops compiles all the same, and words in c
       host().compile("#ifdef NEVER\nswitch __syncthreads\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
 }
 
+TEST_CASE("headers and types that only GPUs have are refused, and the error says what to do") {
+  const auto message = [](const char* source) { return std::string(compile_error(source).what()); };
+  for (const char* const header : {"cub/block/block_reduce.cuh", "thrust/sort.h", "cuda/std/limits", "cuda/barrier"}) {
+    CHECK(has(message(("#include <" + std::string(header) + ">\n__global__ void k() {}").c_str()), "Weir has no <cub/...>"));
+  }
+  CHECK(has(message("__global__ void k(cudaTextureObject_t) {}"), "Weir has no textures"));
+  CHECK_FALSE(has(message("#include <nothing.h>\n__global__ void k() {}"), "Weir has no"));
+}
+
 TEST_CASE("inline assembly is refused, and the error says whose it is") {
   const Error error =
       compile_error("extern \"C\" __global__ void k(int* x) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*x)); }");

@@ -84,7 +84,6 @@ TEST_CASE("instances: what cannot be made is refused with its reason") {
   says("__global__ void k() {}", {"image::nothing<float>"}, "the source has no __global__ function 'image::nothing'");
   says("__device__ void k() {}", {"k"}, "the source has no __global__ function 'k'");
   says("__device__ void k() {}", {"k"}, "KERNELS in weir_add_kernels, which every file of the call must have");
-  says("__global__ void k(int*) {}\n__global__ void k(float*) {}", {}, "kernel.cu:2: error: there are several kernels 'k'");
   says("template <class T> __global__ void k(T*) {}\ntemplate __global__ void k(int*);", {},
        "kernel.cu:2: error: the instance of 'k' is not named");
   says("template <class T> __global__ void k(T&) {}", {"k<int>"}, "not by reference");

@@ -107,8 +107,24 @@ TEST_CASE("names that are not there are answered with those that are") {
     CHECK_FALSE(has(variables, ", weir_"));
   }
   CHECK(module->global("_ZN5inner6nestedE").size() == 8);
+  CHECK(module->global("inner::nested").data() == module->global("_ZN5inner6nestedE").data());
+  CHECK(module->global("::inner::nested").size() == 8);
+  CHECK(has(answer([&] { (void)module->global("inner::count"); }), "'inner::count'"));
   const auto empty = host().compile("int x;");
   CHECK(has(answer([&] { (void)empty->untyped_kernel("k"); }), "no kernels at all"));
+}
+
+TEST_CASE("overloaded kernels compile, and only asking for one by the bare name is an error") {
+  const auto module = host().compile(
+      "namespace n { __global__ void k(int* x) { *x = 1; } __global__ void k(float* x) { *x = 2; } }\n"
+      "__global__ void other(int* x) { *x = 3; }\n"
+      "template <class T> __global__ void fill(T* x) { *x = 4; }\n"
+      "template <class T> __global__ void fill(T* x, T value) { *x = value; }",
+      {.kernels = {"fill<int>"}});
+  CHECK(has(answer([&] { (void)module->untyped_kernel("n::k"); }), "'n::k' means several kernels"));
+  const auto x = upload<int>({0});
+  launch(module->untyped_kernel("other"), {1, 1}, x);
+  CHECK(download(x)[0] == 3);
 }
 
 TEST_CASE("a template without an instance: the error says how to make one") {

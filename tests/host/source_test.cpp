@@ -111,8 +111,6 @@ TEST_CASE("what Module::kernel could not find is refused, with its line") {
   CHECK(has(refusal("struct S { __global__ void k() {} };"), "namespace scope"));
   CHECK(has(refusal("extern \"C\" __global__ int k;"), "none follows"));
   CHECK(has(refusal("extern \"C\" __global__"), "none follows"));
-  CHECK(has(refusal("__global__ void k(int) {}\n__global__ void k(float) {}"),
-            "kernel.cu:2: error: there are several kernels 'k'"));
   CHECK(has(refusal("template <class T> __global__ void k(T) {}\ntemplate __global__ void k(int);"),
             "kernel.cu:2: error: the instance of 'k' is not named"));
 }

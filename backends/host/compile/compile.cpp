@@ -53,6 +53,27 @@ cache::KernelCache& kernel_cache() {
   return kept;
 }
 
+/// What Weir adds to a compiler's messages about code that only GPUs run.
+std::string_view advice_for(std::string_view output) {
+  struct Advice {
+    std::vector<std::string_view> signs;  // as Clang and GCC write them
+    std::string_view text;
+  };
+  const Advice all[] = {
+      {{"no such instruction", "in 'asm'", "invalid instruction mnemonic"},
+       "inline assembly is a GPU's own: put it behind #ifndef __WEIR_HOST__"},
+      {{"error: 'cub/", "error: cub/", "error: 'thrust/", "error: thrust/", "error: 'cuda/", "error: cuda/"},
+       "Weir has no <cub/...>, <thrust/...> and <cuda/...>: put what needs them behind #ifndef __WEIR_HOST__"},
+      {{"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"},
+       "Weir has no textures and surfaces on the CPU: put what needs them behind #ifndef __WEIR_HOST__"}};
+  for (const Advice& advice : all) {
+    for (const std::string_view sign : advice.signs) {
+      if (output.find(sign) != output.npos) return advice.text;
+    }
+  }
+  return "";
+}
+
 /// A compilation step failed. Has the compiler's name and its whole output.
 class StepFailed : public std::runtime_error {
  public:
@@ -308,10 +329,7 @@ class Compilation {
   }
 
   [[noreturn]] void fail(const std::string& output) const {
-    const bool assembly = output.find("no such instruction") != output.npos || output.find("in 'asm'") != output.npos ||
-                          output.find("invalid instruction mnemonic") != output.npos;
-    throw StepFailed(fmt::format("{} ({}):\n{}{}", compiler_.path, compiler_.version, output,
-                                 assembly ? "inline assembly is a GPU's own: put it behind #ifndef __WEIR_HOST__" : ""));
+    throw StepFailed(fmt::format("{} ({}):\n{}{}", compiler_.path, compiler_.version, output, advice_for(output)));
   }
 
   // Reads a file that a step wrote. If the application reaps children itself, only the file's existence shows success.

@@ -75,6 +75,11 @@ constexpr const char* cuda_record =
     "::weir_host::recorder<decltype(&{0}), &weir_pointer_{3}>::record(\"{1}\", {2}); "
     "static WEIR_DEVICE __attribute__((used, section(\"weir_kernels\"))) "
     "const ::weir_host::kernel_record* weir_entry_{3} = &weir_record_{3};";
+// The record of a name that several kernels have: {0} is the name, {1} a number, {2} WEIR_DEVICE in CUDA.
+constexpr const char* overloaded_record =
+    "static constexpr {2} ::weir_host::kernel_record weir_record_{1} = ::weir_host::overloaded(\"{0}\"); "
+    "static {2} __attribute__((used, section(\"weir_kernels\"))) "
+    "const ::weir_host::kernel_record* weir_entry_{1} = &weir_record_{1};";
 
 // Opens the namespaces of "a::b::", and closes them.
 std::pair<std::string, std::string> namespaces(std::string_view scope) {
@@ -92,8 +97,18 @@ class RecordWriter {
   RecordWriter(const TokenizedSource& source, FrontEnd front_end)
       : source_(source), cuda_(front_end == FrontEnd::cuda), prefix_(cuda_ ? "" : cpp_kernel_prefix) {}
 
+  void add(std::span<const ScannedKernel> kernels) {
+    std::map<std::string, int> functions;
+    for (const ScannedKernel& kernel : kernels) {
+      if (kernel.kind == ScannedKernel::Kind::function && ++functions[name_of(kernel)] == 2) {
+        overloaded_.insert(name_of(kernel));
+      }
+    }
+    for (const ScannedKernel& kernel : kernels) add(kernel);
+  }
+
   void add(const ScannedKernel& kernel) {
-    const std::string name = kernels::normalized_name(kernel.scope + kernel.name);
+    const std::string name = name_of(kernel);
     const auto [begin, end] = namespaces(kernel.scope);
     if (kernel.kind == ScannedKernel::Kind::instance) return add_instance(name, &kernel.at);
     known_.insert(kernel.name);
@@ -104,10 +119,11 @@ class RecordWriter {
                                        kernel.parameters, kernel.name, bounds, end));
       return;
     }
-    if (!recorded_.insert(name).second) {
-      throw RefusedSource(fmt::format("{}:{}: error: there are several kernels '{}'; give each a name of its own",
-                                      file_name(source_.files[kernel.at.file]), kernel.at.line, name),
-                          RefusedSource::Reason::wrong);
+    const bool is_first = recorded_.insert(name).second;
+    if (overloaded_.count(name) != 0) {
+      const std::string_view device = cuda_ ? "WEIR_DEVICE" : "";
+      if (is_first) add_line(&kernel.at, fmt::format(fmt::runtime(overloaded_record), name, ++count_, device));
+      return;
     }
     add_record(&kernel.at, begin, fmt::format("::{}{}{}", kernel.scope, prefix_, kernel.name),
                kernel.c_linkage ? kernel.name : name, bounds, end);
@@ -132,6 +148,8 @@ class RecordWriter {
   std::string text() && { return std::move(text_); }
 
  private:
+  static std::string name_of(const ScannedKernel& kernel) { return kernels::normalized_name(kernel.scope + kernel.name); }
+
   void add_instance(const std::string& name, const Token* at) {
     const std::size_t arguments = std::min(name.find('<'), name.size());
     const std::size_t colons = name.rfind("::", arguments);
@@ -161,7 +179,7 @@ class RecordWriter {
   std::string_view prefix_;
   std::string text_;
   // Names of kernels and templates; qualified names of kernels with a record, and of templates with bounds.
-  std::set<std::string> known_, recorded_, bounded_;
+  std::set<std::string> known_, recorded_, bounded_, overloaded_;
   int count_ = 0;
 };
 
@@ -274,7 +292,7 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
   const TokenizedSource source = tokenize(with_default);
   KernelScan scan = scan_kernels(source, front_end, cooperation);
   RecordWriter records(source, front_end);
-  for (const ScannedKernel& kernel : scan.kernels) records.add(kernel);
+  records.add(scan.kernels);
   for (const std::string& name : names) records.add_named(name);
 
   const std::string prelude_line = fmt::format("\n# 1 {} 3\n", in_quotes(prelude_file_name));

@@ -58,6 +58,10 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
   const std::string wanted = kernels::normalized_name(name);
   for (const KernelRecord* const record : kernels()) {
     if (kernels::normalized_name(record->name) == wanted) {
+      if (record->run == nullptr) {
+        throw Error(Errc::kernel_not_found, "Module::kernel", device().describe(),
+                    fmt::format("'{}' means several kernels with different parameters; give each a name of its own", name));
+      }
       auto kernel = make_ptr<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
       if (reference_)
         kernel->set_reference(Ptr<const HostKernel>(static_cast<const HostKernel*>(reference_->untyped_kernel(name).get())));
@@ -75,8 +79,9 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
 
 Span<std::byte> HostModule::do_global(std::string_view name) {
   std::vector<std::string_view> names;
+  const std::string symbol = kernels::variable_symbol(name);
   for (const Variable& variable : variables_) {
-    if (variable.name == name) return variable.memory;
+    if (variable.name == symbol) return variable.memory;
     names.emplace_back(variable.name);
   }
   throw Error(Errc::kernel_not_found, "Module::global", device().describe(),
