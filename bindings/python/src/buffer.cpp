@@ -242,8 +242,9 @@ void prefetch(const BufferObject& self, const std::string& location, nb::handle 
   const StreamPtr on = stream_of(stream, self.device());
   const auto* const begin = static_cast<const std::byte*>(self.memory()->data());
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data()) - begin);
+  const AllocationPtr memory = self.memory();  // an owner more only with the GIL held: see `traverse`
   without_gil([&] {
-    on->prefetch(self.memory(), offset, self.size_bytes(),
+    on->prefetch(memory, offset, self.size_bytes(),
                  location == "device" ? PrefetchTarget::device : PrefetchTarget::host);
   });
 }

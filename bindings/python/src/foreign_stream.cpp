@@ -53,12 +53,8 @@ StreamObject wrap(nb::handle object, nb::handle device) {
   }
   Device& on = device.is_none() ? device_of_foreign(object, nullptr) : device_of(device);
   std::shared_ptr<const void> keep = kept(object);
-  const std::weak_ptr<const void> reference = keep;
-  StreamObject made(without_gil([&] {
-    return on.wrap_stream(reinterpret_cast<void*>(*handle), Ownership::borrow, std::move(keep));
-  }));
-  if (!reference.expired()) made.owner = object.ptr();
-  return made;
+  return without_gil(
+      [&] { return StreamObject{on.wrap_stream(reinterpret_cast<void*>(*handle), Ownership::borrow, std::move(keep))}; });
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
     let_function_end();
     return enqueued;
   };
+  self.gate->claim(self);
   while (!without_gil(enqueue)) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }

@@ -17,6 +17,8 @@
 /// How streams and graphs wait for Python functions, and get their exceptions.
 namespace weir::python {
 
+struct StreamObject;
+
 /// Makes one stream wait for its Python functions. Each function has a ticket number. The stream writes it to a word in
 /// pinned memory, the request, which the host-function thread polls. Then the stream waits until that thread writes the same
 /// number to another word. Functions end in ticket order.
@@ -46,8 +48,17 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   void raise();
   /// Passes what `raise` would raise to sys.unraisablehook. With the GIL held.
   void report() noexcept;
-  /// Whether it keeps this object alive, and not another one over the same native stream.
-  bool keeps(const Stream& stream) const noexcept { return stream_.get() == &stream; }
+  /// The first object that enqueues a function shows the exception to the garbage collector as its own. With the GIL held.
+  void claim(const StreamObject& object) noexcept {
+    const StreamObject* nobody = nullptr;
+    claimed_by_.compare_exchange_strong(nobody, &object);
+  }
+  bool is_claimed_by(const StreamObject& object) const noexcept { return claimed_by_ == &object; }
+  /// False if the object had not claimed it.
+  bool disclaim(const StreamObject& object) noexcept {
+    const StreamObject* expected = &object;
+    return claimed_by_.compare_exchange_strong(expected, nullptr);
+  }
   /// The exception that `raise` would raise, for the garbage collector; null if none. With the GIL held.
   PyObject* exception() const noexcept { return thrown_->exception(); }
   /// Called when a graph is launched whose functions store their exceptions in `thrown`: the next `raise` raises them.
@@ -74,6 +85,7 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   std::condition_variable room_;
   std::mutex mutex_;  // may be held while the stream's queue is full: never lock it with the GIL held
   const std::shared_ptr<HostFunctionErrors> thrown_ = std::make_shared<HostFunctionErrors>();
+  std::atomic<const StreamObject*> claimed_by_{nullptr};
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<HostFunctionErrors>> graphs_;
   std::size_t graphs_looked_at_ = 16;  // prune `graphs_` at this size

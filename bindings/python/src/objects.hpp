@@ -19,8 +19,6 @@ class HostFunctionGate;
 struct StreamObject {
   StreamPtr stream;
   std::shared_ptr<HostFunctionGate> gate;  // shared by all objects over this native stream
-  /// Another library's stream object, which `stream` keeps alive. For the garbage collector.
-  PyObject* owner = nullptr;
 
   explicit StreamObject(StreamPtr made);
   StreamObject(StreamObject&&) = default;

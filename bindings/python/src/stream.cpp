@@ -49,6 +49,7 @@ StreamObject::StreamObject(StreamPtr made) : stream(std::move(made)), gate(HostF
 
 StreamObject::~StreamObject() {
   if (!stream) return;
+  gate->disclaim(*this);
   const Releasing releasing;
   gate.reset();
   stream.reset();
@@ -60,18 +61,16 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
-  if (!stream.stream) return 0;
-  // References count if nothing else holds them: other objects may share the gate, and the gate may share the stream.
-  const bool owns_gate = stream.gate.use_count() == 1, is_shared = stream.gate->keeps(*stream.stream);
-  if (owns_gate) Py_VISIT(stream.gate->exception());  // whose traceback often refers to the stream
-  if (stream.stream->use_count() == (owns_gate && is_shared ? 2 : 1)) Py_VISIT(stream.owner);
+  // A traceback often refers to the stream. Exactly one object shows the exception, whatever else shares the gate: counts of
+  // owners may change between the collector's passes.
+  if (stream.gate && stream.gate->is_claimed_by(stream)) Py_VISIT(stream.gate->exception());
   return 0;
 }
 
 void finalize(PyObject* self) {
   if (!nb::inst_ready(self)) return;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
-  if (stream.gate.use_count() == 1) stream.gate->report();
+  if (stream.gate && stream.gate->disclaim(stream) && stream.gate.use_count() == 1) stream.gate->report();
 }
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},

@@ -271,14 +271,6 @@ class Numbers(np.ndarray):
     """Takes attributes, and weak references."""
 
 
-class Owner:
-    """Takes attributes, and weak references; a stream of another library."""
-
-    def __init__(self, stream):
-        self.stream = stream
-        self.handle = stream.handle
-
-
 def cached_by_from_dlpack(device):
     array = np.zeros(1000, np.int32).view(Numbers)
     array.buffer = weir.from_dlpack(array)
@@ -291,12 +283,6 @@ def cached_by_register_host(device):
     return array
 
 
-def cached_by_wrap(device):
-    owner = Owner(device.create_stream())
-    owner.wrapped = weir.Stream.wrap(owner, device)
-    return owner
-
-
 def cached_by_graph_changes(device):
     array = cached_by_from_dlpack(device)
     array.changes = weir.GraphChanges(weir.Device("host"))
@@ -306,7 +292,7 @@ def cached_by_graph_changes(device):
 
 
 @pytest.mark.parametrize(
-    "make", [cached_by_from_dlpack, cached_by_register_host, cached_by_wrap, cached_by_graph_changes]
+    "make", [cached_by_from_dlpack, cached_by_register_host, cached_by_graph_changes]
 )
 def test_objects_that_cache_their_wrapper_are_collected(make):
     device = weir.Device()
