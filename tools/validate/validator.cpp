@@ -246,12 +246,12 @@ class Validator final : public Tool {
       const std::span looked_at(first, std::min(from.bytes, most_looked_at));
       later.push_back([this, looked_at, bytes = from.bytes, before = recording::check_of(looked_at),
                        step = steps_.make(operation)] {
-        const auto* const first = looked_at.data();
+        const std::byte* const source = looked_at.data();
         const std::lock_guard lock(mutex_);
-        if (blocks_.find(number_of(first)) != nullptr || !model::is_readable(first) ||
+        if (blocks_.find(number_of(source)) != nullptr || !model::is_readable(source) ||
             recording::check_of(looked_at) == before)
           return;
-        tell(step, step->where, number_of(first), bytes,
+        tell(step, step->where, number_of(source), bytes,
              {"the source is pageable memory, and has changed between the call and the copy: a GPU copies what was there at "
               "the call, the CPU what is there when the copy runs",
               "allocate the source by MemoryKind::pinned, and keep it until the copy is done; or write it before the call"},
