@@ -288,7 +288,7 @@ class coalesced_group : public weir::subset {
 };
 WEIR_CG_FREE coalesced_group coalesced_threads() { return coalesced_group(__ballot(1)); }
 
-// weir_A block, or a tile of a size that is known when the kernel runs.
+// A block, or a tile whose size is known only at run time.
 class thread_group {
   unsigned size_;  // 0: the block
   unsigned first_;

@@ -3,9 +3,9 @@
 // How do I build a .cu file into my program?
 //
 // `weir_add_kernels(program SOURCES smooth.cu NVIDIA 80 90 AMD gfx90a HOST)` in CMake compiles
-// [smooth.cu](recipes/smooth.cu) for all of them, without a vendor's compiler driver and without a GPU ([ahead of
-// time](ahead-of-time.md)). `weir_kernels(smooth)` is the result; `load` takes the image that fits the device, and
-// compiles the source if none does.
+// [smooth.cu](recipes/smooth.cu) for all of them, without a vendor's compiler driver and without a GPU
+// ([ahead of time](ahead-of-time.md)). `weir_kernels(smooth)` is the result; `load` takes the image that fits the
+// device, and compiles the source if none does.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>

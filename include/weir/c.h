@@ -2,7 +2,8 @@
 #ifndef WEIR_C_H
 #define WEIR_C_H
 
-/// @file Weir for C11, and for every language that calls C: link `weir::c`, or what `pkg-config --libs weir_c` prints.
+/// @file
+/// Weir for C11, and for every language that calls C: link `weir::c`, or what `pkg-config --libs weir_c` prints.
 /// docs/c.md shows how to build with it, and the C++ and CUDA name for each function.
 ///
 /// **Errors.** A function that can fail returns a `weir_result`, which is `WEIR_SUCCESS` or an error.

@@ -181,7 +181,8 @@ std::vector<Case> hard_cases() {
          });
          theirs->synchronize();
        },
-       [](const Device& device) { return ForeignCapture::of(device) != nullptr; }},
+       // On HIP an open capture forbids other threads what it allows on CUDA, and its library crashes beside raw calls.
+       [](const Device& device) { return device.backend().name() == "cuda" && ForeignCapture::of(device) != nullptr; }},
       {"two objects of a kernel",
        {},
        [](Worker& w) {

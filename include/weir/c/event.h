@@ -4,7 +4,8 @@
 
 #include "weir/c/base.h"
 
-/// @file The C interface: events. An event is a point in the order of a stream; streams and the host can wait for it.
+/// @file
+/// The C interface: events. An event is a point in the order of a stream; streams and the host can wait for it.
 
 WEIR_C_BEGIN
 

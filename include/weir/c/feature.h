@@ -4,7 +4,8 @@
 
 #include "weir/c/base.h"
 
-/// @file The C interface: features, the capabilities that some backend, device or driver version lacks. docs/features.md
+/// @file
+/// The C interface: features, the capabilities that some backend, device or driver version lacks. docs/features.md
 /// lists them.
 
 WEIR_C_BEGIN

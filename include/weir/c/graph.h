@@ -5,7 +5,8 @@
 #include "weir/c/base.h"
 #include "weir/c/module.h"
 
-/// @file The C interface: captures, which record work of streams instead of running it, and the resulting graphs.
+/// @file
+/// The C interface: captures, which record work of streams instead of running it, and the resulting graphs.
 
 WEIR_C_BEGIN
 

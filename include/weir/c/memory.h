@@ -5,7 +5,8 @@
 #include "weir/c/base.h"
 #include "weir/c/event.h"
 
-/// @file The C interface: memory of devices, pinned and managed memory, pools, and pinning of the program's own host memory.
+/// @file
+/// The C interface: memory of devices, pinned and managed memory, pools, and pinning of the program's own host memory.
 ///
 /// An address from `weir_allocation_data`, or any address in that memory, can be passed to copies and launches. Work that
 /// uses memory must be done before the last reference is released, except for stream-ordered memory and its own stream.

@@ -6,7 +6,8 @@
 #include "weir/c/graph.h"
 #include "weir/c/memory.h"
 
-/// @file The C interface: graphs saved in files, to be loaded by another process, on another machine or another vendor's
+/// @file
+/// The C interface: graphs saved in files, to be loaded by another process, on another machine or another vendor's
 /// device. docs/graph-files.md.
 
 WEIR_C_BEGIN

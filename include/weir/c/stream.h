@@ -5,7 +5,8 @@
 #include "weir/c/base.h"
 #include "weir/c/stream_memory.h"
 
-/// @file The C interface: streams, their order, host functions and attributes. Work of one stream runs in order; work of
+/// @file
+/// The C interface: streams, their order, host functions and attributes. Work of one stream runs in order; work of
 /// different streams in any order, unless events or waits order it. Functions that enqueue work return before it is done.
 
 WEIR_C_BEGIN

@@ -4,7 +4,8 @@
 
 #include "weir/c/base.h"
 
-/// @file The C interface: memory operations of a stream: copies, fills, managed memory, writing values and waiting for them.
+/// @file
+/// The C interface: memory operations of a stream: copies, fills, managed memory, writing values and waiting for them.
 /// Addresses may be in any memory that the device can access; sizes and pitches are in bytes. Zero bytes: does nothing.
 
 WEIR_C_BEGIN
