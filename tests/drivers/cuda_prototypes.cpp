@@ -59,7 +59,8 @@ CHECK_FUNCTION(StreamGetGreenCtx, cuStreamGetGreenCtx, 12040);
 
 static_assert(sizeof(DeviceResource) == sizeof(CUdevResource) &&
               offsetof(DeviceResource, count) == offsetof(CUdevResource, sm.smCount));
-static_assert(weir::gpu::resource_compute_units == CU_DEV_RESOURCE_TYPE_SM && green_default_stream == CU_GREEN_CTX_DEFAULT_STREAM);
+static_assert(weir::gpu::resource_compute_units == CU_DEV_RESOURCE_TYPE_SM &&
+              green_default_stream == CU_GREEN_CTX_DEFAULT_STREAM);
 #endif
 #if CUDA_VERSION >= 12050
 CHECK_FUNCTION(CtxRecordEvent, cuCtxRecordEvent, 12050);
