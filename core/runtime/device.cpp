@@ -167,8 +167,7 @@ EventPtr Device::create_event(const EventOptions& options) {
   }
   if (options.timing) call.require(Feature::event_timing);
   if (options.blocking_sync) call.require(Feature::blocking_sync_events);
-  return perform(*this, OperationKind::create_event, call.operation(), [](ToolNotice&) {},
-                 [&] { return impl(*this).do_create_event(options); });
+  return impl(*this).do_create_event(options);
 }
 
 EventPtr Device::open_event(const InterprocessHandle& handle) {
@@ -202,8 +201,7 @@ MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
   call.require(Feature::memory_pools);
   if (options.max_size != 0) call.require(Feature::memory_pool_max_size);
   call.check_unsafe();
-  return perform(*this, OperationKind::create_memory_pool, call.operation(), [](ToolNotice&) {},
-                 [&] { return impl(*this).do_create_memory_pool(options); });
+  return impl(*this).do_create_memory_pool(options);
 }
 
 MemoryPoolPtr Device::default_memory_pool() {
@@ -251,16 +249,14 @@ ModulePtr Device::load_module(std::span<const std::byte> image) {
   const Call call(*this, "Device::load_module");
   call.require(Feature::modules);
   if (image.empty()) call.throw_error(Errc::invalid_image, "the image is empty");
-  return perform(*this, OperationKind::load_module, call.operation(), [](ToolNotice&) {},
-                 [&] { return impl(*this).do_load_module(image); });
+  return impl(*this).do_load_module(image);
 }
 
 ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
   const Call call(*this, "Device::compile");
   call.require(Feature::runtime_compilation);
   detail::check_options(options, call.operation(), label_);
-  ModulePtr module = perform(*this, OperationKind::load_module, call.operation(), [](ToolNotice&) {},
-                             [&] { return impl(*this).do_compile(source, options); });
+  ModulePtr module = impl(*this).do_compile(source, options);
   if (options.include_directories.empty()) module->bundle_ = detail::bundle_of(source, options, backend_.name());
   return module;
 }
@@ -288,8 +284,7 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   std::string refusals;
   for (const Candidate& candidate : candidates) {
     try {
-      ModulePtr module = perform(*this, OperationKind::load_module, call.operation(), [](ToolNotice&) {},
-                                 [&] { return impl(*this).do_load_module(candidate.image->code); });
+      ModulePtr module = impl(*this).do_load_module(candidate.image->code);
       keep_bundle(*module);
       support::log(support::LogLevel::info, fmt::format("kernels '{}': the image for {} runs on {}", bundle.name(),
                                                         candidate.image->architecture, label_));

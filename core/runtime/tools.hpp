@@ -89,8 +89,6 @@ class ToolNotice {
   void set_result(const GraphExecPtr& exec) noexcept { operation_.exec = exec.get(); }
   void set_result(const StreamPtr& stream) noexcept;
   void set_result(void* memory) noexcept;
-  template <class T>
-  void set_result(const Ptr<T>&) noexcept {}  // tools do not need the object
 
   Operation operation_;
   std::vector<MemoryAccess> accesses_;

@@ -43,20 +43,6 @@ TEST_CASE("faults: an operation fails the time that is named, and the program is
             .complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
 }
 
-TEST_CASE("faults: events, pools and modules fail as they are made") {
-  for (const auto& [fault, call] : std::vector<std::pair<std::string, std::string>>{
-           {"create_event:1=out_of_memory", "Device::create_event"},
-           {"create_memory_pool:1=out_of_memory", "Device::create_memory_pool"},
-           {"load_module:1=backend_failure", "Device::compile"}}) {
-    CAPTURE(fault);
-    const Outcome o = run_with_faults(fault, "objects_that_can_fail");
-    CHECK(o.status == 1);
-    CHECK(o.complains(call + " on host:0: it fails, because WEIR_FAULTS says '" + fault + "'"));
-    CHECK(o.complains("weir faults: " + fault + ": 1 of 1 failed"));
-  }
-  CHECK(run_with_faults("count", "objects_that_can_fail").complains("weir faults: create_memory_pool: called 1 time"));
-}
-
 TEST_CASE("faults: a sticky device_fault poisons the device, also of a backend that cannot fault") {
   const Outcome lost = run_with_faults("copy:2=device_fault sticky", "copes_with_a_lost_device");
   CAPTURE(lost.errors);

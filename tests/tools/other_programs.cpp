@@ -282,13 +282,6 @@ void named_with_control_characters(Device& device) {
   b->fill(x, 2.0F);
 }
 
-/// One event, one pool and one module, for the tool `faults`.
-void objects_that_can_fail(Device& device) {
-  (void)device.create_event();
-  if (device.supports(Feature::memory_pools)) (void)device.create_memory_pool();
-  (void)device.compile("extern \"C\" __global__ void nothing() {}");
-}
-
 /// As validate sees names.
 void named_mistake(Device& device) {
   const StreamPtr stream = device.create_stream();
@@ -341,7 +334,6 @@ void many_graphs(Device& device) {
 }
 
 constexpr ToolProgram programs[] = {
-    {"objects_that_can_fail", 0, objects_that_can_fail},
     {"many_threads", 0, many_threads},
     {"many_graphs", 0, many_graphs},
     {"named_with_control_characters", 1, named_with_control_characters},

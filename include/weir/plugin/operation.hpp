@@ -70,9 +70,6 @@ enum class OperationKind : std::uint8_t {
   disable_peer_access,
   set_name,       ///< of a stream, an event or an allocation
   destroy_graph,  ///< `graph` or `exec` is destroyed: do not use it, and expect its address for another object
-  create_event,
-  create_memory_pool,
-  load_module,  ///< also `compile`, and each image that `load` tries
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
@@ -125,10 +122,7 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::enable_peer_access:
     case OperationKind::disable_peer_access:
     case OperationKind::set_name:
-    case OperationKind::destroy_graph:
-    case OperationKind::create_event:
-    case OperationKind::create_memory_pool:
-    case OperationKind::load_module: break;
+    case OperationKind::destroy_graph: break;
   }
   return {};
 }
