@@ -278,10 +278,12 @@ int play_exit(unsigned seed) {
 /// A detached thread goes on submitting while the process ends, and catches nothing.
 int play_submit_at_exit() {
   end_after(30);
-  static Buffer<int>& memory = *new Buffer<int>(device().allocate<int>(1 << 20));
   static std::atomic<int> rounds{0};
   std::thread([] {
-    for (;; ++rounds) device().create_stream()->fill(memory, 1);
+    for (;; ++rounds) {
+      const auto memory = device().allocate<int>(1000);
+      device().create_stream()->fill(memory, 1);
+    }
   }).detach();
   while (rounds < 20) std::this_thread::yield();
   say("leaving");

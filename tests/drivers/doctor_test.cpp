@@ -298,7 +298,7 @@ TEST_CASE("doctor: casts that do not saturate in kernels on the CPU are named wh
 }
 
 TEST_CASE("doctor: whether kernels on the CPU have the work-group pass; what its lack costs, and what to install") {
-  const std::string says = "run on fibers, up to 46 times slower";
+  const std::string says = "run on fibers, up to 300 times slower";
   const Diagnosis good = host_with(clang_there + ", /usr/lib/weir-0.1/weir_workgroup-19.so", {19});
   CHECK(any(good.found, "compiled by " + clang + " and the work-group pass"));
   CHECK_FALSE(any(good.found, says));
