@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -234,14 +235,21 @@ class Validator final : public Tool {
 
   /// GPU drivers read a copy's pageable source before the call returns; the CPU backend reads it when the copy runs. If the
   /// bytes differ, a host function has written them in between or the memory was freed, so the results differ by backend.
+  /// On a GPU, a copy to pageable memory is complete when its call returns, so its bytes are there for a later copy.
   std::vector<HostFunction> follow_sources(const Operation& operation) {
     std::vector<HostFunction> later;
     if (operation.kind != OperationKind::copy || operation.capture != 0 || operation.device->backend().name() != "host")
       return later;
     for (const MemoryAccess& from : operation.accesses) {
       const auto* const first = static_cast<const std::byte*>(from.address);
-      if (from.kind != AccessKind::read || from.rows != 1 || from.bytes == 0 || blocks_.find(number_of(first)) != nullptr ||
-          !model::is_readable(first))
+      if (blocks_.find(number_of(first)) != nullptr) continue;
+      if (from.kind != AccessKind::read) {
+        latest_copies_[copies_++ % latest_copies_.size()] = model::Region(from);
+        continue;
+      }
+      const auto holds_source = [&](const auto& copy) { return copy && copy->overlaps(model::Region(from)); };
+      if (from.rows != 1 || from.bytes == 0 || !model::is_readable(first) ||
+          std::any_of(latest_copies_.begin(), latest_copies_.end(), holds_source))
         continue;
       const std::span looked_at(first, std::min(from.bytes, most_looked_at));
       later.push_back([this, looked_at, bytes = from.bytes, before = recording::check_of(looked_at),
@@ -570,6 +578,8 @@ class Validator final : public Tool {
   std::size_t count_ = 0;
   model::StepMaker steps_;
   model::MemoryMap<Block> blocks_;
+  std::array<std::optional<model::Region>, 64> latest_copies_;  // the destinations of copies to pageable memory
+  std::size_t copies_ = 0;
   std::deque<Block> freed_;                                  // the newest last
   std::vector<UndecidedRead> undecided_;
   bool has_waits_ = false;                                   // some stream waits for a value
