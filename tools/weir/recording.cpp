@@ -156,9 +156,8 @@ class Recording::Reader {
       memory_end = std::max(memory_end, begin + bytes);
       return;
     }
-    const Memory& memory = memory_in_use(address.memory);
+    const std::uint64_t size = memory_in_use(address.memory).bytes;
     for (auto& [stream, used] : captures_) used.insert(address.memory);
-    const std::uint64_t size = memory.bytes;
     if (address.offset > size || bytes > size - address.offset)
       throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
   }
@@ -291,8 +290,8 @@ class Recording::Reader {
         needs_stream();
         object("executable graph", execs_.size());
         for (const std::uint32_t used : execs_[step.object]) {
-          Memory& memory = to_.memory[used];
-          memory.is_kept |= memory.is_freed && !graph_memory_.contains(used);
+          Memory& kept = to_.memory[used];
+          kept.is_kept |= kept.is_freed && !graph_memory_.contains(used);
         }
         return;
       case Kind::peer_access:
