@@ -12,9 +12,15 @@ namespace {
 
 constexpr unsigned shared_bytes_without_asking = 48 << 10;
 
-// AMD's devices have no opt-in: a launch gets the shared memory it names.
+// AMD's devices have no opt-in: a launch gets the shared memory it names. The limit only rises, because another thread may
+// be about to launch the function with more.
 CUresult allow_shared_memory(const Cuda& driver, CUfunction function, unsigned bytes) {
   if (bytes <= shared_bytes_without_asking) return CUDA_SUCCESS;
+  static auto& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
+  int allowed = 0;
+  const CUresult result = driver.FuncGetAttribute(&allowed, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+  if (result != CUDA_SUCCESS || static_cast<unsigned>(allowed) >= bytes) return result;
   return driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
 }
 
