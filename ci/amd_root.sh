@@ -130,9 +130,10 @@ for name in "${checks[@]}"; do
     runtimes)
       check inside "$build/bin/weir_hip_runtime_tests"
       for library in libamdhip64.so.6 libamdhip64.so.7; do
+        path=$(printf '%s' "$root"/usr/lib/*/"$library")
         printf -- '-- %s\n' "$library"
         # Without a device the exit status is 1.
-        inside env "WEIR_HIP_RUNTIME=$library" "$build/bin/weir" info -v --backend=hip | tee "$work/info-$library.txt" || true
+        inside env "WEIR_HIP_RUNTIME=${path#"$root"}" "$build/bin/weir" info -v --backend=hip | tee "$work/info-$library.txt" || true
         check grep -q 'shows no device' "$work/info-$library.txt"
       done
       ;;
