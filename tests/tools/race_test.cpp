@@ -317,7 +317,7 @@ TEST_CASE("race: control characters of names do not reach the terminal") {
 
 TEST_CASE("race: the remedy of two kernels names touches, and stacks have no functions of Weir's") {
   const Outcome outcome = run_race("wrong_two_kernels").outcome;
-  CHECK(outcome.complains("if the kernels use different parts of the memory, say which: access::touches"));
+  CHECK(outcome.complains("if the kernels use different parts of the memory, say which: accesses::touches"));
   const Outcome body = run_race("wrong_the_body_of_a_condition").outcome;
   CHECK(body.status == 66);
   CHECK_FALSE(body.complains("weir::Stream::capture"));

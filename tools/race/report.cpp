@@ -130,7 +130,7 @@ std::string remedy_of(Fault fault, const Access& first, const Access& second) {
       "between the two, let {} wait for {}: second.wait(first), or record an event behind the first operation and "
       "wait for it{}",
       second.where(), first.where(),
-      has_kernel ? "; or, if the kernels use different parts of the memory, say which: access::touches" : "");
+      has_kernel ? "; or, if the kernels use different parts of the memory, say which: accesses::touches" : "");
 }
 
 }  // namespace
