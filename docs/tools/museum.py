@@ -35,7 +35,7 @@ $ weir shake --seeds=20 -- build/bin/museum_rmm_2490 broken
 
 - [`race`](tools.md#race-missing-waits-the-stream-sanitizer) finds {found} of the {all} on a CPU, even if the run's result is right. The
   column has the two operations of its report.
-- [`shake`](tools.md#shake-unusual-schedules) makes {shown} of the {all} return a wrong result within 20 seeds, with random schedules
+- [`shake`](shake.md) makes {shown} of the {all} return a wrong result within 20 seeds, with random schedules
   or with priorities (`--schedule=pct`). Without it, {hidden} of them were right in 20 of 20 runs.
 - [`weir race --witness`](race.md#a-witness-for-each-race) runs the two operations of a report in both orders. It shows 31 of the bugs
   with one seed, and NCCL #1976, whose ranks are threads, in some runs.
