@@ -7,7 +7,7 @@
 
 #include "tests/drivers/hip_story.hpp"
 
-// How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-backend.md
+// How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-traps.md
 // names these cases by their traps.
 
 using weir::test::between_marks;

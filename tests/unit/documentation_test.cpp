@@ -111,7 +111,7 @@ TEST_CASE("documentation: every trap of HIP has its line, and the tests that the
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source_tree / "tests")) {
     if (entry.path().extension() == ".cpp") tests += content(entry.path());
   }
-  std::ifstream page(source_tree / "docs/hip-backend.md");
+  std::ifstream page(source_tree / "docs/hip-traps.md");
   const std::regex row("^\\| T([0-9]+) \\|.*\\|([^|]*)\\|$"), name("`([^`]+)`");
   std::set<int> traps;
   for (std::string line; std::getline(page, line);) {
