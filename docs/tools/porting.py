@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares docs/porting.md and docs/porting-libraries.md with headers: porting.py [--newest] [CUDA_FOLDER] [HIP_FOLDER], either may be empty.
+"""Compares docs/porting.md and docs/porting-libraries.md with headers:
+porting.py [--newest] [CUDA_FOLDER] [HIP_FOLDER], either may be empty.
 
 - Every name of Weir's in the tables is in include/weir, as a member of its class. Where there is none, the reason stands.
 - Every function of the headers is in a row: by its name, or by a pattern (`cuTexRef*`) that stands for a family.
