@@ -9,7 +9,8 @@
                                MACHINE in words: "1 × NVIDIA H200". Save it as a file in docs/tested
 
 A row is an object of texts: machine, backend, driver, commit, what, result, and optionally date. A file holds one or a list. The newest
-row of a machine and backend also has `brief` and `brief_result`, of one line each: these rows are docs/tested.md, and the history has all.
+row of a machine and backend also has `brief` and `brief_result`, of one line each, and `brief_driver` if the driver takes more: these
+rows are docs/tested.md, and the history has all.
 """
 import json
 import pathlib
@@ -18,12 +19,14 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 columns = ["machine", "backend", "driver", "commit", "what", "result"]
-optional = ["date", "brief", "brief_result"]
+optional = ["date", "brief", "brief_result", "brief_driver"]
 
 head = """<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -->
 # What ran on what
 
-The newest run on each machine, by backend. What is not in this table or in [the history](tested/history.md) has not been run.
+For those who ask whether Weir ran on hardware like theirs: the newest run on each machine, by backend.
+[The history](tested/history.md) has all runs. Anything else has not been run. A bare root is a system with only the packages of
+its base installation.
 
 **No AMD GPU has run any of this.** The HIP backend ran against Debian's runtime without a device, against stand-ins for the
 runtimes of 5.2 to 10.0, on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`, and against AMD's runtime over
@@ -57,11 +60,12 @@ def table(chosen, names):
 def pages():
     """The text of each page that is made."""
     names = columns[:-2] + ["brief", "brief_result"]
+    newest = [row | {"driver": row.get("brief_driver", row["driver"])} for row in rows() if "brief" in row]
     history = "<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -->\n# What ran on what: all runs\n\n" \
               "One row for each machine and commit, the newest first in each file. [The newest of each](../tested.md).\n\n"
     # A row's links are relative to docs/.
     everything = table(rows(), columns).replace("](", "](../")
-    return {root / "docs/tested.md": head + table([row for row in rows() if "brief" in row], names),
+    return {root / "docs/tested.md": head + table(newest, names),
             root / "docs/tested/history.md": history + everything.replace("](../http", "](http")}
 
 
