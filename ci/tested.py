@@ -25,8 +25,7 @@ head = """<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -
 # What ran on what
 
 For those who ask whether Weir ran on hardware like theirs: the newest run on each machine, by backend.
-[The history](tested/history.md) has all runs. Anything else has not been run. A bare root is a system with only the packages of
-its base installation.
+[The history](tested/history.md) has all runs. Anything else has not been run.
 
 **No AMD GPU has run any of this.** The HIP backend ran against Debian's runtime without a device, against stand-ins for the
 runtimes of 5.2 to 10.0, on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`, and against AMD's runtime over
