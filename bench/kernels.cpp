@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,7 +32,7 @@
 namespace {
 
 constexpr const char* usage =
-    R"(weir-bench-kernels [--processor-time] [--march=NAME] [ROUNDS [WORD]]
+    R"(weir-bench-kernels [--processor-time] [--march=NAME] [--bundles=FOLDER] [ROUNDS [WORD]]
 weir-bench-kernels --compile FILE
 
 Kernels on the CPU beside loops with OpenMP and beside an OpenCL runtime (PoCL): the same results, in turns in one run.
@@ -40,6 +41,8 @@ Weir's over the other's.
 
   --processor-time  a second of a processor's time, which other programs on the machine change less than a second
   --march=NAME      for that processor, as the compiler calls it: x86-64-v3 or native; PoCL always compiles for this one
+  --bundles=FOLDER  takes kernels that weir-kernels compiled, for a machine without Clang: FOLDER/FILE.bundle, and with
+                    --define RESTRICT= FOLDER/FILE-plain.bundle
   --compile FILE    compiles bench/kernels/FILE.cu with an empty cache, and ends
 )";
 
@@ -129,7 +132,8 @@ struct Case {
 class Bench {
  public:
   /// Runs only the cases whose name contains `word`.
-  Bench(const std::string& folder, const std::string& march, std::string word) : word_(std::move(word)) {
+  Bench(const std::string& folder, const std::string& march, std::string bundles, std::string word)
+      : bundles_(std::move(bundles)), word_(std::move(word)) {
     if (march != "native") options_.extra.push_back("-march=" + march);
     for (const char* compiler : {"GCC", "Clang"}) {
       const std::string path = fmt::format("{}/weir-bench-openmp-{}-{}.so", folder, compiler, march);
@@ -238,10 +242,21 @@ class Bench {
       weir::ModulePtr& module = modules_[{source, plain_pointers}];
       weir::CompileOptions options = options_;
       if (plain_pointers) options.extra.push_back("-DRESTRICT=");
+      if (module == nullptr && !bundles_.empty()) {
+        module = device_.load(weir::KernelBundle(
+            file(fmt::format("{}/{}{}.bundle", bundles_, source, plain_pointers ? "-plain" : ""))));
+      }
       if (module == nullptr) module = device_.compile(text, options);
       kernel = module->untyped_kernel(name);
     }
     return kernel;
+  }
+
+  static std::vector<std::byte> file(const std::string& path) {
+    std::vector<std::byte> bytes(std::filesystem::file_size(path));
+    std::ifstream(path, std::ios::binary)
+        .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
   }
 
   template <class T>
@@ -281,7 +296,7 @@ class Bench {
 
   weir::Device& device_ = weir::device("host:0");
   weir::StreamPtr stream_ = device_.create_stream();
-  std::string word_;
+  std::string bundles_, word_;
   weir::CompileOptions options_;
   std::map<std::pair<std::string, bool>, weir::ModulePtr> modules_;
   std::map<std::pair<std::string, bool>, weir::KernelPtr> kernels_;
@@ -451,13 +466,15 @@ class CacheFolder {
 int main(int argc, char** argv) try {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const CacheFolder cache;
-  std::string march = "native";
+  std::string march = "native", bundles;
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--processor-time") {
       by_processor_time = true;
     } else if (arguments[i].starts_with("--march=")) {
       march = arguments[i].substr(8);
+    } else if (arguments[i].starts_with("--bundles=")) {
+      bundles = arguments[i].substr(10);
     } else if (arguments[i] == "--compile" && i + 1 < arguments.size()) {
       for (const auto& [name, text] : sources::cuda) {
         if (name == arguments[i + 1]) return weir::device("host:0").compile(text) != nullptr ? 0 : 1;
@@ -470,7 +487,7 @@ int main(int argc, char** argv) try {
       rest.push_back(arguments[i]);
     }
   }
-  Bench bench(std::filesystem::read_symlink("/proc/self/exe").parent_path(), march, rest.size() < 2 ? "" : rest[1]);
+  Bench bench(std::filesystem::read_symlink("/proc/self/exe").parent_path(), march, bundles, rest.size() < 2 ? "" : rest[1]);
   add_cases(bench);
   add_everyday_cases(bench);
   bench.run(rest.empty() ? 21 : std::stoi(rest[0]));

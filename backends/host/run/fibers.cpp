@@ -80,7 +80,7 @@ bool same_call(const Wait& a, const Wait& b) noexcept {
 struct Warp {
   Meeting* meetings = nullptr;
   ThreadList active;  // in calls that do not name lanes; the first has waited longest
-  std::uint32_t passed_over = 0;  // how many others continued before it
+  std::uint32_t passed_over = 0;  // how many others continued before it, or as much time in switches
   std::uint32_t delays = 0;       // how often `active` was not settled because lanes were ready
 };
 
@@ -150,6 +150,8 @@ class FiberBlocks final : public FiberOwner {
   std::uint32_t started_ = 0;        // threads of the block
   std::uint32_t waiting_ = 0;        // those that wait or are ready
   std::uint32_t switches_ = 0;
+  std::uint32_t settled_at_ = 0;     // `switches_` when `settle` last looked at the warps
+  bool is_busy_ = false;             // whether threads that are always ready delay `settle`
   ThreadList hot_;                   // ready after a meeting in a warp: their memory is in the cache
   ThreadList ready_;
   ThreadList turns_;                 // they spin, and let others run first
@@ -361,6 +363,8 @@ Thread* FiberBlocks::pick_ready() {
 // Called when all threads of the block have started, and each has ended, waits or is ready.
 void FiberBlocks::settle() {
   if (at_barrier_ != 0 && at_barrier_ == waiting_) return settle_block();
+  is_busy_ = switches_ - settled_at_ >= patience;
+  settled_at_ = switches_;
   const std::uint64_t ready = ready_warps();
   for (std::uint64_t left = busy_warps_; left != 0; left &= left - 1) {
     const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -429,7 +433,8 @@ void FiberBlocks::settle_active(Warp& warp, std::uint32_t first, bool in_lockste
     (same ? hot_ : others).push(*thread);
   }
   warp.active = others;
-  warp.passed_over = passes_over ? warp.passed_over + static_cast<std::uint32_t>(std::popcount(lanes)) : 0;
+  const std::uint32_t continued = is_busy_ ? patience : static_cast<std::uint32_t>(std::popcount(lanes));
+  warp.passed_over = passes_over ? warp.passed_over + continued : 0;
   combine_lanes(first, lanes);
 }
 
