@@ -65,7 +65,7 @@ def includes(root, file):
 def table():
     rows = [f"| `{room}` | {', '.join(f'`{name}`' for name in allowed.split()) or '–'} |\n" for room, allowed in ROOMS.items()
             if room != PUBLIC]
-    return "| room | may include, beside `include/weir` |\n|---|---|\n" + "".join(rows)
+    return "| room | may also include |\n|---|---|\n" + "".join(rows)
 
 
 def missing_names(root, files, page):
