@@ -2,10 +2,10 @@
 //
 // How do I catch errors that happen on the device later?
 //
-// A kernel fails when it runs, and not when it is launched. The next `synchronize`, `read` or `is_complete` throws the
-// error, `device_fault`. On CUDA the process can no longer use the device: report the error and end. To find the launch
-// that failed, call `synchronize` after each one in a debug build. Before ROCm 7.0 AMD's runtime itself ends the
-// process.
+// A kernel fails when it runs, and not when it is launched. The next `synchronize` or `read` throws the error,
+// `device_fault`; on a GPU so does `is_complete`. On CUDA the process can no longer use the device: report the error and
+// end. To find the launch that failed, call `synchronize` after each one in a debug build. Before ROCm 7.0 AMD's runtime
+// itself ends the process.
 #include <cstdio>
 #include <weir/weir.hpp>
 
