@@ -2,9 +2,9 @@
 #
 # How do I catch errors in Python that happen on the device later?
 #
-# A kernel fails when it runs, and not when it is launched. The next `sync`, `get`, `await` or `is_done` raises
-# `DeviceFaultError`. On CUDA the process can no longer use the device: report the error and end. To find the launch
-# that failed, call `sync` after each one. Before ROCm 7.0 AMD's runtime itself ends the process.
+# A kernel fails when it runs, and not when it is launched. The next `sync`, `get` or `await`, and on a GPU `is_done`,
+# raises `DeviceFaultError`. On CUDA the process can no longer use the device: report the error and end. To find the
+# launch that failed, call `sync` after each one. Before ROCm 7.0 AMD's runtime itself ends the process.
 import weir
 
 device = weir.Device()
