@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each room includes only the rooms it may, and that the names in docs/internals.md exist.
+"""Checks that each room includes only the rooms it may, and that the names in docs/internals.md and docs/source-tree.md exist.
 
-rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include violates the table, or if the page
+rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include violates the table, or if a page
                      names a file, a folder or an identifier that the tree does not have
-rooms.py --table     prints the table for docs/internals.md
+rooms.py --table     prints the table for docs/source-tree.md
 
 A file belongs to the room with the longest matching path. Every room may include the public headers, its own files, and the
 rooms in the table. ci/rooms.exceptions lists includes that violate it; a line without such an include is an error.
@@ -123,12 +123,13 @@ def main():
         print(f"{edge}: no such include any more; delete the line in ci/rooms.exceptions")
         bad += 1
     rows = table()
-    page = (root / "docs/internals.md").read_text(encoding="utf-8")
-    for name in missing_names(root, everything, page):
-        print(f"docs/internals.md names `{name}`, which is not in the sources")
-        bad += 1
-    if rows not in page:
-        print("docs/internals.md has another table of rooms; rooms.py --table prints this one")
+    for page in ("docs/internals.md", "docs/source-tree.md"):
+        text = (root / page).read_text(encoding="utf-8")
+        for name in missing_names(root, everything, text):
+            print(f"{page} names `{name}`, which is not in the sources")
+            bad += 1
+    if rows not in text:
+        print("docs/source-tree.md has another table of rooms; rooms.py --table prints this one")
         bad += 1
     return 1 if against or bad else 0
 

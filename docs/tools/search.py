@@ -18,8 +18,8 @@ from pages import headings, label, pages, root, with_programs
 
 # Pages that come behind the others: for those who change Weir, or who ask what happened to it, and those of Python that answer the
 # same questions as a page for C++.
-BEHIND = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/graph-format.md", "docs/abi.md",
-          "docs/race.md", "docs/tested.md", "docs/python-cookbook.md", "docs/python-porting.md"]
+BEHIND = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/source-tree.md", "docs/bundle-format.md",
+          "docs/graph-format.md", "docs/abi.md", "docs/race.md", "docs/tested.md", "docs/python-cookbook.md", "docs/python-porting.md"]
 
 # Tables of names, which have every word; Doxygen's search finds their names.
 LEFT_OUT = ["docs/c.md#names-c-cuda-c", *(f"docs/python-porting.md#from-{name}" for name in ("cudacore", "cupy", "pytorch", "warp"))]
