@@ -50,7 +50,7 @@ struct Slot {
 
 [[noreturn]] void throw_bad_number(const KernelObject& kernel, std::size_t i, const char* type) {
   throw nb::value_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) +
-                         ": the number is none of the parameter's type, " + type)
+                         ": the number does not fit the parameter's type, " + type)
                             .c_str());
 }
 
@@ -140,7 +140,8 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
       if (!set_integer(slot, object, 8)) throw_bad_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
       throw_bad_argument(kernel, i,
-                         "an int, and the driver does not tell the parameter's type; give weir.int32(…), or numpy.int32(…)");
+                         "an int, and the driver does not tell the parameter's type; give weir.int32(…), or "
+                         "numpy.int32(…)");
     } else if (!set_integer(slot, object, parameter.size)) {
       throw_bad_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
     }

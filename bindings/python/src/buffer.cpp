@@ -261,8 +261,7 @@ void fill(nb::handle_t<BufferObject> filled, nb::handle value, nb::handle stream
   check_writable(self);
   const StreamPtr on = stream_of(stream, self.device());
   alignas(16) std::array<std::byte, 16> element{};
-  if (!store_number(element.data(), value, self.dtype))
-    throw nb::value_error("fill: the value is none of the buffer's type");
+  store_element(element.data(), value, self.dtype);
   use(*on, {filled});
   without_gil([&] {
     if (self.size() != 0)

@@ -53,7 +53,7 @@ void change_fill(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObj
   const BufferObject& buffer = nb::cast<const BufferObject&>(filled);
   check_writable(buffer);
   alignas(16) std::byte element[16] = {};
-  if (!store_number(element, value, buffer.dtype)) throw nb::value_error("fill: the value is none of the buffer's type");
+  store_element(element, value, buffer.dtype);
   const auto fill = [&]<class T>(T bits) {
     std::memcpy(&bits, element, sizeof(T));
     self.changes.fill({node}, Span<T>(static_cast<T*>(buffer.data()), buffer.size()), bits);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 
 namespace weir::python {
 namespace {
@@ -55,6 +56,11 @@ void store_floating(void* to, double value, DType type) {
     store(to, type.code == TypeCode::bfloat ? bfloat_of(static_cast<float>(value)) : half_of(value));
 }
 
+constexpr double least_infinite_float = 0x1.FFFFFFp127;  // FLT_MAX plus half the distance to the next number
+
+/// Numbers that round to infinity do not fit, unless they are infinite.
+bool fits(double value, double least_infinite) { return !std::isfinite(value) || std::abs(value) < least_infinite; }
+
 }  // namespace
 
 bool store_number(void* to, nb::handle number, DType type) {
@@ -82,28 +88,30 @@ bool store_number(void* to, nb::handle number, DType type) {
       }
     case TypeCode::complex: {
       const double real = nb::cast<double>(number.attr("real")), imaginary = nb::cast<double>(number.attr("imag"));
-      if (type.bits == 128)
-        store(to, std::array{real, imaginary});
-      else
-        store(to, std::array{static_cast<float>(real), static_cast<float>(imaginary)});
+      if (type.bits == 128) return store(to, std::array{real, imaginary}), true;
+      if (!fits(real, least_infinite_float) || !fits(imaginary, least_infinite_float)) return false;
+      store(to, std::array{static_cast<float>(real), static_cast<float>(imaginary)});
       return true;
     }
     case TypeCode::floating:
     case TypeCode::bfloat: {
       const double value = PyFloat_AsDouble(number.ptr());
       if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-      // Numbers that round to infinity do not fit. For float32 the least is FLT_MAX plus half the distance to the next
-      // number.
       const double least_infinite = type.bits == 64                     ? std::numeric_limits<double>::infinity()
                                     : type.code == TypeCode::bfloat     ? 0x1.FFp127
-                                    : type.bits == 32                   ? 0x1.FFFFFFp127
+                                    : type.bits == 32                   ? least_infinite_float
                                                                         : 65520.0;
-      if (std::isfinite(value) && std::abs(value) >= least_infinite) return false;
+      if (!fits(value, least_infinite)) return false;
       store_floating(to, value, type);
       return true;
     }
   }
   return false;
+}
+
+void store_element(void* to, nb::handle number, DType type) {
+  if (store_number(to, number, type)) return;
+  throw nb::value_error((std::string("fill: the value does not fit the buffer's type, ") + name_of(type)).c_str());
 }
 
 }  // namespace weir::python

@@ -159,6 +159,72 @@ class Torch:
     ours = staticmethod(interop.as_torch)
 
 
+class Triton(Torch):
+    """Triton's kernels on PyTorch's arrays and streams."""
+
+    def __init__(self):
+        super().__init__()
+        triton = importlib.import_module("triton")
+        kernels = importlib.import_module("triton_kernels")
+        self.version = triton.__version__
+        self.fill_kernel, self.plus_kernel = kernels.fill, kernels.plus
+        array = self.array()
+        self.fill(self.torch.cuda.current_stream(), array, 1)  # compile them
+        self.plus(self.torch.cuda.current_stream(), array)
+
+    def fill(self, stream, array, value):
+        with self.torch.cuda.stream(stream):
+            self.fill_kernel[(GRID,)](array, value, N, BLOCK=256)
+
+    def plus(self, stream, array):
+        with self.torch.cuda.stream(stream):
+            out = self.torch.empty_like(array)
+            self.plus_kernel[(GRID,)](out, array, N, BLOCK=256)
+            return out
+
+
+class Jax:
+    """JAX has no streams for programs: only arrays are exchanged, and JAX's work is made slow by a loop."""
+
+    def __init__(self):
+        self.jax = importlib.import_module("jax")
+        self.version = self.jax.__version__
+        assert self.jax.default_backend() == "gpu", "JAX has no GPU"
+        lax, jnp = self.jax.lax, self.jax.numpy
+        matrix = jnp.full((2048, 2048), 1e-4, "float32")
+
+        def slow(value):
+            product = lax.fori_loop(0, 200, lambda _, x: x @ matrix, matrix)
+            return jnp.full(N, value, "int32") + jnp.isnan(product[0, 0]).astype("int32")
+
+        self.slow = self.jax.jit(slow)
+        self.plus = self.jax.jit(lambda x: x + 1)
+        self.plus(self.slow(0)).block_until_ready()
+
+    def arrays_in(self, ours, value):
+        array, stream, out = self.slow(value), ours.device.create_stream(), ours.buffer()
+        ours.add(stream, out, weir.from_dlpack(array, stream=stream), 0)
+        stream.sync()
+        return (out.get() == value).all()
+
+    def arrays_out(self, ours, value):
+        buffer = ours.buffer()
+        with ours.device.create_stream() as stream:
+            ours.hold(stream)
+            ours.fill(stream, buffer, value)
+            result = self.plus(self.jax.dlpack.from_dlpack(buffer))
+        right = (np.asarray(result) == value + 1).all()
+        ours.device.sync()
+        return right
+
+    def arguments(self, ours, value):
+        array, stream, out = self.slow(value), ours.device.create_stream(), ours.buffer()
+        array.block_until_ready()  # an argument carries no order
+        ours.add(stream, out, array, 1)
+        stream.sync()
+        return (out.get() == value + 1).all()
+
+
 class CuPy:
     def __init__(self):
         self.cupy = importlib.import_module("cupy")
@@ -512,8 +578,8 @@ def address(array):
     return array.__cuda_array_interface__["data"][0]
 
 
-CUDA_PEERS = {"weir": Itself, "torch": Torch, "cupy": CuPy, "cupy, no DLPack": CuPyByInterface, "cuda.core": CudaCore,
-              "numba-cuda": Numba, "rmm": Rmm, "warp": Warp}
+CUDA_PEERS = {"weir": Itself, "torch": Torch, "triton": Triton, "jax": Jax, "cupy": CuPy, "cupy, no DLPack": CuPyByInterface,
+              "cuda.core": CudaCore, "numba-cuda": Numba, "rmm": Rmm, "warp": Warp}
 CUDA_CELLS = {"streams in": streams_in, "streams out": streams_out, "arrays in": arrays_in, "arrays out": arrays_out,
               "argument": arguments, "stream unawaited": stream_unawaited, "array unawaited": array_unawaited}
 
@@ -584,7 +650,10 @@ def run(cell, ours, peer, repeats, failures, name):
     right = 0
     for value in range(1, repeats + 1):
         try:
-            result = cell(ours, peer, 1000 + value)
+            own = getattr(peer, cell.__name__, None)
+            if own is None and not hasattr(peer, "stream") and ours.device.backend == "cuda":
+                return "-"
+            result = cell(ours, peer, 1000 + value) if own is None else own(ours, 1000 + value)
         except Exception as error:
             failures.append(f"{name}: {traceback.format_exc(limit=-3)}")
             return f"{type(error).__name__}"

@@ -230,7 +230,8 @@ def test_other_interpreters_are_refused():
     else:
         interpreters = pytest.importorskip("_xxsubinterpreters")
         one = interpreters.create()
-        with pytest.raises(interpreters.RunFailedError, match="main interpreter only"):
+        # Python 3.12 itself refuses to load a module that does not say that it can.
+        with pytest.raises(interpreters.RunFailedError, match="main interpreter only|does not support loading in subinterpreters"):
             interpreters.run_string(one, code)
         interpreters.destroy(one)
     weir.Device().create_stream().sync()  # the main interpreter still works
