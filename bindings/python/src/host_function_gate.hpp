@@ -54,11 +54,17 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
     claimed_by_.compare_exchange_strong(nobody, &object);
   }
   bool is_claimed_by(const StreamObject& object) const noexcept { return claimed_by_ == &object; }
-  /// False if the object had not claimed it.
-  bool disclaim(const StreamObject& object) noexcept {
+  void disclaim(const StreamObject& object) noexcept {
     const StreamObject* expected = &object;
-    return claimed_by_.compare_exchange_strong(expected, nullptr);
+    claimed_by_.compare_exchange_strong(expected, nullptr);
   }
+  /// A Python object over the stream comes and goes.
+  void add_object() noexcept { ++objects_; }
+  void remove(const StreamObject& object) noexcept {
+    disclaim(object);
+    --objects_;
+  }
+  bool has_one_object() const noexcept { return objects_ == 1; }
   /// The exception that `raise` would raise, for the garbage collector; null if none. With the GIL held.
   PyObject* exception() const noexcept { return thrown_->exception(); }
   /// Called when a graph is launched whose functions store their exceptions in `thrown`: the next `raise` raises them.
@@ -86,6 +92,7 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   std::mutex mutex_;  // may be held while the stream's queue is full: never lock it with the GIL held
   const std::shared_ptr<HostFunctionErrors> thrown_ = std::make_shared<HostFunctionErrors>();
   std::atomic<const StreamObject*> claimed_by_{nullptr};
+  std::atomic<int> objects_{0};
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<HostFunctionErrors>> graphs_;
   std::size_t graphs_looked_at_ = 16;  // prune `graphs_` at this size

@@ -45,11 +45,13 @@ std::string pending_of(const Stream& stream) {
 
 }  // namespace
 
-StreamObject::StreamObject(StreamPtr made) : stream(std::move(made)), gate(HostFunctionGate::of(stream)) {}
+StreamObject::StreamObject(StreamPtr made) : stream(std::move(made)), gate(HostFunctionGate::of(stream)) {
+  gate->add_object();
+}
 
 StreamObject::~StreamObject() {
   if (!stream) return;
-  gate->disclaim(*this);
+  gate->remove(*this);
   const Releasing releasing;
   gate.reset();
   stream.reset();
@@ -70,7 +72,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 void finalize(PyObject* self) {
   if (!nb::inst_ready(self)) return;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
-  if (stream.gate && stream.gate->disclaim(stream) && stream.gate.use_count() == 1) stream.gate->report();
+  if (!stream.gate || !stream.gate->is_claimed_by(stream)) return;
+  // The collector traverses once more behind this. The last object must still show the exception then: calls that have just
+  // ended may own the gate, too, and the exception would keep its cycle forever.
+  if (stream.gate->has_one_object())
+    stream.gate->report();
+  else
+    stream.gate->disclaim(stream);
 }
 
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},

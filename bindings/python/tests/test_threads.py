@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -330,3 +331,32 @@ def test_names_and_what_a_device_tells(device):
             assert weir.Device.get_all_devices()
 
     together(work)
+
+
+def test_an_exception_of_garbage_is_reported_while_its_call_lives(device, monkeypatch):
+    """The thread drops ended calls together, so `collect` runs between the end of `fail` and the end of its call."""
+    told, both_posted = [], threading.Event()
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(str(unraisable.exc_value)))
+
+    class Worker:
+        def __init__(self):
+            self.stream = device.create_stream()
+
+        def fail(self):
+            both_posted.wait()
+            raise ValueError("nobody waits")
+
+    collected, other = [], device.create_stream()
+    worker = Worker()
+    worker.stream.launch_host_func(worker.fail)
+    other.launch_host_func(lambda: collected.append(gc.collect()))
+    del worker
+    time.sleep(0.1)
+    both_posted.set()
+    other.sync()
+    for _ in range(100):
+        if told:
+            break
+        gc.collect()
+        time.sleep(0.02)
+    assert collected and told == ["nobody waits"]
