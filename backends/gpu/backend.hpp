@@ -11,20 +11,19 @@
 
 namespace weir::gpu {
 
-/// An opened driver. This folder contains the code that CUDA and HIP share: templates over a policy `Api`, which has
+/// An opened driver. This folder contains the code that CUDA and HIP share: templates with a policy class `Api` as
+/// parameter. backends/cuda/api.hpp is an example of such a policy. It has these members:
 ///
-///   types       Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
-///               FunctionHandle, PoolHandle, PartitionHandle, ComputeUnits, UserObject, HostNodeParameters, BatchOperation,
-///               ConditionalHandle, and the enumerations that are passed through
-///   constants   success, not_ready, not_found, illegal_state, peer_already_enabled, of_another_context, max_batch, and the
-///               flags of streams, graphs and user objects
-///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch):
-///   a
-///               table of pointers; and, in lower case, one for each thing that differs (copy_async, capture_info, …)
-///   Current     makes a device current for a scope, and restores the former one
-///   CaptureLock CaptureLock or NoCaptureLock: see capture_lock.hpp
-///
-/// backends/cuda/api.hpp is such a policy.
+///   - types: Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
+///     FunctionHandle, PoolHandle, PartitionHandle, ComputeUnits, UserObject, HostNodeParameters, BatchOperation,
+///     ConditionalHandle, and enumerations that the shared code only passes on
+///   - constants: success, not_ready, not_found, illegal_state, peer_already_enabled, of_another_context, max_batch, and the
+///     flags of streams, graphs and user objects
+///   - driver functions, under the name that both vendors use but without its prefix (StreamSynchronize, GraphLaunch): a
+///     table of pointers
+///   - functions in lower case, one for each operation that differs between the vendors (copy_async, capture_info, …)
+///   - Current: makes a device current for a scope, and restores the former one
+///   - CaptureLock: either CaptureLock or NoCaptureLock of capture_lock.hpp
 template <class Api>
 class GpuBackend final : public BackendImpl {
  public:

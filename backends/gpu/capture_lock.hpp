@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <thread>
 
-/// A lock around driver calls that begin, end or describe captures, for drivers that need it.
+/// A lock around driver calls that begin, end or query captures, for drivers that crash without it.
 namespace weir::gpu {
 
-/// For drivers that crash if one thread queries a capture (cuStreamGetCaptureInfo) while another begins or ends it.
-/// Beginning and ending are rare and take the lock exclusively; queries share it. Each thread counts its queries on one of
-/// several cache lines, to avoid contention. Not recursive: only the driver is called under it. cuStreamIsCapturing may be
-/// called without the lock: see docs/cuda-backend.md.
+/// Needed by drivers that crash if one thread queries a capture (cuStreamGetCaptureInfo) while another thread begins or ends
+/// it. Threads that begin or end a capture, which is rare, take the lock exclusively; queries share it. The number of
+/// running queries is spread over several cache lines by thread, to avoid contention. The lock is not recursive, because its
+/// holder calls only the driver. cuStreamIsCapturing needs no lock: see docs/cuda-backend.md.
 class CaptureLock {
  public:
   void lock() noexcept {
@@ -26,11 +26,11 @@ class CaptureLock {
   }
   void unlock() noexcept { is_held_alone_.store(false, std::memory_order_release); }
 
-  /// Holds a share of the lock.
+  /// Scope of a query: holds a share of the lock.
   class Question {
    public:
     [[gnu::always_inline]] explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
-      // Either this thread sees that the lock is held, or the holder sees this count.
+      // Either this thread sees that the lock is held exclusively, or the exclusive holder sees this count.
       while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst))
         [[unlikely]] {
           count_.fetch_sub(1, std::memory_order_release);
@@ -51,7 +51,7 @@ class CaptureLock {
   };
 
   std::atomic<std::uint32_t>& own_count() noexcept {
-    // Thread descriptors are some pages apart.
+    // Thread descriptors are several pages apart, so their lower 12 bits do not distinguish threads.
     const auto thread = static_cast<std::uintptr_t>(::pthread_self());
     return sharers_[(thread >> 12U ^ thread >> 20U) % sharers_.size()].count;
   }
@@ -60,7 +60,8 @@ class CaptureLock {
   alignas(64) std::atomic<bool> is_held_alone_{false};
 };
 
-/// For drivers that need no lock. There, ending a capture may run the program's destructors, so Weir must not hold a lock.
+/// For drivers whose capture calls are safe without a lock. Such a driver may run the program's destructors when it ends a
+/// capture, so no lock may be held there.
 struct NoCaptureLock {
   void lock() noexcept {}
   void unlock() noexcept {}

@@ -15,10 +15,10 @@ namespace weir::gpu {
 template <class Api>
 class GpuDevice;
 
-/// The compute units of a device, and its unused native partitions. Drivers split a device only once, so it is split into
-/// the smallest possible groups, and each partition takes some of these. For each destroyed partition, CUDA's driver keeps
-/// 1.7 MiB of host memory and 4 MiB of device memory. So a dropped partition is kept for the next one of its size, and
-/// destroyed only if another size needs its units.
+/// The compute units of a device, and its unused native partitions. Drivers split a device only once. So this class splits
+/// the device into the smallest possible groups, and builds each partition from some of them. For each destroyed partition,
+/// CUDA's driver keeps 1.7 MiB of host memory and 4 MiB of device memory. So an unused partition is kept for the next
+/// request of its size, and destroyed only if a request of another size needs its units.
 template <class Api>
 class ComputeUnits {
  public:
@@ -36,8 +36,8 @@ class ComputeUnits {
     return count;
   }
 
-  /// Returns a partition of `wanted` units or slightly more. If fewer units are left, it returns one without a handle.
-  /// `left` is set to the number of free units.
+  /// Returns a partition of `wanted` units or slightly more. If too few units are free, the result has no handle. `left` is
+  /// set to the number of free units.
   Native take(std::uint32_t wanted, std::uint32_t& left) {
     const std::lock_guard lock(mutex_);
     const Api& api = device_.api();
@@ -60,7 +60,8 @@ class ComputeUnits {
     }
     while (count(free_) < wanted) {
       log_failure(api, api.GreenCtxDestroy(idle_.back().handle), "while a partition was destroyed", device_.describe());
-      free_.insert(free_.end(), idle_.back().units.begin(), idle_.back().units.end());  // capacity was reserved
+      // Cannot throw: the capacity was reserved.
+      free_.insert(free_.end(), idle_.back().units.begin(), idle_.back().units.end());
       idle_.pop_back();
     }
     Native native;
@@ -80,18 +81,19 @@ class ComputeUnits {
   }
   void give_back(Native&& native) noexcept {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(native));  // capacity was reserved: a partition has at least one group
+    // Cannot throw: the capacity was reserved, because each partition has at least one group.
+    idle_.push_back(std::move(native));
   }
 
  private:
-  /// Splits the device into the smallest possible groups. The remainder is one more group with another size. Partitions take
-  /// it last.
+  /// Splits the device into the smallest possible groups. The remaining units form one more group of another size, which
+  /// partitions use last.
   Groups split() const {
     const Api& api = device_.api();
     const auto checked = [&](typename Api::Result result) { check(api, result, "Device::partition", device_); };
     DeviceResource all{}, rest{};
     checked(api.DeviceGetDevResource(Api::device_of(device_.context()), &all, resource_compute_units));
-    unsigned count = 0;  // called without an array, the driver returns their number
+    unsigned count = 0;  // without an array the driver returns only the number of groups
     checked(api.DevSmResourceSplitByCount(nullptr, &count, &all, nullptr, 0, 1));
     Groups groups(count);
     checked(api.DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, 1));

@@ -7,17 +7,17 @@
 
 namespace weir::gpu {
 
-/// The kernel that reads a value from memory and reports to the driver whether to run the body of a conditional node.
-/// Drivers accept a condition only from device code.
+/// A kernel that reads a value from memory and sets the driver's condition for a conditional node. Drivers let only device
+/// code set a condition.
 template <class Api>
 class ConditionalKernel {
  public:
-  /// The device must be current.
+  /// The device must be current on the calling thread.
   template <class Object>
   ConditionalKernel(const Api& api, const Object& object) : api_(api) {
     check(api, api.load_conditional_kernel(module_, function_), "Stream::capture_if", object);
   }
-  // Never unloaded: it lives as long as the device.
+  // The module is never unloaded; this object lives as long as the device.
   ConditionalKernel(const ConditionalKernel&) = delete;
   ConditionalKernel& operator=(const ConditionalKernel&) = delete;
 

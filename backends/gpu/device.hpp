@@ -35,8 +35,8 @@ class NativeStream;
 template <class Api>
 class ConditionalKernel;
 
-/// Returns `make()`, which creates the owner of a new driver object. If that throws, calls `end()`, which destroys the
-/// driver object, and rethrows.
+/// Returns `make()`, which creates the owner of a new driver object. If `make()` throws, calls `end()` to destroy the driver
+/// object, and rethrows.
 template <class Make, class End>
 auto make_owner(Make&& make, End&& end) {
   try {
@@ -47,7 +47,7 @@ auto make_owner(Make&& make, End&& end) {
   }
 }
 
-/// A native event that is destroyed with this object.
+/// Owns a native event and destroys it.
 template <class Api>
 struct OwnedEvent {
   OwnedEvent(const Api& a, typename Api::EventHandle h) noexcept : api(a), handle(h) {}
@@ -70,20 +70,20 @@ class GpuDevice final : public DeviceImpl {
   GpuDevice(Backend& backend, const Api& api, int ordinal);
 
   const Api& api() const noexcept { return api_; }
-  /// The driver's context. Opened on first use, because it takes device memory.
+  /// The driver's context. It is opened on first use, because a context occupies device memory.
   const Context& context() const {
     if (!opened_.load(std::memory_order_acquire)) [[unlikely]]
       open();
     return context_;
   }
-  /// Makes the device current on the calling thread as long as the result exists.
+  /// Makes the device current on the calling thread for the lifetime of the result.
   [[nodiscard]] Current make_current() const { return Current(api_, context()); }
-  /// The same for calls with an object from which the driver can derive the device. Does nothing if the driver does not need
-  /// it.
+  /// The same for calls whose arguments include a stream or an event, from which some drivers find the device by themselves.
+  /// For those drivers it does nothing.
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
-  /// For destroying objects, possibly after the driver has shut down: runs `call()`, with the device current if `needed`.
-  /// Returns the result of the call, or of making the device current. Never throws, and invalidates no capture. On a
-  /// poisoned device it calls nothing, because the objects are already lost with the driver's context.
+  /// For destructors of driver objects, which may run after the driver has shut down. Runs `call()`, with the device current
+  /// if `needed`, and returns its result, or the error of making the device current. Never throws, and invalidates no
+  /// capture. On a poisoned device it skips the call, because the objects are already lost with the driver's context.
   template <class F>
   typename Api::Result with_current(F&& call, bool needed = true) const noexcept {
     if (is_poisoned()) return Api::success;
@@ -91,16 +91,17 @@ class GpuDevice final : public DeviceImpl {
     const CaptureModeScope<Api> relaxed(api_);
     return current.result() != Api::success ? current.result() : call();
   }
-  /// The same for destructors: logs a failure. `what`: "while a module was unloaded".
+  /// The same, and logs a failure. `what` completes the message: "while a module was unloaded".
   template <class F>
   void end(F&& call, const char* what, bool needed = true) const noexcept {
     log_failure(api_, with_current(call, needed), what, describe());
   }
   EventPool<Api>& events() noexcept { return *events_; }
-  /// The units that partitions are made of.
+  /// The compute units from which partitions are built.
   ComputeUnits<Api>& compute_units() noexcept { return compute_units_; }
 
-  /// Taken exclusively while the driver begins or ends a capture, and shared while it is queried for one, on all devices.
+  /// Held exclusively while the driver begins or ends a capture, and shared while the driver is queried for one. One lock
+  /// serves all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
     static constinit typename Api::CaptureLock lock;
     return lock;
@@ -115,7 +116,7 @@ class GpuDevice final : public DeviceImpl {
     return *conditional_kernel_;
   }
   /// Creates a stream for capturing the body of a conditional node. The native stream lives until both `owner` and the
-  /// stream release it, so that the body's function cannot destroy it by closing the stream.
+  /// returned stream have released it, so a body function that closes the stream does not destroy the native stream.
   StreamPtr create_body_stream(std::shared_ptr<const void>& owner) {
     const auto current = make_current();
     StreamHandle handle = nullptr;
@@ -130,10 +131,10 @@ class GpuDevice final : public DeviceImpl {
     return stream;
   }
 
-  /// Keeps an unused wrapper until its handle is wrapped again. Returns false if another one is already kept for that
-  /// handle.
+  /// Keeps the unused wrapper `stream` until its native handle is wrapped again. Returns false if another wrapper is already
+  /// kept for that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
-  /// Deletes the unused wrapper of a stream that is being destroyed, if one is kept.
+  /// Deletes the kept wrapper, if any, of a native stream that is being destroyed.
   void drop_wrapper(StreamHandle stream) noexcept {
     GpuStream<Api>* unused = nullptr;
     {
@@ -146,21 +147,22 @@ class GpuDevice final : public DeviceImpl {
     delete unused;
   }
 
-  /// Returns an id for a stream without one from the driver: the same for all wrappers of one native stream. Drivers reuse
-  /// handles, so a handle gets a new id after its wrappers are gone or Weir destroys the stream.
+  /// Returns an id for a stream to which the driver assigns none. All wrappers of one native stream share the id. Drivers
+  /// reuse handles, so a handle gets a new id after all its wrappers are gone or Weir has destroyed the stream.
   std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
   void forget_number_of(StreamHandle stream) noexcept {
     const std::lock_guard lock(mutex_);
     stream_numbers_.erase(stream);
   }
 
-  /// The part of a stream that events keep alive. Null for the legacy default stream, and if the driver does not need it.
+  /// The shared owner of a stream's handle, which events keep alive. Null for the legacy default stream, and if the driver's
+  /// events do not need their stream.
   std::shared_ptr<NativeStream<Api>> native_stream(StreamHandle stream, StreamKind kind);
 
-  /// Whether streams can capture. If not, no stream is queried for a capture.
+  /// Whether streams can capture. If not, the driver is never queried for captures.
   bool streams_capture() const noexcept { return streams_capture_; }
 
-  /// Called when submitting work that may wait for the host: a wait for a value, or a host function.
+  /// Called when submitted work may wait for the host: a wait for a value in memory, or a host function.
   void set_has_work_that_waits() noexcept {
     if (!has_work_that_waits_.load(std::memory_order_relaxed)) [[unlikely]]
       has_work_that_waits_.store(true, std::memory_order_relaxed);
@@ -168,8 +170,8 @@ class GpuDevice final : public DeviceImpl {
   /// Whether a host function was ever captured.
   bool captures_host_functions() const noexcept { return captures_host_functions_.load(std::memory_order_relaxed); }
   void set_captures_host_functions() noexcept { captures_host_functions_.store(true, std::memory_order_relaxed); }
-  /// Unloads a module. Drivers wait for an idle device then, so if that may depend on this thread, another thread unloads
-  /// it.
+  /// Unloads a module. Drivers wait until the device is idle before they unload. If the pending work may depend on this
+  /// thread, another thread unloads the module.
   void unload(typename Api::ModuleHandle module) const noexcept {
     const auto unload = [this, module] {
       end([this, module] { return api_.ModuleUnload(module); }, "while a module was unloaded");
@@ -190,18 +192,18 @@ class GpuDevice final : public DeviceImpl {
     const std::lock_guard lock(mutex_);
     std::erase(pools_, &pool);
   }
-  /// Keeps an unused native pool for `do_create_memory_pool`. Returns whether it is already trimmed; if not, call
+  /// Keeps an unused native pool for `do_create_memory_pool`. Returns true if the pool is already trimmed; otherwise call
   /// `trim_kept_pool` until that returns true.
   bool keep_pool(NativePool<Api>& pool) noexcept {
     try {
       const std::lock_guard lock(mutex_);
       kept_pools_.push_back({&pool, false});
     } catch (const std::bad_alloc&) {
-      // Without memory the pool is leaked.
+      // There is no memory for the list entry, so the pool is leaked.
     }
     return trim_kept_pool(pool);
   }
-  /// Returns false if frees of the pool's memory are still pending.
+  /// Trims a kept pool. Returns false, and does nothing, while frees of the pool's memory are pending.
   bool trim_kept_pool(NativePool<Api>& pool) noexcept {
     if (!pool.is_idle()) return false;
     end([&] { return api_.MemPoolTrimTo(pool.handle(), 0); }, "while a memory pool was trimmed");
@@ -209,15 +211,15 @@ class GpuDevice final : public DeviceImpl {
     for (KeptPool& kept : kept_pools_) kept.is_idle |= kept.pool == &pool;
     return true;
   }
-  /// Makes memory from one of Weir's pools own that pool until the memory is freed.
+  /// Stores which of Weir's pools `memory` is from, so that the pool lives until the memory is freed.
   void record_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
-    std::shared_ptr<NativePool<Api>> former = pool;  // destroyed outside the lock
+    std::shared_ptr<NativePool<Api>> former = pool;  // its destructor runs outside the lock
     const std::lock_guard lock(mutex_);
     pool_memory_[memory].swap(former);
     pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
   }
   bool has_pool_memory() const noexcept { return pool_memory_count_.load(std::memory_order_relaxed) != 0; }
-  /// Returns the pool; null for other memory.
+  /// Removes the entry of `memory` and returns its pool; null if the memory is not from one of Weir's pools.
   std::shared_ptr<NativePool<Api>> forget_memory(void* memory) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = pool_memory_.find(memory);
@@ -264,7 +266,8 @@ class GpuDevice final : public DeviceImpl {
   }
   void* do_allocate(std::size_t bytes, MemoryKind kind) override {
     const auto current = make_current();
-    const CaptureModeScope<Api> relaxed(api_);  // allowed during captures of external code; the core has checked Weir's
+    // External code may be capturing; the core has already checked Weir's own captures.
+    const CaptureModeScope<Api> relaxed(api_);
     void* memory = nullptr;
     const auto result = api_.allocate(memory, bytes, kind);
     if (result != Api::success) {
@@ -285,7 +288,7 @@ class GpuDevice final : public DeviceImpl {
     return info;
   }
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
-    // On a separate stream: the driver's blocking copy is ordered against the legacy default stream.
+    // Uses a separate stream, because the driver's blocking copy would be ordered against the legacy default stream.
     const auto current = make_current();
     const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
     const StreamHandle stream = copy_stream();
@@ -365,7 +368,8 @@ class GpuDevice final : public DeviceImpl {
   std::optional<Error> do_fault() const override;
 
  private:
-  /// Null if there is none. Takes one with pending frees only if there are more than `most_pending` of those.
+  /// Returns a kept pool of that size, or null. Returns a pool with pending frees only if more than `most_pending` kept
+  /// pools have some.
   NativePool<Api>* take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept;
   std::shared_ptr<NativePool<Api>> make_native_pool(std::size_t max_size);
   void open() const;
@@ -388,7 +392,7 @@ class GpuDevice final : public DeviceImpl {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
     return api_.device_of(stream, own);
   }
-  /// Frameworks wrap the same few streams again and again, so wrappers are kept.
+  /// Reuses a kept wrapper: frameworks wrap the same few streams again and again.
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
     GpuStream<Api>* stream = nullptr;
     {
@@ -401,7 +405,7 @@ class GpuDevice final : public DeviceImpl {
     delete stream;
     return nullptr;
   }
-  /// Allows or forbids another device to access the memory of this one's pools.
+  /// Allows or forbids `reader` to access the memory of this device's pools.
   void admit(const GpuDevice& reader, bool allowed);
 
   const Api& api_;
@@ -412,14 +416,14 @@ class GpuDevice final : public DeviceImpl {
   ComputeUnits<Api> compute_units_{*this};
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
-  mutable std::mutex mutex_;  // guards the members below; the driver is called under it only to create missing objects
+  mutable std::mutex mutex_;  // guards the members below; held during a driver call only while a missing object is created
   struct KeptPool {
     NativePool<Api>* pool;
-    bool is_idle;  // trimmed, and no free is pending
+    bool is_idle;  // whether the pool is trimmed, with no pending free
   };
   std::vector<KeptPool> kept_pools_;
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
-  std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // unused wrappers; null while in use
+  std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // kept wrappers by handle; null while a wrapper is in use
   std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
   std::shared_ptr<const std::uint64_t> legacy_number_;
   std::unordered_map<StreamHandle, std::weak_ptr<NativeStream<Api>>> native_streams_;

@@ -67,7 +67,7 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
 
 template <class Api>
 bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
-  // The limit for programs that use ever new handles: at this number all kept wrappers are deleted.
+  // Programs may wrap ever new handles. At this number of kept wrappers, all are deleted.
   constexpr std::size_t most = 256;
   std::vector<GpuStream<Api>*> dropped;
   bool is_kept = false;
@@ -83,7 +83,7 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
     is_kept = place == nullptr;
     if (is_kept) place = &stream;
   } catch (const std::exception&) {
-    // Out of memory: the wrapper is not kept.
+    // There is no memory to keep this wrapper.
   }
   for (GpuStream<Api>* const wrapper : dropped) delete wrapper;
   return is_kept;
@@ -93,10 +93,11 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
 
 template <class Api>
 std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stream, StreamKind kind) {
-  constexpr std::uint64_t first = std::uint64_t{1} << 63U, first_of_threads = first | first >> 1U;  // far from drivers' ids
+  // Far above the ids that drivers assign.
+  constexpr std::uint64_t first = std::uint64_t{1} << 63U, first_of_threads = first | first >> 1U;
   if (kind == StreamKind::per_thread_default) {
-    // The handle refers to another stream in each thread. `thread` has no destructor, so that destructors of other
-    // thread-local objects can use it.
+    // This handle refers to a different stream in each thread. `thread` has no destructor, so destructors of other
+    // thread-local objects can still use it.
     static constinit std::atomic<std::uint64_t> threads{0};
     static constinit thread_local std::uint64_t thread = 0;
     if (thread == 0) thread = ++threads;
@@ -108,7 +109,8 @@ std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stre
   if (!number) {
     std::erase_if(stream_numbers_, [](const auto& entry) { return entry.second.expired(); });
     stream_numbers_[stream] = number = std::make_shared<const std::uint64_t>(++last);
-    if (kind == StreamKind::legacy_default) legacy_number_ = number;  // lives as long as the device
+    // Stored, because the legacy default stream lives as long as the device.
+    if (kind == StreamKind::legacy_default) legacy_number_ = number;
   }
   return number;
 }
@@ -117,7 +119,7 @@ template <class Api>
 std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle stream, StreamKind kind) {
   if constexpr (Api::remembers_records()) {
     if (api_.events_outlive_streams() || kind == StreamKind::legacy_default) return nullptr;
-    // All threads' default streams share one handle, so it must not be looked up.
+    // The handle is the same for the default streams of all threads, so it cannot be used as a key.
     if (kind == StreamKind::per_thread_default) return std::make_shared<NativeStream<Api>>(*this, stream);
     const std::lock_guard lock(mutex_);
     const auto known = native_streams_.find(stream);
@@ -135,8 +137,8 @@ std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle st
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-/// A driver can create only so many pools, and a program may drop more than that before their frees are over. So a pool with
-/// pending frees is reused if there are many, or if the driver creates no more.
+/// A driver can create only a limited number of pools, and a program may drop many pools before their frees are over. So a
+/// pool with pending frees is reused if there are many of them, or if the driver creates no more.
 template <class Api>
 std::shared_ptr<NativePool<Api>> GpuDevice<Api>::make_native_pool(std::size_t max_size) {
   const auto owned = [](NativePool<Api>* pool) {
@@ -157,7 +159,7 @@ std::shared_ptr<NativePool<Api>> GpuDevice<Api>::make_native_pool(std::size_t ma
   fail(api_, result, "Device::create_memory_pool", describe(), api_.refusal_of_memory(result));
 }
 
-// A reused pool may be trimmed in the meantime, which is harmless.
+// Another thread may still trim a pool that is reused here, which is harmless.
 template <class Api>
 NativePool<Api>* GpuDevice<Api>::take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept {
   const std::lock_guard lock(mutex_);
@@ -179,12 +181,12 @@ NativePool<Api>* GpuDevice<Api>::take_kept_pool(std::size_t max_size, std::size_
 
 template <class Api>
 void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
-  // const_cast, because only the peer's list of readers changes.
+  // The const_cast is safe, because it changes only the peer's list of readers.
   auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
   {
     const auto current = make_current();
     const std::lock_guard lock(mutex_);
-    // If other code has enabled it, Weir must not disable it.
+    // If other code had already enabled the access, Weir must not disable it later.
     enabled_peers_.reserve(enabled_peers_.size() + 1);
     const auto result = api_.enable_peer(owner.context());
     if (result != Api::peer_already_enabled) {
@@ -222,14 +224,14 @@ void GpuDevice<Api>::admit(const GpuDevice& reader, bool allowed) {
 template <class Api>
 ModulePtr GpuDevice<Api>::load(const CompiledProgram& program, ModuleContents&& contents) {
   const std::span<const std::byte> image = program.image;
-  // PTX needs a terminating null; other images ignore it.
+  // PTX is text and needs a terminating null; other image formats ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
   const auto current = make_current();
   typename Api::ModuleHandle module = nullptr;
   std::string log;
   typename Api::Result result;
   {
-    const CaptureModeScope<Api> relaxed(api_);  // a driver may synchronize the device, which affects no capture
+    const CaptureModeScope<Api> relaxed(api_);  // the driver may synchronize the device, which affects no capture
     result = api_.load_module(module, copy.c_str(), log);
   }
   if (result != Api::success) {
@@ -271,7 +273,8 @@ void GpuDevice<Api>::do_synchronize() {
         operation, *this);
 }
 
-/// Records an event after all work of the device. Captures of other threads wait for the record, but not for the work.
+/// Records an event that completes after all present work of the device. Captures of other threads wait for this call, but
+/// not for the work.
 template <class Api>
 EventPtr GpuDevice<Api>::record_all(const char* operation, bool blocking_sync) {
   EventPtr done = events_->take({.blocking_sync = blocking_sync});
@@ -297,8 +300,8 @@ bool GpuDevice<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   }
 }
 
-/// Makes three calls that fail only with other errors while the context is intact: a driver that has lost a context fails
-/// all of them.
+/// Checks for a lost context with three calls. With an intact context they fail only with other errors; a driver that has
+/// lost the context fails all three.
 template <class Api>
 std::optional<Error> GpuDevice<Api>::do_fault() const {
   if (!opened_.load(std::memory_order_acquire)) return {};

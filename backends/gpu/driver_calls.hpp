@@ -6,11 +6,12 @@
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// Reports a driver's calls to tools. If a tool watches the driver, each entry of the table points to a function in this
-/// file, which calls the driver. Otherwise the table points to the driver, at no cost.
+/// Reports driver calls to tools. If a tool watches the driver, each entry of the driver's function table points to a
+/// function in this file, which reports the call and then makes it. Otherwise the entries point to the driver itself, at no
+/// cost.
 namespace weir::gpu {
 
-/// One function. `Field` is the table's member and makes each function's type unique.
+/// The replacement for one driver function. `Field`, a member of the table, makes the type unique for each function.
 template <auto Field, class Function>
 class ShownFunction;
 
@@ -19,8 +20,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
  public:
   using Pointer = Result (*)(Arguments...);
 
-  /// Returns the table's replacement for `function`. `backend`, `name`: literals. Null stays null, because the driver lacks
-  /// the function.
+  /// Returns the replacement for `function`. `backend` and `name` are string literals. A null pointer, for a function that
+  /// the driver lacks, stays null.
   static Pointer show(const char* backend, const char* name, Pointer function) noexcept {
     if (function == nullptr) return nullptr;
     driver_ = function;
@@ -42,8 +43,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
 
   static inline Pointer driver_ = nullptr;
   static inline DriverCall call_;
-  // Calls that wait, or that end a capture or a registration, are made even if a tool injects a failure: their callers rely
-  // on the work, the capture or the registration being over afterwards, even after an error.
+  // True for calls that wait, and for calls that end a capture or a registration. They are made even if a tool injects a
+  // failure, because their callers rely on their effect even after an error.
   static inline bool is_made_ = false;
 };
 

@@ -7,10 +7,10 @@
 #include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
-/// Converts a driver's result to `weir::Error`.
+/// Converts a driver's result code to `weir::Error`.
 namespace weir::gpu {
 
-/// The meaning of a driver's code: a portable code, with cause and remedy in words.
+/// The meaning of a driver's result code: a portable error code, with the cause and the remedy in words.
 struct Meaning {
   Errc errc = Errc::backend_failure;
   std::string_view detail = "the driver reports an error";
@@ -21,7 +21,7 @@ NativeError native_error(const Api& api, typename Api::Result result) {
   return {static_cast<std::int64_t>(result), std::string(api.error_name(result)), std::string(api.error_text(result))};
 }
 
-/// Throws `error`. If it is a device fault, it may have poisoned its device: see `Device::is_poisoned`.
+/// Throws `error`. A device fault may also poison its device: see `Device::is_poisoned`.
 [[noreturn]] inline void raise(const Error& error) {
   if (error.errc() == Errc::device_fault) support::note_fault(error);
   throw error;
@@ -36,7 +36,7 @@ template <class Api>
   raise({meaning.errc, operation, object, detail.empty() ? meaning.detail : detail, native_error(api, result)});
 }
 
-/// Throws if the call failed. Only then does it describe `object`.
+/// Throws if the call failed. A description of `object` is built only then.
 template <class Api, class Object>
 void check(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
   if (result != Api::success) [[unlikely]] fail(api, result, operation, object.describe());
@@ -50,7 +50,7 @@ void log_failure(const Api& api, typename Api::Result result, const char* what, 
     support::log(support::LogLevel::error, std::string(object) + ": " + what + ": " + std::string(api.error_name(result)) +
                                                " (" + std::string(api.error_text(result)) + ")");
   } catch (const std::exception&) {
-    // Out of memory for the message.
+    // There is no memory for the message.
   }
 }
 

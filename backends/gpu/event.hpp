@@ -12,8 +12,8 @@
 
 namespace weir::gpu {
 
-/// An event. An event used only in this process returns to the device's pool with its native event: drivers allow a new
-/// record while others still wait for the previous one.
+/// An event. If only this process uses the event, its object returns to the device's pool together with the native event.
+/// Drivers allow a new record of a native event while other streams still wait for its previous record.
 template <class Api>
 class GpuEvent final : public EventImpl {
  public:
@@ -25,27 +25,28 @@ class GpuEvent final : public EventImpl {
       : EventImpl(device, options, handle), source_(source), first_(handle) {}
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
-  /// Whether the native event's state belongs to this event. A pooled event has an old state until it is recorded. External
-  /// code or another process may have recorded an event that is shared with them.
+  /// Whether the state of the native event belongs to this event. It does not for a pooled event that has not been recorded
+  /// again: its native event still has the state from its former use. It does for an event that is shared with external code
+  /// or another process, which may have recorded it.
   bool counts() const noexcept { return is_recorded() || is_shared() || source_ == Source::opened; }
-  /// Whether `memory` describes the last record. It does not if external code may have recorded the event again.
+  /// Whether `memory` describes the last record. It may not if external code can record the event.
   bool is_remembered() const noexcept { return !is_shared() && source_ != Source::opened; }
   void renew(Handle handle) noexcept {
     first_ = handle;
     set_native_handle(handle);
   }
-  /// Returns the native event for a record; `recorded` then makes waits use it. Records in captures use a second native
-  /// event, because CUDA's driver (580) crashes if a thread records an event whose last record is in another thread's open
-  /// capture. Both live as long as the event, so other threads may use them.
+  /// Returns the native event for a record; `recorded` then makes later waits use that one. Records in captures use a second
+  /// native event, because CUDA's driver (580) crashes if a thread records an event whose last record is in another thread's
+  /// open capture. Both native events live as long as this object, because other threads may be using them.
   Handle native_for_record(bool in_capture) {
-    if (is_shared() || options().interprocess) return native();  // other code uses this handle
+    if (is_shared() || options().interprocess) return native();  // external code or another process uses this one handle
     if (!in_capture) [[likely]] return first_;
     Handle there = for_captures_.load(std::memory_order_acquire);
     if (there != nullptr) return there;
     GpuDevice<Api>& owner = own_device();
     const Handle made = owner.events().make_native(options());
     if (for_captures_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return made;
-    destroy(made);  // another thread was faster
+    destroy(made);  // another thread has created one meanwhile
     return there;
   }
   void recorded(Handle handle) noexcept {
@@ -63,7 +64,7 @@ class GpuEvent final : public EventImpl {
     const bool calls_driver =
         source_ != Source::pooled || is_shared() || for_captures_.load(std::memory_order_relaxed) != nullptr;
     if constexpr (Api::remembers_records()) {
-      if (memory_.stream() != nullptr) return Disposal::driver;  // this may destroy the stream
+      if (memory_.stream() != nullptr) return Disposal::driver;  // `dispose` may destroy the stream, which calls the driver
     }
     return calls_driver ? Disposal::driver : Disposal::anywhere;
   }
@@ -71,7 +72,7 @@ class GpuEvent final : public EventImpl {
   void dispose() noexcept override {
     if (const Handle captured = for_captures_.exchange(nullptr, std::memory_order_relaxed)) destroy(captured);
     if constexpr (Api::remembers_records()) memory_.set({});
-    // Only an event that no other code can use is reused.
+    // An event whose handle other code may have is not reused.
     if (source_ != Source::pooled || is_shared()) {
       destroy(first_);
       first_ = nullptr;
@@ -90,7 +91,8 @@ class GpuEvent final : public EventImpl {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on();
-    const CaptureModeScope<Api> relaxed(api);  // allowed during captures of other code; the core has checked Weir's
+    // External code may be capturing; the core has already checked Weir's own captures.
+    const CaptureModeScope<Api> relaxed(api);
     const auto result = api.query_event(native());
     if (result == Api::not_ready) return false;
     check(api, result, "Event::is_complete", *this);
@@ -112,7 +114,7 @@ class GpuEvent final : public EventImpl {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on(), stream_of_start = static_cast<const GpuEvent&>(start).recorded_on();
-    const CaptureModeScope<Api> relaxed(api);  // reads two timestamps without waiting
+    const CaptureModeScope<Api> relaxed(api);  // the call only reads two timestamps and does not wait
     float milliseconds = 0;
     const auto result = api.EventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).native(), native());
     if (result == Api::not_ready) {
@@ -132,7 +134,7 @@ class GpuEvent final : public EventImpl {
   }
 
  private:
-  /// Keeps the stream alive during a driver call, if the driver needs it.
+  /// Returns the stream of the last record, to keep it alive during a driver call; null if the driver does not need that.
   std::shared_ptr<const NativeStream<Api>> recorded_on() const noexcept {
     if constexpr (Api::remembers_records()) {
       return memory_.stream();
@@ -178,7 +180,8 @@ class EventPool {
   }
 
  private:
-  /// Gives a native event to an event of the list; if `event` is null, creates an event.
+  /// Assigns a new native event to `event` of `list`; if `event` is null, creates an event. If that throws, `event` returns
+  /// to the list.
   [[gnu::noinline]] GpuEvent<Api>* make_usable(FreeList<GpuEvent<Api>>& list, GpuEvent<Api>* event,
                                                const EventOptions& options) {
     if (event == nullptr) return new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Source::pooled);

@@ -16,17 +16,17 @@
 namespace weir::gpu {
 
 enum class GraphOwnership : std::uint8_t {
-  own,         ///< destroyed with the object
-  of_capture,  ///< owned by the capture that is building it
+  own,         ///< the object destroys its graph
+  of_capture,  ///< the capture that builds the graph owns it
 };
 
-/// Held while an executable is made or destroyed, a graph is copied or destroyed, a capture ends (a failing one destroys its
-/// graph), or a template is used. CUDA's driver (580) counts references among executables, their graph, its copies and its
-/// parents without a lock, and crashes. Recursive, because destroying a graph may destroy objects that its host functions
-/// own.
+/// Held while an executable is created or destroyed, a graph is copied or destroyed, a capture ends (a failed one destroys
+/// its graph), or a template is used. CUDA's driver (580) counts references between executables, graphs, copies and parent
+/// graphs without a lock, and crashes if two threads do so at once. Recursive, because destroying a graph may destroy
+/// objects that its host functions own.
 template <class Api>
 std::recursive_mutex& copy_mutex() {
-  static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects may end after main
+  static auto& mutex = *new std::recursive_mutex;  // never destroyed, because graphs may be destroyed after main
   return mutex;
 }
 
@@ -36,8 +36,8 @@ typename Api::Result destroy_graph(const Api& api, typename Api::GraphHandle gra
   return api.GraphDestroy(graph);
 }
 
-/// For calls that copy a graph, such as clones and child graphs. Drivers refuse to copy some kinds of nodes without naming
-/// them.
+/// Checks a call that copies a graph, such as a clone or a child graph. Drivers refuse to copy some kinds of nodes without
+/// reporting which.
 template <class Api, class Object>
 void check_copy(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
   const bool refused = result != Api::success && Api::meaning(result).errc == Errc::unsupported;
@@ -82,8 +82,8 @@ std::vector<typename Api::NodeHandle> leaves_of(const Api& api, typename Api::Gr
   return leaves;
 }
 
-/// The graph as it was when executables were instantiated from it. It becomes a child node if they are launched in a
-/// capture.
+/// The content of a graph at the time when executables were instantiated from it. If such an executable is launched in a
+/// capture, the template becomes a child node.
 template <class Api>
 class GraphTemplate {
  public:
@@ -97,7 +97,7 @@ class GraphTemplate {
   GraphTemplate(const GraphTemplate&) = delete;
   GraphTemplate& operator=(const GraphTemplate&) = delete;
 
-  /// Calls `function(handle)`, which may copy the graph.
+  /// Calls `function(handle)` under the lock that calls which copy the graph need.
   template <class F>
   void with_handle(F&& function) const {
     const std::lock_guard lock(copy_mutex<Api>());
@@ -105,7 +105,7 @@ class GraphTemplate {
   }
   const KeptModules& modules() const noexcept { return modules_; }
 
-  /// Replaces the shared graph by a copy, because the graph is about to change.
+  /// Called when the original graph is about to change: replaces the reference to it by a copy of its own.
   typename Api::Result become_copy() {
     const std::lock_guard lock(copy_mutex<Api>());
     Handle copy = nullptr;
@@ -113,19 +113,19 @@ class GraphTemplate {
     if (result != Api::success) return result;
     handle_ = copy;
     copied_ = true;
-    graph_.reset();  // cannot be the last owner: the graph is calling this
+    graph_.reset();  // cannot release the last reference, because the graph itself is the caller
     return result;
   }
 
  private:
   const Api& api_;
-  GraphPtr graph_;  // owns `handle_` until this is a copy
+  GraphPtr graph_;  // owner of `handle_`; null once this object has its own copy
   Handle handle_;
   const KeptModules modules_;
   bool copied_ = false;
 };
 
-/// A captured graph. It has a lock, because drivers do not support concurrent use of a graph.
+/// A captured graph. It has a lock, because a driver's graph may not be used by two threads at once.
 template <class Api>
 class GpuGraph final : public GraphImpl {
  public:
@@ -135,7 +135,7 @@ class GpuGraph final : public GraphImpl {
   GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership, KeptModules modules = nullptr)
       : GraphImpl(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
-  /// Creates the owner of a graph that the driver has just made, with the modules that `modules()` returns.
+  /// Creates the owner of a graph that the driver has just created, with the modules that `modules()` returns.
   template <class Modules>
   static GraphPtr own(GpuDevice<Api>& device, Handle handle, Modules&& modules) {
     return make_owner([&]() -> GraphPtr { return make_ptr<GpuGraph>(device, handle, GraphOwnership::own, modules()); },
@@ -143,7 +143,7 @@ class GpuGraph final : public GraphImpl {
   }
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
-  /// Calls `function(handle)`, which may copy the graph.
+  /// Calls `function(handle)` under the locks that calls which copy the graph need.
   template <class F>
   void with_handle(F&& function) const {
     const std::scoped_lock lock(mutex_, copy_mutex<Api>());
@@ -154,7 +154,8 @@ class GpuGraph final : public GraphImpl {
     const std::lock_guard lock(mutex_);
     return modules_;
   }
-  /// Adds the modules of kernels that a continued capture added. If there is no memory for that, they are never unloaded.
+  /// Adds the modules of kernels that a continued capture has added. If there is no memory for the list, the modules are
+  /// never unloaded.
   void keep(std::vector<ModulePtr>&& modules) {
     const std::lock_guard lock(mutex_);
     modules_ = make_owner(
@@ -167,18 +168,19 @@ class GpuGraph final : public GraphImpl {
           for (ModulePtr& module : modules) (void)module.detach();
         });
   }
-  /// Records that the driver has destroyed the graph.
+  /// Called when the driver has destroyed the native graph.
   void lose() noexcept {
     const std::lock_guard lock(mutex_);
     lost_ = true;
   }
 
-  /// The template that executables share.
+  /// Returns the template that executables of the present graph share.
   std::shared_ptr<GraphTemplate<Api>> as_template() const;
-  /// Returns the leaves, after which a capture continues. Existing executables keep a copy of the graph's present state.
+  /// Prepares a capture that continues this graph, and returns the leaves, which its first node depends on. Existing
+  /// executables keep a copy of the present graph.
   std::vector<NodeHandle> prepare_resume();
-  /// The graph's first `count` nodes, as a capture that continues it found them. They are cached, because a graph must not
-  /// be read during such a capture.
+  /// The first `count` nodes of the graph: those that existed when a continuing capture began. They are cached, because the
+  /// driver's graph must not be read during such a capture.
   struct Nodes {
     std::vector<NodeHandle> handles;
     std::vector<NodeKind> kinds;
@@ -193,15 +195,17 @@ class GpuGraph final : public GraphImpl {
   }
 
   struct Contents {
-    std::vector<Ptr<HostErrors>> host_functions;  // captured by Weir, including child graphs
-    bool allocates = false;                       // whether a node allocates memory
-    bool has_priorities = false;                  // whether a kernel has a priority other than the default
+    // The error lists of host functions captured by Weir, including those in child graphs.
+    std::vector<Ptr<HostErrors>> host_functions;
+    bool allocates = false;                       // whether any node allocates memory
+    bool has_priorities = false;                  // whether any kernel node has a priority other than the default
     bool has_conditions = false;
-    std::size_t node_count = 0;                   // without child graphs
-    std::vector<void*> left, freed;  // memory allocated and freed by nodes; empty if `Api::executables_free_memory()`
+    std::size_t node_count = 0;                   // does not include nodes of child graphs
+    // Addresses that nodes allocate, and addresses that nodes free; empty if `Api::executables_free_memory()`.
+    std::vector<void*> left, freed;
   };
-  /// Calls `use(handle, errors, contents)`. `errors`: those of the host functions that Weir captured; null without such
-  /// functions.
+  /// Calls `use(handle, errors, contents)`. `errors`: exceptions of the host functions that Weir captured; null if there are
+  /// none.
   template <class F>
   void with_contents(const char* operation, F&& use) const;
 
@@ -241,7 +245,7 @@ class GpuGraph final : public GraphImpl {
     for (const NodeHandle node : nodes.handles) check(device_.api().node_kind(node, nodes.kinds.emplace_back()), operation);
     return nodes;
   }
-  /// Returns the number of nodes in `graph`, without child graphs.
+  /// Fills `contents`, also from child graphs. Returns the number of nodes of `graph` itself.
   std::size_t look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]]
@@ -250,16 +254,16 @@ class GpuGraph final : public GraphImpl {
 
   GpuDevice<Api>& device_;
   GraphOwnership ownership_;
-  mutable std::mutex mutex_;  // guards the members below and the native graph
+  mutable std::mutex mutex_;  // guards the members below and all uses of the native graph
   bool lost_ = false;
-  Nodes before_resume_;  // from the latest `prepare_resume`
+  Nodes before_resume_;  // set by the latest `prepare_resume`
   KeptModules modules_;
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 
-/// The driver's executable with the objects that its launches use: modules, and host functions, which the graph owns. If
-/// `Api::unloading_waits()`, the driver keeps objects of running launches alive, and this is destroyed at once; otherwise it
-/// is destroyed after the last launch.
+/// The driver's executable graph, and the objects that its launches use: modules and host functions (which the graph owns).
+/// If `Api::unloading_waits()`, the driver keeps the objects of running launches alive, so this object can be destroyed at
+/// once. Otherwise it is destroyed after its last launch.
 template <class Api>
 struct Executable {
   using Handle = typename Api::GraphExecHandle;
@@ -275,14 +279,15 @@ struct Executable {
         },
         "while an executable graph was destroyed", device.api().objects_need_current());
   }
-  /// `priorities`: whether nodes run with their own priority. Otherwise all run with that of the launching stream.
+  /// `priorities`: each node runs with its own priority. If false, all run with the priority of the launching stream.
   typename Api::Result instantiate(typename Api::GraphHandle graph, bool priorities) {
     const CaptureModeScope<Api> relaxed(device.api());
     const std::lock_guard lock(copy_mutex<Api>());
     return device.api().GraphInstantiateWithFlags(
         &handle, graph, (auto_free ? Api::instantiate_auto_free : 0) | (priorities ? Api::instantiate_priorities : 0));
   }
-  /// Enqueues a free, after the last launch, of the memory that the launch left allocated.
+  /// Frees the memory that the last launch has left allocated. The frees are enqueued behind `launch`, the event recorded
+  /// after that launch.
   void free_left(typename Api::EventHandle launch) const noexcept {
     const Api& api = device.api();
     device.end(
@@ -296,7 +301,7 @@ struct Executable {
             const auto freed = result == Api::success || is_behind ? api.free_async(memory, stream) : result;
             if (freed != Api::success) result = freed;
           }
-          const auto destroyed = api.StreamDestroy(stream);  // the driver destroys it once its work is done
+          const auto destroyed = api.StreamDestroy(stream);  // the driver destroys the stream once its work is done
           return result != Api::success ? result : destroyed;
         },
         "while the memory of a graph was freed");
@@ -305,27 +310,30 @@ struct Executable {
   Executable& operator=(const Executable&) = delete;
 
   const GpuDevice<Api>& device;
-  Handle handle = nullptr;                      // null before `instantiate`
-  std::shared_ptr<GraphTemplate<Api>> made_of;  // or last updated from
-  Ptr<GraphErrors> errors;                      // null without host functions
-  const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, if the graph allocates
-  std::vector<void*> left;                      // allocated by a launch, and freed by the next launch or at the end
+  Handle handle = nullptr;                      // null until `instantiate` succeeds
+  std::shared_ptr<GraphTemplate<Api>> made_of;  // the template from which this was instantiated or last updated
+  Ptr<GraphErrors> errors;                      // null if there are no host functions
+  const bool auto_free;                         // InstantiateOptions::auto_free_on_launch, for graphs that allocate
+  // Memory that a launch left allocated; freed by the next launch or at the end.
+  std::vector<void*> left;
 
-  std::size_t node_count = 0;                   // of the graph when this was instantiated from it
-  // The driver identifies the executable's nodes by the handles in that graph. Queried by the first `apply`.
+  std::size_t node_count = 0;                   // number of nodes in the graph when this was instantiated
+  // The handles of the original graph's nodes, by which the driver identifies the executable's nodes. Set by the first
+  // `apply`.
   std::vector<typename Api::NodeHandle> nodes;
   std::vector<NodeKind> kinds;
-  std::vector<KernelPtr> kernels;  // set by `apply`
+  std::vector<KernelPtr> kernels;  // kernels that `apply` has set, kept loaded
   std::set<std::uint32_t> disabled;
 };
 
-/// The last launch of an executable. Recorded if the driver does not order launches or wait for them, or if a launch leaves
-/// memory.
+/// The last launch of an executable. It is recorded if the driver neither orders launches nor waits for them before it
+/// destroys an executable, or if launches leave memory allocated.
 template <class Api>
 struct LastLaunch {
-  Ptr<GpuEvent<Api>> over;  // recorded after it; null before the first
+  Ptr<GpuEvent<Api>> over;  // an event recorded after the launch; null before the first launch
   typename Api::StreamHandle on = nullptr;
-  bool of_this_thread = false;  // on a per-thread default stream, whose handle refers to another stream in each thread
+  // Whether `on` is a per-thread default stream, whose handle refers to a different stream in each thread.
+  bool of_this_thread = false;
 };
 
 /// An executable graph.
@@ -356,14 +364,14 @@ class GpuGraphExec final : public GraphExecImpl {
  private:
   void end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
     if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->native());
-    if (device_.api().unloading_waits() || last.over == nullptr) return;  // destroyed here
+    if (device_.api().unloading_waits() || last.over == nullptr) return;  // `executable` is destroyed here, at once
     const auto event = last.over->native();
     device_.api().end_behind(
         device_.context(), event,
         [executable = std::move(executable), over = std::move(last.over)]() mutable { executable.reset(); });
   }
   void launch_in_order(GpuStream<Api>& stream);
-  /// The driver's update leaves nodes disabled.
+  /// Enables all nodes again, because the driver's update leaves disabled nodes disabled.
   void enable_all() {
     for (const std::uint32_t index : std::exchange(executable_->disabled, {})) {
       const NodeChange change{.kind = NodeChange::Kind::enable, .node = {index}, .config = {}};
@@ -381,10 +389,10 @@ class GpuGraphExec final : public GraphExecImpl {
   }
 
   GpuDevice<Api>& device_;
-  std::mutex mutex_;  // drivers do not support concurrent use of an executable
+  std::mutex mutex_;  // held during driver calls, because an executable may not be used by two threads at once
   std::unique_ptr<Executable<Api>> executable_;
   LastLaunch<Api> last_launch_;
-  const GraphPtr graph_;  // the source of this executable; null unless `apply` needs its nodes
+  const GraphPtr graph_;  // the graph that this was instantiated from; null unless `apply` needs its nodes
 };
 
 }  // namespace weir::gpu

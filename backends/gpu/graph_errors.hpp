@@ -14,13 +14,13 @@
 
 namespace weir::gpu {
 
-/// The exceptions of the host functions of an executable graph. Each captured function stores its own, because it cannot
-/// determine the launch that runs it. With several launches, or several executables of one graph, it is unknown which one
-/// threw.
+/// The exceptions of an executable graph's host functions. Each captured function stores its own exceptions, because it
+/// cannot determine which launch runs it. So with several launches, or with several executables of one graph, the launch
+/// that threw is unknown.
 class GraphErrors final : public RefCounted {
  public:
   explicit GraphErrors(std::vector<Ptr<HostErrors>> functions) : functions_(std::move(functions)) {}
-  /// Takes one exception and drops the others; null without one.
+  /// Returns one exception and discards the others; null if there is none.
   std::exception_ptr take() const noexcept {
     std::exception_ptr taken;
     for (const Ptr<HostErrors>& errors : functions_) {
@@ -28,7 +28,7 @@ class GraphErrors final : public RefCounted {
     }
     return taken;
   }
-  /// Whether there is no exception, and no graph or running launch can call the functions any longer.
+  /// Whether no exception is stored, and no graph or running launch can call the functions any longer.
   bool is_over() const noexcept {
     return std::all_of(functions_.begin(), functions_.end(), [](const Ptr<HostErrors>& errors) {
       return errors->use_count() == 1 && errors->is_empty();
@@ -39,15 +39,15 @@ class GraphErrors final : public RefCounted {
   const std::vector<Ptr<HostErrors>> functions_;
 };
 
-/// The executable graphs with host functions that a stream has launched. The stream's `synchronize` rethrows their
+/// The executable graphs with host functions that one stream has launched. The stream's `synchronize` rethrows their
 /// exceptions.
 class LaunchedGraphs {
  public:
-  /// Called before a launch. Allocates on the stream's first launch of an executable.
+  /// Called before each launch. Allocates only on the stream's first launch of an executable.
   void add(const Ptr<GraphErrors>& errors) {
     const std::lock_guard lock(mutex_);
     if (const auto at = find(errors); at != launched_.end() && at->errors == errors) return;
-    // Removes finished entries, for programs that never synchronize the stream.
+    // Removes finished entries here as well, because some programs never synchronize the stream.
     if (launched_.size() >= looked_at_) {
       std::erase_if(launched_, [](const Entry& entry) { return entry.errors->use_count() == 1 && entry.errors->is_over(); });
       looked_at_ = 2 * launched_.size() + 16;
@@ -56,7 +56,7 @@ class LaunchedGraphs {
     any_.store(true, std::memory_order_relaxed);
   }
 
-  /// Called after a synchronize of the stream. Takes one exception and drops the others; null without one.
+  /// Called after the stream was synchronized. Returns one exception and discards the others; null if there is none.
   std::exception_ptr take() noexcept {
     if (!any_.load(std::memory_order_relaxed)) [[likely]] return nullptr;
     const std::lock_guard lock(mutex_);
@@ -64,8 +64,8 @@ class LaunchedGraphs {
     for (const Entry& entry : launched_) {
       if (auto error = entry.errors->take()) taken = std::move(error);
     }
-    // An executable that was already destroyed at the last call was launched before it, and the stream has been synchronized
-    // since.
+    // An executable that was destroyed before the previous call can have no running launch on this stream: its launches came
+    // before that call, and the stream has been synchronized since. So its entry is removed.
     std::erase_if(launched_, [](const Entry& entry) { return entry.gone; });
     for (Entry& entry : launched_) entry.gone = entry.errors->use_count() == 1;
     return taken;
@@ -74,7 +74,7 @@ class LaunchedGraphs {
  private:
   struct Entry {
     Ptr<GraphErrors> errors;
-    bool gone;  // the executable was destroyed when last checked
+    bool gone;  // whether the executable was already destroyed at the previous `take`
   };
   std::vector<Entry>::iterator find(const Ptr<GraphErrors>& errors) noexcept {
     return std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
@@ -83,8 +83,8 @@ class LaunchedGraphs {
 
   std::atomic<bool> any_{false};
   std::mutex mutex_;
-  std::vector<Entry> launched_;  // by address
-  std::size_t looked_at_ = 16;   // size that triggers the next removal of finished entries
+  std::vector<Entry> launched_;  // sorted by the address of `errors`
+  std::size_t looked_at_ = 16;   // number of entries at which `add` removes finished ones
 };
 
 }  // namespace weir::gpu

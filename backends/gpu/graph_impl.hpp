@@ -15,7 +15,7 @@
 
 namespace weir::gpu {
 
-// --- Looking at it ----------------------------------------------------------------------------------------------------
+// --- Inspection -------------------------------------------------------------------------------------------------------
 
 template <class Api>
 Topology GpuGraph<Api>::do_topology() const {
@@ -38,7 +38,7 @@ Topology GpuGraph<Api>::do_topology() const {
 template <class Api>
 std::string GpuGraph<Api>::do_debug_dot() const {
   const char* const operation = "Graph::debug_dot";
-  // Drivers can only write to a file.
+  // Drivers can write the description only to a file.
   const char* const folder = ::secure_getenv("TMPDIR");
   std::string path = std::string(folder != nullptr && *folder == '/' ? folder : "/tmp") + "/weir-graph-XXXXXX";
   const int file = ::mkstemp(path.data());
@@ -73,7 +73,7 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   return own(device_, copy, [&] { return modules_; });
 }
 
-// --- Being captured into again ----------------------------------------------------------------------------------------
+// --- Continued captures -----------------------------------------------------------------------------------------------
 
 template <class Api>
 std::shared_ptr<GraphTemplate<Api>> GpuGraph<Api>::as_template() const {
@@ -88,7 +88,8 @@ std::shared_ptr<GraphTemplate<Api>> GpuGraph<Api>::as_template() const {
 template <class Api>
 std::vector<typename Api::NodeHandle> GpuGraph<Api>::prepare_resume() {
   const char* const operation = "Stream::resume_capture";
-  std::shared_ptr<GraphTemplate<Api>> shared;  // outlives the lock, because it may be the last owner of this graph
+  // Declared before the lock: it may be the last owner of this graph and of its mutex.
+  std::shared_ptr<GraphTemplate<Api>> shared;
   const std::lock_guard lock(mutex_);
   check_there(operation);
   shared = template_.lock();
@@ -144,7 +145,7 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   check_there(operation);
   Contents contents;
   contents.node_count = look_through(native(), contents);
-  // A driver may give several allocations of a graph the same address, if each is freed before the next.
+  // A driver may assign one address to several allocations of a graph if each is freed before the next.
   auto &allocated = contents.left, &freed = contents.freed;
   std::sort(allocated.begin(), allocated.end());
   std::sort(freed.begin(), freed.end());
@@ -200,7 +201,7 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   }
 }
 
-/// Launches after the previous launch, and records an event after this one.
+/// Makes the launch wait for the previous launch of this executable, and records an event after it.
 template <class Api>
 void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   const Api& api = device_.api();
@@ -209,7 +210,8 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   if (last_launch_.over != nullptr && (last_launch_.on != stream.native() || by_thread) && !api.orders_launches()) {
     stream.wait_for(*last_launch_.over, operation);
   }
-  // A replaced executable is destroyed after its own last launch, so its event must not be recorded again.
+  // The executable before an update is destroyed after its own last launch. It may still need the event of that launch, so
+  // the event must not be recorded again.
   Ptr<GpuEvent<Api>> over = last_launch_.over;
   if (over == nullptr || over->use_count() > 2)
     over = Ptr<GpuEvent<Api>>::attach(static_cast<GpuEvent<Api>*>(device_.events().take({}).detach()));
@@ -217,15 +219,15 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   try {
     stream.record_plainly(*over, operation);
   } catch (const std::exception& e) {
-    // Without an event nothing shows when the launch is over, so wait for it.
+    // Without an event nothing reports when the launch is over, so wait for it here.
     support::log(support::LogLevel::error, "while the end of a launch was noted: ", e.what());
     log_failure(api, api.StreamSynchronize(stream.native()), "while a launch was waited for", stream.describe());
   }
   last_launch_ = {std::move(over), stream.native(), by_thread};
 }
 
-/// Describes how the shapes of two graphs differ; empty if they do not. Like drivers, it compares nodes in the order of
-/// their capture.
+/// Describes how the shapes of two graphs differ; empty if they are equal. Compares nodes in the order of their capture, as
+/// drivers do.
 template <class Api>
 std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandle now, typename Api::GraphHandle then) {
   using Node = typename Api::NodeHandle;
@@ -271,7 +273,7 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
   return a.edges == b.edges ? "" : "the nodes depend on others in the new graph than in this";
 }
 
-/// Updates by instantiating again, for drivers whose own update would change running launches.
+/// Updates by instantiating a new executable, for drivers whose own update would change running launches.
 template <class Api>
 std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Api::GraphHandle graph,
                                                                      Ptr<GraphErrors> errors,
@@ -281,7 +283,8 @@ std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Ap
   executable_->made_of->with_handle([&](auto now) { difference = difference_of<Api>(device_, now, graph); });
   if (!difference.empty()) throw_update_failed(difference, Api::success);
   auto made = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), executable_->auto_free);
-  check(api, made->instantiate(graph, false), "GraphExec::update", *this);  // false: such drivers lack priorities in graphs
+  // No priorities: drivers that need this have none in graphs.
+  check(api, made->instantiate(graph, false), "GraphExec::update", *this);
   return made;
 }
 
@@ -289,7 +292,7 @@ template <class Api>
 void GpuGraphExec<Api>::do_update(const Graph& graph) {
   const auto& source = static_cast<const GpuGraph<Api>&>(graph);
   auto made_of = source.as_template();
-  // Destroyed outside the locks, because that may run user code.
+  // Their destructors run outside the locks, because they may run user code.
   std::unique_ptr<Executable<Api>> former;
   Ptr<GraphErrors> former_errors;
   LastLaunch<Api> last_of_former;
@@ -322,7 +325,7 @@ template <class Api>
 void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
   if constexpr (Api::changes_nodes) {
     const char* const operation = "GraphExec::apply";
-    std::vector<KernelPtr> former;  // destroyed outside the locks, because that may unload modules
+    std::vector<KernelPtr> former;  // destroyed outside the locks, because its destructor may unload modules
     const std::lock_guard lock(mutex_);
     const auto current = device_.make_current();
     Executable<Api>& exec = *executable_;
@@ -364,7 +367,7 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
         if (change.kind == NodeChange::Kind::enable) exec.disabled.erase(index);
       }
     };
-    // Throws if the source graph, whose handles identify the executable's nodes, is destroyed.
+    // Throws if the graph from which the executable was instantiated is destroyed: the handles of its nodes are needed.
     source.with_handle(change_all);
   } else {
     GraphExecImpl::do_apply(changes);

@@ -8,8 +8,8 @@
 
 namespace weir::gpu {
 
-/// The headers passed to a run-time compiler: the options' own, and those that kernels for all backends may include. The
-/// options must outlive it.
+/// The headers for a run-time compiler: those in the options, and those that kernels for all backends may include. `options`
+/// must outlive this object.
 struct HeaderList {
   explicit HeaderList(const CompileOptions& options) {
     for (const auto& [name, text] : options.headers) {

@@ -22,7 +22,7 @@ void fetch_to_write(const T& object) noexcept {
   for (std::size_t line = 0; line < sizeof(T); line += 64) {
     const char* const place = reinterpret_cast<const char*>(&object) + line;
 #if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*place));  // does nothing on processors without it
+    asm volatile("prefetchw %0" : : "m"(*place));  // a no-op on processors without this instruction
 #else
     __builtin_prefetch(place, 1);
 #endif
@@ -39,7 +39,7 @@ void log_current(const Device& device) noexcept {
       support::log(support::LogLevel::error, device.describe() + ": a host function threw what is no std::exception");
     }
   } catch (const std::exception&) {
-    // Out of memory for the message. The exception is kept.
+    // There is no memory for the log message. The exception itself is already stored.
   }
 }
 
@@ -92,8 +92,8 @@ void* HostCalls::put(HostFunction&& function) {
   for (;;) {
     Ring* const ring = ring_.load(std::memory_order_acquire);
     if (ring != nullptr) {
-      // The starting place is only a hint; each slot's own flag decides. The ring grows only if all slots were busy, because
-      // threads that take slots at the same time skip each other's.
+      // `next` is only a hint where to begin; each slot's own `busy` flag decides whether it is free. Threads that take
+      // slots at the same time may skip each other's, so the ring grows only if every slot was busy.
       const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
       for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
         Slot& slot = ring->slots[place & ring->mask];
@@ -137,7 +137,8 @@ void HostCalls::call_enqueued(void* slot) noexcept {
 }
 
 void HostCalls::finish(Slot& slot) noexcept {
-  // Sequentially consistent with the store to `closed_`: either `close` sees this slot idle, or this thread sees `closed_`.
+  // Sequentially consistent with the store to `closed_`: either `close` sees that this slot is free, or this thread sees
+  // `closed_`.
   slot.busy.store(0, std::memory_order_seq_cst);
   if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] give_back_if_idle();
 }
@@ -155,7 +156,8 @@ void HostCalls::give_back_if_idle() noexcept {
       if (ring->slots[i].busy.load(std::memory_order_seq_cst) != 0) return;
     }
   }
-  // Several threads may find it idle, but only one returns it to the pool. The number distinguishes successive lives.
+  // Several threads may get here, because each sees that no slot is busy. Only one of them returns this object to the pool.
+  // The number differs for each stream that uses the object, so a late thread cannot match a later stream's.
   if (!closed_.compare_exchange_strong(life, 0, std::memory_order_acq_rel)) return;
   errors_.reset();
   pool().give_back(this);

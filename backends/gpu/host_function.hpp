@@ -12,19 +12,19 @@
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
 
-/// Host functions in the form that drivers call: a C function and a pointer. Exceptions of the user's function do not reach
-/// the driver. Nothing here calls the driver.
+/// Wraps a `HostFunction` in the form that drivers call: a C function and a pointer. An exception of the function is stored
+/// and does not reach the driver. Nothing here calls the driver.
 namespace weir::gpu {
 
-/// The pending exceptions of a stream's host functions, or of one captured function. Shared by the functions and the stream,
-/// because either may be destroyed first.
+/// The pending exceptions of one stream's host functions, or of one captured function. The stream and the functions share
+/// ownership, because either may be destroyed first.
 class HostErrors final : public RefCounted {
  public:
   explicit HostErrors(const Device& device) : device_(device) {}
   ~HostErrors() override;
   /// Logs and stores the exception that is being handled.
   void add_current() noexcept;
-  /// Takes the oldest exception and drops the others; null without one.
+  /// Returns the oldest exception and discards the others; null if there is none.
   std::exception_ptr take() noexcept;
   bool is_empty() const noexcept { return newest_.load(std::memory_order_acquire) == nullptr; }
 
@@ -39,28 +39,28 @@ class HostErrors final : public RefCounted {
 
 /// The host functions of a stream that have not run yet.
 ///
-/// They are in a ring, because a stream runs them in order: the next slot is the one that has been free for longest. So the
-/// submitting thread and the driver's thread share few cache lines and no lock. Objects of this class are pooled and never
-/// freed, so functions may still run after their stream is destroyed.
+/// They are stored in a ring. A stream runs its functions in order, so the next slot is usually the one that has been free
+/// for longest. As a result, the submitting thread and the driver's thread share few cache lines and need no lock. Objects
+/// of this class are pooled and never freed, because functions may still run after their stream is destroyed.
 class HostCalls {
  public:
-  /// An object for a stream, from the pool.
+  /// Returns an object for a new stream, from the pool if it has one.
   static HostCalls* take(const Ptr<HostErrors>& errors);
-  /// Called when the stream is destroyed: returns this object to the pool once the last function has run.
+  /// Called when the stream is destroyed. The object returns to the pool once the stream's last function has run.
   void close() noexcept;
 
-  /// Stores a function until it has run, and returns the argument for `call_enqueued`. Allocates only if more functions wait
-  /// than ever before.
+  /// Stores a function until it has run, and returns the argument for `call_enqueued`. Allocates only if more functions are
+  /// pending than ever before.
   void* put(HostFunction&& function);
-  /// Destroys a function that could not be enqueued.
+  /// Destroys a stored function that could not be enqueued.
   static void take_back(void* slot) noexcept;
-  /// Called by the driver.
+  /// The C function for the driver: runs the function in `slot`.
   static void call_enqueued(void* slot) noexcept;
 
   HostCalls* next_spent = nullptr;
 
  private:
-  // A small function and its state fit into one cache line.
+  // A small function and its `busy` flag fit into one cache line.
   struct alignas(64) Slot {
     std::atomic<std::uint32_t> busy{0};
     HostCalls* owner = nullptr;
@@ -70,7 +70,7 @@ class HostCalls {
     Ring(HostCalls* owner, std::uint32_t size, Ring* before);
     const std::uint32_t mask;
     std::unique_ptr<Slot[]> slots;
-    const std::unique_ptr<Ring> older;  // may still hold functions
+    const std::unique_ptr<Ring> older;  // its slots may still hold functions
     alignas(64) std::atomic<std::uint32_t> next{0};
   };
 
@@ -79,22 +79,23 @@ class HostCalls {
   void finish(Slot& slot) noexcept;
   void give_back_if_idle() noexcept;
 
-  std::atomic<Ring*> ring_{nullptr};  // the newest, which owns the older ones
+  std::atomic<Ring*> ring_{nullptr};  // the newest ring, which owns the older ones
   std::mutex growth_;
   Ptr<HostErrors> errors_;
   std::uint32_t life_ = 0;
-  std::atomic<std::uint32_t> closed_{0};  // the number of the life that has ended and is not yet returned to the pool, or 0
+  // 0, or the `life_` number of a closed stream while this object is not yet back in the pool.
+  std::atomic<std::uint32_t> closed_{0};
 };
 
-/// A captured host function, which runs at each launch. The graph owns it. It stores its exceptions for the streams that
-/// launch the graph (see GraphErrors).
+/// A captured host function. The graph owns it, and each launch calls it. Its exceptions are stored until a stream that
+/// launched the graph rethrows one (see GraphErrors).
 struct CapturedHostFunction {
   HostFunction function;
   Ptr<HostErrors> errors;
 
-  /// Called by the driver.
+  /// The C function for the driver: runs the captured function.
   static void call_captured(void* captured) noexcept;
-  /// Called by the driver once no graph needs the function.
+  /// The driver calls this once no graph needs the function any longer.
   static void destroy(void* captured) noexcept;
 };
 

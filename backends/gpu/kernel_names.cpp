@@ -18,9 +18,9 @@ constexpr std::string_view nameless = "(anonymous namespace)::";
 constexpr std::string_view integers[] = {"bool", "char", "short", "int", "long", "unsigned", "signed"};
 constexpr std::string_view floating[] = {"float", "double"};
 
-/// A parameter, from its type in a demangled name: "float const*".
+/// Parses one parameter type of a demangled name, such as "float const*".
 Parameter parameter_of(std::string_view type) {
-  // Text in brackets belongs to another type, or to the arguments of this one.
+  // Text in brackets describes another type, or the arguments of a function type.
   const std::string_view plain = type.substr(0, type.find_first_of("<([{"));
   const std::size_t star = std::min(plain.find('*'), plain.size());
   bool is_const = false, is_integer = false, is_floating = false, is_other = plain.size() != type.size();
@@ -54,7 +54,7 @@ std::string demangled(const std::string& symbol) {
   return status == 0 && text ? std::string(text.get()) : std::string();
 }
 
-// The offset of the parameters in a demangled name; they are its last part.
+// The offset of the parameter list in a demangled name. The list is the last part of the name.
 std::size_t begin_of_parameters(std::string_view declaration) {
   int depth = 0;
   for (std::size_t i = declaration.size(); i-- > 0;) {
@@ -75,7 +75,7 @@ std::string name_of(const std::string& symbol) {
   const std::string declaration = demangled(symbol);
   if (declaration.empty()) return kernels::normalized_name(symbol);
   std::string_view name = std::string_view(declaration).substr(0, begin_of_parameters(declaration));
-  if (name.starts_with("void ")) name.remove_prefix(5);  // only templates include their result type
+  if (name.starts_with("void ")) name.remove_prefix(5);  // only demangled templates include their result type
   if (name.starts_with(nameless)) name.remove_prefix(nameless.size());
   return kernels::normalized_name(name);
 }

@@ -15,9 +15,10 @@
 
 namespace weir::gpu {
 
-/// A pool that Weir has made, in use as long as its `MemoryPool` or memory from it exists. A pool is never destroyed once
-/// any of its memory was freed, because CUDA's driver (580) may crash when other threads' pools exist, even if the frees are
-/// over. It is reused for the next pool of its size, and trimmed once its frees are over.
+/// A native memory pool that Weir has created. It is in use as long as its `MemoryPool` or any memory from it exists. A pool
+/// of which memory was ever freed is never destroyed, because CUDA's driver (580) may then crash if other threads have
+/// pools, even after the frees are over. Instead it is trimmed once its frees are over, and reused for the next pool of its
+/// size.
 template <class Api>
 class NativePool {
  public:
@@ -32,7 +33,7 @@ class NativePool {
   std::size_t max_size() const noexcept { return max_size_; }
   bool was_used() const noexcept { return used_; }
 
-  /// Ends the use of the pool.
+  /// Called when neither a `MemoryPool` nor memory uses the pool any longer: keeps it for reuse or destroys it.
   static void give_back(NativePool* pool) noexcept {
     GpuDevice<Api>& device = pool->device_;
     if (pool->used_ && !pool->leaks_) {
@@ -45,7 +46,8 @@ class NativePool {
     delete pool;
   }
 
-  /// Records that memory was just freed on the stream. `id`: the stream's, or 0 for a stream that other threads can name.
+  /// Records that memory of the pool was just freed on the stream. `id`: the stream's id, or 0 if other threads can use that
+  /// stream by its handle.
   void freed_on(typename Api::StreamHandle stream, std::uint64_t id,
                 const std::shared_ptr<const NativeStream<Api>>& native_stream) noexcept {
     const std::lock_guard lock(mutex_);
@@ -65,9 +67,9 @@ class NativePool {
       support::log(support::LogLevel::error, "a memory pool is leaked, since the end of a free was not noted: ", e.what());
     }
   }
-  /// Makes sure that the pool is neither destroyed nor used again.
+  /// Ensures that the pool is neither destroyed nor reused.
   void leak() noexcept { leaks_ = true; }
-  /// Whether all frees of its memory are over.
+  /// Whether all frees of the pool's memory are over.
   bool is_idle() noexcept {
     const std::lock_guard lock(mutex_);
     return are_over();
@@ -76,8 +78,8 @@ class NativePool {
  private:
   struct Free {
     std::uint64_t id;
-    std::unique_ptr<const OwnedEvent<Api>> over;      // recorded after the last free on the stream
-    std::shared_ptr<const NativeStream<Api>> stream;  // keeps the stream that the event may need
+    std::unique_ptr<const OwnedEvent<Api>> over;      // event recorded after the last free on the stream
+    std::shared_ptr<const NativeStream<Api>> stream;  // keeps alive the stream that the event may need
   };
 
   bool are_over() noexcept {
@@ -93,8 +95,8 @@ class NativePool {
   const Handle handle_;
   const std::size_t max_size_;
   std::mutex mutex_;
-  std::vector<Free> frees_;        // by stream
-  std::atomic<bool> used_{false};  // some of its memory was freed
+  std::vector<Free> frees_;        // one entry for each stream
+  std::atomic<bool> used_{false};  // whether any of its memory was ever freed
   std::atomic<bool> leaks_{false};
 };
 
@@ -104,7 +106,7 @@ class GpuMemoryPool final : public MemoryPoolImpl {
  public:
   using Handle = typename Api::PoolHandle;
 
-  /// `own`: null for the default pool.
+  /// `own`: the pool that Weir created; null for the default pool.
   GpuMemoryPool(GpuDevice<Api>& device, Handle handle, std::shared_ptr<NativePool<Api>> own)
       : MemoryPoolImpl(device, handle), device_(device), own_(std::move(own)) {}
 
@@ -120,7 +122,7 @@ class GpuMemoryPool final : public MemoryPoolImpl {
   std::size_t do_reserved_bytes() const override { return get(Api::pool_reserved, "MemoryPool::reserved_bytes"); }
 
   void do_trim_to(std::size_t keep) override {
-    // allowed during captures of other code; the core has checked Weir's
+    // external code may be capturing; the core has already checked Weir's own captures
     const CaptureModeScope<Api> relaxed(device_.api());
     check(device_.api(), device_.api().MemPoolTrimTo(native(), keep), "MemoryPool::trim_to", device_);
   }
@@ -135,7 +137,7 @@ class GpuMemoryPool final : public MemoryPoolImpl {
  private:
   std::size_t get(typename Api::PoolAttribute attribute, const char* operation) const {
     std::uint64_t value = 0;
-    const CaptureModeScope<Api> relaxed(device_.api());  // reads a number without waiting
+    const CaptureModeScope<Api> relaxed(device_.api());  // the call only reads a number and does not wait
     check(device_.api(), device_.api().MemPoolGetAttribute(native(), attribute, &value), operation, device_);
     return static_cast<std::size_t>(value);
   }

@@ -21,21 +21,21 @@
 
 namespace weir::gpu {
 
-/// The dynamic shared memory that a function may use. The driver keeps one limit for each function, so all objects for that
-/// function share this.
+/// The current limit on a function's dynamic shared memory. The driver has one limit for each function, so all `GpuKernel`
+/// objects of that function share this object.
 struct SharedMemoryLimit {
-  std::mutex mutex;  // held while the driver's limit is set
+  std::mutex mutex;  // held while the driver's limit is changed
   std::atomic<std::uint32_t> bytes{0};
 };
 
-/// A function of a module.
+/// A kernel of a loaded module.
 template <class Api>
 class GpuKernel final : public KernelImpl {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device must be current. Launches need some of the properties, so they are read here once. If the driver does not
-  /// provide them, only a call that asks for them fails.
+  /// The device must be current. Reads the kernel's properties once, because launches need some of them. If the driver does
+  /// not provide them, only calls that need them fail.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::vector<Parameter> parameters, bool has_parameter_sizes, SharedMemoryLimit& limit)
       : KernelImpl(std::move(module), std::move(name), handle, std::move(parameters), has_parameter_sizes),
@@ -59,8 +59,8 @@ class GpuKernel final : public KernelImpl {
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
-  /// Allows more shared memory, static and dynamic together, than the default for a block. Drivers require this for each
-  /// function.
+  /// Raises the kernel's limit on shared memory, static and dynamic together, above the default for a block. Drivers require
+  /// this call for each function.
   bool allows_shared_memory(std::uint32_t bytes) const noexcept {
     return bytes <= limit_.bytes.load(std::memory_order_acquire);
   }
@@ -106,7 +106,7 @@ class GpuKernel final : public KernelImpl {
     int blocks = 0, threads = 0;
     check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation,
           device_);
-    // HIP ignores the size that the kernel was compiled for (7.15).
+    // HIP (7.15) ignores the maximum block size that the kernel was compiled for.
     if (const auto most = properties_.max_threads_per_block; most > 0) threads = std::min(threads, static_cast<int>(most));
     return static_cast<std::uint32_t>(threads);
   }
@@ -120,12 +120,12 @@ class GpuKernel final : public KernelImpl {
   }
 
   GpuDevice<Api>& device_;
-  SharedMemoryLimit& limit_;  // the module's
+  SharedMemoryLimit& limit_;  // owned by the module
   KernelProperties properties_;
-  typename Api::Result asked_ = Api::success;  // the error if they are unavailable
+  typename Api::Result asked_ = Api::success;  // the driver's error if the properties are unavailable
 };
 
-/// A loaded image.
+/// A loaded image: a module with its kernels and variables.
 template <class Api>
 class GpuModule final : public ModuleImpl {
  public:
@@ -151,7 +151,8 @@ class GpuModule final : public ModuleImpl {
       result = find(function, symbol);
     }
     if (result != Api::success) fail_for(result, operation, "kernel", name);
-    // Loaded now, because the first launch may be in a capture, or while a kernel waits for this one.
+    // Loads the code now. Loading it at the first launch could fail or deadlock: the launch may be in a capture, or a
+    // running kernel may wait for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
     const auto limit = [&]() -> SharedMemoryLimit& {
@@ -204,8 +205,8 @@ class GpuModule final : public ModuleImpl {
     return device_.api().ModuleGetFunction(&function, native(), symbol.c_str());
   }
 
-  // Returns the symbol of a kernel given by another name: an expression passed to the compiler, or the source name of one of
-  // the module's symbols. Empty if there is none. Throws if several match.
+  // Returns the symbol of a kernel whose name is given as an expression passed to the compiler, or as in the source. Empty
+  // if there is none. Throws if several kernels match.
   std::string symbol_of(std::string_view name) const {
     const std::string wanted = kernels::normalized_name(name);
     if (const auto found = contents_.symbols.find(wanted); found != contents_.symbols.end()) return found->second;
@@ -239,7 +240,7 @@ class GpuModule final : public ModuleImpl {
   GpuDevice<Api>& device_;
   ModuleContents contents_;
   std::mutex mutex_;
-  std::map<typename Api::FunctionHandle, SharedMemoryLimit> limits_;  // of the module's kernels, guarded by mutex_
+  std::map<typename Api::FunctionHandle, SharedMemoryLimit> limits_;  // one for each kernel; guarded by mutex_
 };
 
 }  // namespace weir::gpu

@@ -18,8 +18,8 @@ namespace weir::gpu {
 template <class Api>
 class RecordMemory;
 
-/// A stream's handle, for drivers whose events need the stream on which they were last recorded. It is destroyed when
-/// neither the stream nor such an event needs it.
+/// Owns a stream's handle, for drivers whose events need the stream on which they were last recorded. The handle is
+/// destroyed once neither the stream nor such an event needs it.
 template <class Api>
 class NativeStream {
  public:
@@ -37,9 +37,9 @@ class NativeStream {
   void end_with_events() noexcept { ends_with_events_.store(true, std::memory_order_release); }
   bool ends_with_events() const noexcept { return ends_with_events_.load(std::memory_order_acquire); }
 
-  /// For a stream that is about to capture; the device must be current. During the capture HIP refuses every wait for an
-  /// event recorded on that stream before. So a helper stream waits for these events now, and later waits use an event of
-  /// the helper stream.
+  /// Called before a stream begins or joins a capture; the device must be current. During a capture HIP refuses waits for
+  /// events that were recorded on the capturing stream earlier. So this function makes a helper stream wait for those events
+  /// now and records an event there, for which later waits wait instead.
   void move_records() noexcept;
 
  private:
@@ -51,28 +51,29 @@ class NativeStream {
   const typename Api::StreamHandle handle_;
   std::atomic<bool> ends_with_events_{false};
   std::mutex mutex_;                     // guards the members below
-  RecordMemory<Api>* first_ = nullptr;   // list of events recorded here, outside captures, that may not be complete
+  // List of the events last recorded on this stream outside captures that may be incomplete.
+  RecordMemory<Api>* first_ = nullptr;
   std::shared_ptr<NativeStream> aside_;  // the helper stream
 };
 
-/// Where an event was last recorded, for drivers that do not keep this reliably.
+/// Stores where an event was last recorded, for drivers that do not keep this reliably.
 template <class Api>
 class RecordMemory {
  public:
   using Handle = typename Api::EventHandle;
 
-  /// An event on a stream that never captures, which replaces a record.
+  /// Replaces a record: an event on a helper stream, which never captures.
   struct Moved {
     std::shared_ptr<const NativeStream<Api>> on;
     OwnedEvent<Api> event;
   };
   struct EventRecord {
     std::shared_ptr<NativeStream<Api>> stream;    // null for the legacy default stream
-    std::uint64_t capture = 0;                    // or 0
-    std::vector<typename Api::NodeHandle> nodes;  // of that capture, after which the event was recorded
-    Handle event = nullptr;                       // the native event
-    std::shared_ptr<const Moved> moved;           // to be waited for instead
-    bool is_over = false;                         // no wait is needed
+    std::uint64_t capture = 0;                    // id of the capture of the record; 0 if it was outside captures
+    std::vector<typename Api::NodeHandle> nodes;  // nodes of that capture on which the record depends
+    Handle event = nullptr;                       // the native event of the record
+    std::shared_ptr<const Moved> moved;           // if not null, waits use this event instead
+    bool is_over = false;                         // the record is complete, so no wait is needed
   };
 
   RecordMemory() = default;
@@ -84,8 +85,8 @@ class RecordMemory {
     const std::lock_guard setting(setting_);
     exchange(record);
   }
-  /// Records the event outside captures by `call`, under a lock against other threads' records. Costs little more than the
-  /// call if the previous record was on the same stream.
+  /// Calls `call`, which records the event outside captures, under a lock that excludes records by other threads. Costs
+  /// little more than the call itself if the previous record was on the same stream.
   template <class F>
   typename Api::Result record(const std::shared_ptr<NativeStream<Api>>& stream, Handle event, F&& call) {
     const std::lock_guard setting(setting_);
@@ -101,7 +102,7 @@ class RecordMemory {
     exchange(made);
     return result;
   }
-  /// The capture in which it was recorded, or 0.
+  /// The id of the capture in which the event was recorded, or 0.
   std::uint64_t capture() const noexcept {
     const std::lock_guard lock(mutex_);
     return record_.capture;
@@ -114,11 +115,11 @@ class RecordMemory {
     const std::lock_guard lock(mutex_);
     return record_.stream;
   }
-  /// The object of a wait: `moved` if it is not null; nothing if `is_over`; otherwise the event itself.
+  /// What a wait for the event must wait for: `moved` if not null; nothing if `is_over`; otherwise the native event itself.
   struct Awaited {
     std::shared_ptr<const Moved> moved;
     bool is_over = false;
-    std::uint64_t number = 0;  // of the record
+    std::uint64_t number = 0;  // number of the record
     bool operator==(const Awaited&) const = default;
   };
   Awaited awaited() const noexcept {
@@ -128,7 +129,7 @@ class RecordMemory {
 
  private:
   friend class NativeStream<Api>;
-  /// Makes `record` the last record, and sets it to the previous one.
+  /// Stores `record` as the last record, and sets `record` to the previous one.
   void exchange(EventRecord& record) noexcept {
     {
       const std::lock_guard lock(mutex_);
@@ -146,7 +147,7 @@ class RecordMemory {
     before_ = &listed_by_->first_;
     if (next_ != nullptr) next_->before_ = &next_;
   }
-  /// The lock of the stream that owns the list must be held.
+  /// Removes this from its list. The caller must hold the lock of the stream that owns the list.
   void unlist() noexcept {
     if (before_ == nullptr) return;
     *before_ = next_;
@@ -154,13 +155,13 @@ class RecordMemory {
     before_ = nullptr;
   }
 
-  std::mutex setting_;  // held while the event is recorded
+  std::mutex setting_;  // held during the driver call that records the event
   mutable std::mutex mutex_;
   EventRecord record_;
   std::uint64_t number_ = 0;
-  std::shared_ptr<NativeStream<Api>> listed_by_;  // guarded by `setting_`
-  RecordMemory* next_ = nullptr;                  // in that stream's list, guarded by its lock
-  RecordMemory** before_ = nullptr;               // the pointer to this; null if this is in no list
+  std::shared_ptr<NativeStream<Api>> listed_by_;  // the stream whose list contains this; guarded by `setting_`
+  RecordMemory* next_ = nullptr;                  // next in that stream's list; guarded by the stream's lock
+  RecordMemory** before_ = nullptr;               // the pointer in the list that points to this; null if this is in no list
 };
 
 template <class Api>
@@ -212,7 +213,7 @@ void NativeStream<Api>::move(EventRecord& record) {
   record.moved = moved;
 }
 
-/// For drivers that keep this reliably.
+/// Replaces RecordMemory for drivers that keep this information reliably.
 struct NoRecordMemory {};
 
 }  // namespace weir::gpu

@@ -9,6 +9,7 @@
 #include "backends/gpu/errors.hpp"
 #include "weir/plugin/device.hpp"
 
+/// A partition of a device's compute units, and `Device::partition`.
 namespace weir::gpu {
 
 template <class Api>

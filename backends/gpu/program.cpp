@@ -21,10 +21,10 @@
 namespace weir::gpu {
 namespace {
 
-/// Change it if `packed` or the parts of a program change.
+/// A part of each cache key. Change it if `packed` or the members of `CompiledProgram` change.
 constexpr const char* revision = "1";
 
-/// Marks the end of an image that names follow.
+/// Comes after an image and before the kernel names that are appended to it.
 constexpr std::string_view names_magic = "\x89WEIRKN\n";
 
 void append(std::vector<std::byte>& bytes, std::string_view text) {
@@ -35,7 +35,7 @@ void append(std::vector<std::byte>& bytes, std::string_view text) {
   bytes.insert(bytes.end(), begin, begin + text.size());
 }
 
-// Removes the first text from the bytes and returns it.
+// Removes the first string from `bytes` and returns it; empty if `bytes` is damaged.
 std::optional<std::string> take(std::span<const std::byte>& bytes) {
   std::uint64_t size = 0;
   if (bytes.size() < sizeof(size)) return std::nullopt;
@@ -47,7 +47,8 @@ std::optional<std::string> take(std::span<const std::byte>& bytes) {
   return text;
 }
 
-// A library that was replaced by another file of the same version counts as another compiler.
+// Describes the file's state for the cache key. If a library is replaced by another build of the same version, the key
+// changes.
 std::string state_of(const std::string& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return file + " unknown";
@@ -56,7 +57,7 @@ std::string state_of(const std::string& file) {
 }
 
 cache::KernelCache& kernel_cache(const char* backend) {
-  // One for this plugin; never destroyed, because destructors of static objects may compile modules.
+  // One cache for this plugin. It is never destroyed, because destructors of static objects may compile modules.
   static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), backend);
   return kept;
 }
@@ -76,7 +77,7 @@ OpenCalls& open_calls() {
 
 void wait_for_calls() {
   OpenCalls& calls = open_calls();
-  if (calls.process != ::getpid()) return;  // a forked child does not have these threads
+  if (calls.process != ::getpid()) return;  // a forked child does not have the threads that make these calls
   std::unique_lock lock(calls.mutex);
   calls.process_ends = true;
   calls.changed.wait_for(lock, std::chrono::seconds(5), [&] { return calls.under_way == 0; });
@@ -95,8 +96,8 @@ CompilerCalls::CompilerCalls(const char* operation, std::string_view object) {
   if (calls.under_way++ == 0 && calls.ended == 0) std::atexit(&wait_for_calls);
 }
 
-// Handlers run in reverse order of registration, and this one must run before the destructors of the compiler's static
-// objects.
+// Exit handlers run in reverse order of registration. The handler must run before the destructors of the compiler's static
+// objects, so it is registered after them.
 void CompilerCalls::opened() const {
   OpenCalls& calls = open_calls();
   const std::lock_guard lock(calls.mutex);
@@ -170,7 +171,7 @@ CompiledProgram compile_cached(const Invocation& invocation, const std::function
   builder.add(WEIR_VERSION_STRING).add(revision).add(invocation.compiler).add(invocation.options.name).add("kernels");
   for (const std::string& file : invocation.files) builder.add(state_of(file));
   for (const std::string& expression : invocation.options.kernels) builder.add(expression);
-  // A quoted include is first searched in the folder of the source's file, if it has one.
+  // The compiler searches a quoted include first in the folder of the source's file, if the source has a file name.
   const std::string& name = invocation.options.name;
   const std::string folder = name.find('/') == std::string::npos ? "." : name.substr(0, name.rfind('/') + 1);
   const std::string unknown = cache::add_source_files(builder, {.source = invocation.source,

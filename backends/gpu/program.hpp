@@ -14,47 +14,48 @@
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
-/// The result of a run-time compilation, and its cache. Shared by NVRTC and HIPRTC.
+/// Run-time compilation for NVRTC and HIPRTC: the result, its cache, and the calls that both compilers share.
 namespace weir::gpu {
 
 struct CompiledProgram {
   std::vector<std::byte> image;
-  /// For each of `CompileOptions::kernels`: its symbol.
+  /// One pair for each of `CompileOptions::kernels`: the expression and its symbol.
   std::vector<std::pair<std::string, std::string>> names;
 
-  /// Packs it as one block of bytes, for the cache.
+  /// Packs image and names into one block of bytes, for the cache.
   std::vector<std::byte> packed() const;
-  /// Returns nothing if the bytes are damaged.
+  /// The reverse of `packed`. Returns nothing if the bytes are damaged.
   static std::optional<CompiledProgram> unpack(std::span<const std::byte> bytes);
 
-  /// The image followed by the names, if any, as docs/bundle-format.md describes: for bundles. Drivers accept it unchanged,
-  /// because none reads beyond the image's own end.
+  /// For bundles: the image, followed by the names if there are any, in the format of docs/bundle-format.md. Drivers load
+  /// the result unchanged, because they read nothing beyond the image's own end.
   std::vector<std::byte> image_with_names() const;
-  /// The reverse; the result has no names if none follow the image.
+  /// The reverse of `image_with_names`. The result has no names if none follow the image.
   static CompiledProgram from_image(std::span<const std::byte> bytes);
 };
 
-/// Scope of calls to a run-time compiler. Process exit waits some seconds for calls that are running, because it destroys
-/// the static objects of the compiler's library. The constructor throws if the exit has begun.
+/// Scope of calls to a run-time compiler. At process exit the static objects of the compiler's library are destroyed, so the
+/// exit waits some seconds for running calls to finish. The constructor throws if the exit has begun.
 class CompilerCalls {
  public:
   CompilerCalls(const char* operation, std::string_view object);
   ~CompilerCalls();
-  /// Called after the compiler has compiled a program, and so loaded its libraries: their static objects must also be
-  /// destroyed later.
+  /// Called after the compiler has compiled a program and has thereby loaded its libraries. Registers the exit handler,
+  /// which must run before the destructors of those libraries' static objects.
   void opened() const;
   CompilerCalls(const CompilerCalls&) = delete;
   CompilerCalls& operator=(const CompilerCalls&) = delete;
 };
 
-/// The subject of a compilation's error.
+/// The operation and the object that a compilation's error names.
 struct Subject {
   const char* operation;
   std::string object;
 };
 
-/// Compiles one program with the functions of NVRTC or HIPRTC, which have the same form; `Functions` names them without
-/// their `prefix`. `target`: for errors. `take_image(program, check)` returns the image.
+/// Compiles one program with the functions of NVRTC or HIPRTC, which have the same signatures. `Functions` has them under
+/// their names without `prefix`. `target`: the architecture, for error messages. `take_image(program, check)` returns the
+/// image.
 template <class Handle, class Functions, class TakeImage>
 CompiledProgram compile_program(const Functions& rtc, const std::string& prefix, const std::string& description,
                                 const Subject& subject, std::string_view source, const CompileOptions& options,
@@ -74,7 +75,7 @@ CompiledProgram compile_program(const Functions& rtc, const std::string& prefix,
   const auto check = [&](auto result, const char* call) {
     if (result != decltype(result){}) fail(prefix + call + " of " + description + ": " + rtc.GetErrorString(result));
   };
-  HeaderList headers(options);  // writable, because hiprtcCreateProgram may write to it before 7.0
+  HeaderList headers(options);  // not const, because hiprtcCreateProgram before 7.0 may write to it
   check(rtc.CreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
                           headers.texts.data(), headers.names.data()),
         "CreateProgram");
@@ -107,16 +108,16 @@ CompiledProgram compile_program(const Functions& rtc, const std::string& prefix,
   return made;
 }
 
-/// The inputs of a run-time compilation that determine its cache key.
+/// The inputs of a run-time compilation, from which the cache key is computed.
 struct Invocation {
-  const char* backend;                     ///< "cuda": the cache's folder
+  const char* backend;                     ///< "cuda" or "hip"; also the name of the cache's folder
   std::string_view source;
   const CompileOptions& options;
   const HeaderList& headers;
-  std::span<const std::string> arguments;  ///< all of the compiler's options
-  std::string compiler;                    ///< its name and version
-  std::vector<std::string> files;          ///< the files of the compiler
-  bool has_own_folders;                    ///< see cache::SourceFiles
+  std::span<const std::string> arguments;  ///< all options that are passed to the compiler
+  std::string compiler;                    ///< the compiler's name and version
+  std::vector<std::string> files;          ///< the compiler's library files
+  bool has_own_folders;                    ///< see cache::SourceFiles::has_own_folders
 };
 
 /// Returns the cached program, or calls `compile` and caches the result.

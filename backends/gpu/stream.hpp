@@ -20,8 +20,7 @@ namespace weir::gpu {
 template <class Api>
 class GpuKernel;
 
-/// A stream. Longer functions are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and
-/// stream_memory_impl.hpp.
+/// A stream. The longer member functions are in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
 template <class Api>
 class GpuStream final : public StreamImpl {
  public:
@@ -36,25 +35,26 @@ class GpuStream final : public StreamImpl {
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   Device_& own_device() const noexcept { return device_; }
   const Ptr<HostErrors>& errors() const noexcept { return errors_; }
-  /// For a borrowed handle of the backend's own, which external code cannot use.
+  /// Called for a borrowed handle that the backend itself has created and that external code cannot use.
   void keep_private() noexcept {
     mark_private();
     is_reusable_ = false;
   }
 
-  /// Reuses an unused wrapper for its handle. Returns false and does nothing if the handle now belongs to another stream, or
-  /// captures and so cannot be queried. Makes two driver calls.
+  /// Reuses this unused wrapper for its handle. Returns false and does nothing if the handle now belongs to another stream,
+  /// or if the stream captures, because it cannot be queried then. Makes two driver calls.
   bool wrap_again(std::shared_ptr<const void>& keep_alive);
   LaunchedGraphs& launched_graphs() noexcept { return launched_graphs_; }
-  /// Kept alive by events that are recorded on this stream.
+  /// The owner of the native handle. Events that are recorded on this stream keep it alive.
   const std::shared_ptr<NativeStream<Api>>& native_stream() const noexcept { return native_stream_; }
 
-  /// Scope of a submission: makes the device current and, for streams that need it, keeps the order of calls.
+  /// Scope of a submission: makes the device current. For drivers that need several calls for one operation, it also holds a
+  /// lock that keeps those calls together.
   class Submission {
    public:
     enum class CallOrder : std::uint8_t {
-      kept,  ///< no submission of another thread comes in between
-      none,  ///< for calls that submit nothing and may take long
+      kept,  ///< no submission of another thread may come in between
+      none,  ///< for calls that submit nothing and may take long; holds no lock
     };
     [[gnu::always_inline]] explicit Submission(const GpuStream& stream, CallOrder order = CallOrder::kept) {
       if (stream.plain_) [[likely]]
@@ -72,11 +72,11 @@ class GpuStream final : public StreamImpl {
     std::optional<Guards> guards_;
   };
 
-  /// Records an event outside captures, or makes this stream wait for it; for the backend's own events.
+  /// Records one of the backend's own events outside captures, or makes this stream wait for it.
   void record_plainly(GpuEvent<Api>& event, const char* operation) {
     const auto handle = event.native_for_record(false);
     if constexpr (Api::remembers_records()) {
-      const Submission submission(*this);  // no capture begins before the record is stored
+      const Submission submission(*this);  // its lock prevents a capture from beginning before the record is stored
       check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
     } else {
       submit(operation, [&] { return api_.EventRecord(handle, native()); });
@@ -85,15 +85,15 @@ class GpuStream final : public StreamImpl {
   }
   void wait_for(const GpuEvent<Api>& event, const char* operation);
 
-  /// A capture as the driver reports it.
+  /// The state of a capture, as the driver reports it.
   struct Capture {
     CaptureStatus status = CaptureStatus::none;
     std::uint64_t id = 0;
     typename Api::GraphHandle graph = nullptr;
-    std::vector<typename Api::NodeHandle> dependencies;  ///< of the next node; only on request
+    std::vector<typename Api::NodeHandle> dependencies;  ///< the nodes that the next node depends on; set only on request
   };
   Capture capture(bool with_dependencies = false) const;
-  /// Adds a graph as one node of the capture. The caller has already kept the modules of its kernels.
+  /// Adds `graph` to the capture as one child node. The caller has already stored the modules of its kernels.
   void add_child(typename Api::GraphHandle graph, const char* operation);
   void keep_modules(const KeptModules& modules, const CaptureState& capture) {
     if (modules == nullptr) return;
@@ -122,7 +122,8 @@ class GpuStream final : public StreamImpl {
   }
 
   void do_synchronize() override {
-    const CaptureModeScope<Api> relaxed(api_);  // allowed during captures of other code; the core has checked Weir's
+    // External code may be capturing; the core has already checked Weir's own captures.
+    const CaptureModeScope<Api> relaxed(api_);
     check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::CallOrder::none),
           "Stream::synchronize");
   }
@@ -147,10 +148,11 @@ class GpuStream final : public StreamImpl {
   }
   void do_record_external(Event& event, const CaptureState& capture) override {
     throw_if_in_conditional_body(capture, "Stream::record_external", "event nodes");
-    // The graph owns the event, because its launches record it.
+    // The graph owns the event, because each launch of the graph records it.
     keep_in_capture(event);
     auto& recorded = static_cast<GpuEvent<Api>&>(event);
-    const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
+    // Not the event for captures: launches of the graph record it outside captures.
+    const auto handle = recorded.native_for_record(false);
     const Submission submission(*this);
     check(api_.record_external(handle, native()), "Stream::record_external");
     recorded.recorded(handle);
@@ -215,7 +217,8 @@ class GpuStream final : public StreamImpl {
                     std::size_t bytes) override {
     const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
     const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
-    // Drivers do not capture copies between contexts. Given only addresses, such a copy becomes an ordinary node.
+    // Drivers do not capture copies between contexts. An ordinary copy of the same addresses is captured as an ordinary
+    // node.
     const bool captures = do_capture_state().status != CaptureStatus::none;
     submit("Stream::copy_peer", [&] {
       return captures ? api_.copy_async(destination, source, bytes, native())
@@ -281,7 +284,7 @@ class GpuStream final : public StreamImpl {
     const Submission submission(*this);
     check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
   }
-  /// Copies each attribute: the driver's own copy would include the priority.
+  /// Copies the attributes one by one, because the driver's own copy would include the priority.
   void do_copy_attributes(const Stream& other) override {
     const auto& source = static_cast<const GpuStream&>(other);
     if (device_.supports(Feature::synchronization_policy)) {
@@ -300,7 +303,7 @@ class GpuStream final : public StreamImpl {
   [[noreturn, gnu::cold, gnu::noinline]] void failed(Result result, const char* operation) const {
     fail(api_, result, operation, describe());
   }
-  /// Makes one driver call as a submission. The rare case is out of line, so that plain streams pay nothing for it.
+  /// Makes one driver call as a submission. The slow path is out of line, so ordinary streams pay nothing for it.
   template <class F>
   [[gnu::always_inline]] Result submitted(F&& call,
                                           typename Submission::CallOrder order = Submission::CallOrder::kept) const {
@@ -309,7 +312,7 @@ class GpuStream final : public StreamImpl {
     const Submission submission(*this, order);
     return call();
   }
-  /// The same, and throws if the call fails.
+  /// The same as `submitted`, and throws if the call fails.
   template <class F>
   [[gnu::always_inline]] void submit(const char* operation, F&& call) const {
     check(submitted(call), operation);
@@ -328,10 +331,10 @@ class GpuStream final : public StreamImpl {
     auto* const made = static_cast<GpuEvent<Api>*>(device_.events().take({}).detach());
     GpuEvent<Api>* there = nullptr;
     if (waited_for_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
-    made->release();  // another thread was faster
+    made->release();  // another thread has created one meanwhile
     return *there;
   }
-  /// Called before a capture on this stream begins, or before it joins one.
+  /// Called before this stream begins or joins a capture: see NativeStream::move_records.
   void leave_records_behind() const noexcept {
     if constexpr (Api::remembers_records()) {
       if (native_stream_ != nullptr) native_stream_->move_records();
@@ -343,7 +346,7 @@ class GpuStream final : public StreamImpl {
     HostCalls* const made = HostCalls::take(errors_);
     HostCalls* there = nullptr;
     if (host_calls_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return *made;
-    made->close();  // another thread was faster
+    made->close();  // another thread has created one meanwhile
     return *there;
   }
   void keep_in_capture(const RefCounted& object) {
@@ -364,7 +367,7 @@ class GpuStream final : public StreamImpl {
                " bytes of shared memory: " + std::string(meaning.detail),
            native_error(api_, result)});
   }
-  /// The caller must hold the capture lock.
+  /// Queries the driver. The caller must hold the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   CaptureStatus own_status() const noexcept;
   template <class F>
@@ -398,7 +401,7 @@ class GpuStream final : public StreamImpl {
       event.memory().set({native_stream_, capture.id, this->capture(true).dependencies, handle, nullptr, false});
   }
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
-  /// Waits for an event that a capture recorded.
+  /// Makes this stream wait for an event that was recorded in a capture.
   void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
     const Submission submission(*this);
     auto record = event.memory().get();
@@ -407,7 +410,7 @@ class GpuStream final : public StreamImpl {
     check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
     if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
   }
-  /// In a capture: makes this stream depend on `nodes` only.
+  /// In a capture: replaces this stream's dependencies by `nodes`.
   void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
     check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
   }
@@ -420,19 +423,20 @@ class GpuStream final : public StreamImpl {
                  (void)api_.free_async(memory, native());
                });
   }
-  /// Whether the driver has freed the memory. False if it refuses because of another stream's capture: a capture of a
-  /// blocking stream, if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
+  /// Returns true if the driver has freed the memory. Returns false if it refuses because another stream captures: with a
+  /// capture of a blocking stream, if the free is ordered against the legacy default stream; with older HIP, with any
+  /// capture in global mode. Throws on other errors.
   bool is_freed(Result result) const {
     if (result == Api::success) return true;
     const Errc cause = Api::meaning(result).errc;
     if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
     if (!Api::is_shut_down(result))
-      check(result, "Stream::allocate_async (free)");  // at shutdown the memory is already lost with the driver
+      check(result, "Stream::allocate_async (free)");  // at shutdown the driver has already released the memory
     return true;
   }
-  /// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
-  /// thread's default stream is also freed there, because this thread cannot name that stream, and the legacy stream is
-  /// ordered after it.
+  /// Frees on the legacy stream. Such a free is ordered against captures of blocking streams, so the driver must be able to
+  /// refuse it. Memory of another thread's default stream is also freed here, because this thread has no handle for that
+  /// stream, and the legacy stream is ordered after it.
   bool free_on_legacy_stream(void* memory) const {
     const Submission submission(*this);
     Result usable{};
@@ -448,26 +452,29 @@ class GpuStream final : public StreamImpl {
 
   Device_& device_;
   const Api& api_;
-  // Whether submissions here need neither a current device nor the order lock.
+  // Whether submissions to this stream need neither a current device nor the order lock.
   const bool plain_;
   bool is_reusable_;
   std::shared_ptr<NativeStream<Api>> native_stream_;
   const Ptr<HostErrors> errors_;
   LaunchedGraphs launched_graphs_;
-  // Held during submissions if a batch takes several driver calls. Recursive, because submissions may nest.
+  // Held during submissions if one batch may take several driver calls. Recursive, because submissions may nest.
   mutable std::recursive_mutex order_;
 
-  // The event with which other streams wait for this one; this stream owns it. Created at the first such wait.
+  // An event for other streams to wait on when they wait for this stream. This stream owns it. Created at the first such
+  // wait.
   std::atomic<GpuEvent<Api>*> waited_for_{nullptr};
 
-  // The driver does not return these while the stream captures. They are queried when the stream is created, unless it
-  // captures then.
+  // Drivers cannot report these while the stream captures. So they are queried when this object is created, or later if the
+  // stream captures then.
   mutable std::atomic<std::uint64_t> id_{0};             // 0: unknown
-  mutable std::shared_ptr<const std::uint64_t> number_;  // keeps the id if the driver has none; set in the constructor
-  mutable std::atomic<signed char> non_blocking_{-1};    // -1: unknown
+  // Keeps an id that Weir assigned, if the driver has none; set in the constructor.
+  mutable std::shared_ptr<const std::uint64_t> number_;
+  mutable std::atomic<signed char> non_blocking_{-1};    // 0, 1, or -1: unknown
 
-  bool leaves_nodes_behind_ = false;  // for a body: set_capture_dependencies was called
-  bool capture_is_anothers_ = false;  // the last attempt to end a capture failed, because another thread had begun it
+  bool leaves_nodes_behind_ = false;  // for the body of a conditional node: whether set_capture_dependencies was called
+  // The last attempt to end a capture failed because another thread had begun that capture.
+  bool capture_is_anothers_ = false;
   std::atomic<HostCalls*> host_calls_{nullptr};
 };
 

@@ -8,7 +8,7 @@
 #include "backends/gpu/graph.hpp"
 #include "backends/gpu/stream.hpp"
 
-/// GpuStream: capture.
+/// GpuStream: functions for captures.
 namespace weir::gpu {
 
 // --- State ------------------------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ typename GpuStream<Api>::Result GpuStream<Api>::ask(Capture& capture, bool with_
 template <class Api>
 typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies) const {
   Capture capture;
-  // The legacy default stream cannot capture, and cannot be queried while a blocking stream captures.
+  // The legacy default stream cannot capture, and must not be queried while a blocking stream captures.
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return capture;
   const Submission submission(*this);
   Result result{};
@@ -38,7 +38,7 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
     [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     result = ask(capture, with_dependencies);
   }
-  // `describe` would query again and fail again.
+  // `describe_handle`, because `describe` would query the driver again and fail again.
   if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
   return capture;
 }
@@ -53,9 +53,9 @@ CaptureStatus GpuStream<Api>::own_status() const noexcept {
 
 template <class Api>
 CaptureState GpuStream<Api>::do_capture_state() const {
-  // The legacy default stream cannot capture, and cannot be queried while a blocking stream captures.
+  // The legacy default stream cannot capture, and must not be queried while a blocking stream captures.
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return {};
-  // The cheaper query first, because most streams do not capture. It needs no capture lock.
+  // The cheaper query comes first, because most streams do not capture. This query needs no capture lock.
   bool captures = false;
   const Result result = submitted([&] { return api_.is_capturing(native(), captures); }, Submission::CallOrder::none);
   if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
@@ -84,7 +84,7 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::
     (void)end_native(graph);
     if (graph != nullptr && graph != into) (void)destroy_graph(api_, graph);
   }
-  if (result == Api::illegal_state) {  // another thread has begun one meanwhile
+  if (result == Api::illegal_state) {  // another thread has begun a capture on this stream meanwhile
     throw Error(Errc::already_capturing, operation, describe_handle(), support::capture_refusal(Errc::already_capturing),
                 native_error(api_, result));
   }
@@ -114,7 +114,7 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
     capture_is_anothers_ = Api::meaning(result).errc == Errc::capture_wrong_thread;
   }
   if (result != Api::success) {
-    // The capture owns a graph that it continues: if the capture fails, the driver destroys that graph.
+    // A capture that continues a graph owns that graph: if the capture fails, the driver destroys it.
     if (resumed != nullptr) resumed->lose();
     if (graph != nullptr) (void)destroy_graph(api_, graph);  // a tool may inject a failure after a successful call
     check(result, operation);
@@ -129,10 +129,10 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   return std::move(kept.resumed);
 }
 
-/// Ends a capture whose graph has conditional nodes with invalidated bodies. Ending such a body's capture makes the driver
-/// (580) destroy the body's graph, which the node still refers to. The driver then crashes when the node is used or
-/// destroyed, and when the outer capture fails afterwards. So the bodies are ended only if the outer capture does not fail,
-/// and its graph is leaked; otherwise they stay open.
+/// Ends a capture whose graph has conditional nodes with invalidated bodies. If such a body's capture is ended, the driver
+/// (580) destroys the body's graph, although the conditional node still refers to it. The driver then crashes when the node
+/// is used or destroyed, or when the outer capture fails. So the bodies are ended only if the outer capture succeeds, and
+/// then its graph is leaked; otherwise the bodies stay open.
 template <class Api>
 typename GpuStream<Api>::Result GpuStream<Api>::end_beside_open_bodies(std::vector<std::shared_ptr<const void>>& bodies,
                                                                        typename Api::GraphHandle& graph) {
@@ -160,7 +160,8 @@ void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureStat
 template <class Api>
 void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const char* operation) {
   const Capture capture = this->capture(true);
-  if (graph == capture.graph) {  // from capture_info, or external code captures into it; drivers would recurse without end
+  // The graph came from capture_info, or external code captures into it; the driver would recurse without end.
+  if (graph == capture.graph) {
     throw Error(Errc::capture_unsupported, operation, describe(),
                 "this is the graph that is being captured, which cannot be a node of itself; the capture goes on");
   }
@@ -182,7 +183,7 @@ std::vector<GraphNode> GpuStream<Api>::do_capture_dependencies(const CaptureStat
   const auto nodes = nodes_of(api_, capture.graph, operation, *this);
   std::vector<GraphNode> dependencies;
   for (const auto node : capture.dependencies) {
-    // Usually the newest is the last.
+    // Searches from the end, because the wanted node is usually the newest.
     const auto found = std::find(nodes.rbegin(), nodes.rend(), node);
     if (found != nodes.rend()) dependencies.push_back({static_cast<std::uint32_t>(nodes.rend() - found - 1)});
   }
@@ -216,7 +217,8 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   const Submission submission(*this);
   typename Api::ConditionalHandle handle{};
   std::vector<typename Api::GraphHandle> graphs(bodies.size());
-  // Once the graph has the condition, only the driver can fail. The graph is useless then, so its capture is invalidated.
+  // From here on the graph contains the condition, and only the driver can fail. A failure leaves the graph unusable, so the
+  // capture is invalidated.
   const auto break_capture = [&] { (void)api_.StreamQuery(native()); };
   check(api_.create_condition(device_.context(), this->capture().graph, handle), operation);
   make_owner(
@@ -231,7 +233,7 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
       },
       break_capture);
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    bool is_spoiled = true;  // whether the node is useless if its body fails now
+    bool is_spoiled = true;  // whether the conditional node is unusable if its body fails now
     make_owner(
         [&] {
           capture_body(operation, bodies[i], graphs[i], outer, loop, is_spoiled, [&](const GpuStream& stream) {
@@ -244,20 +246,21 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   }
 }
 
-/// Captures the body of a conditional node into `graph`. `is_spoiled`: set to whether the node is useless if this throws.
-/// `finish(stream)` adds the last work; without it, a loop's body would not set the condition and would run for ever.
+/// Captures the body of a conditional node into `graph`. `is_spoiled`: set to whether the node is unusable if this throws.
+/// `finish(stream)` adds the last work to the body: in a loop, the kernel that sets the condition. Without it the loop would
+/// never end.
 template <class Api>
 template <class F>
 void GpuStream<Api>::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
                                   typename Api::GraphHandle graph, const CaptureState& outer, bool loop,
                                   bool& is_spoiled, F&& finish) {
-  // The body is captured on its own stream, which no other code can use.
+  // The body is captured on a separate stream, which no other code can use.
   std::shared_ptr<const void> native_stream;
   const StreamPtr stream = device_.create_body_stream(native_stream);
   auto& body_stream = static_cast<GpuStream&>(*stream);
   BodyCapture capture(body_stream, outer, [&] {
-    // Relaxed, so that it forbids nothing if it has to stay open. The outer capture and the core still forbid everything
-    // that the outer capture's mode forbids.
+    // The mode is relaxed, so this capture restricts no thread if it has to stay open. The outer capture and the core still
+    // enforce the restrictions of the outer capture's mode.
     return body_stream.begin_native(operation, graph, [&] {
       return api_.begin_capture_to_graph(body_stream.native(), graph, nullptr, 0,
                                          Api::capture_mode(CaptureMode::relaxed));
@@ -274,7 +277,7 @@ void GpuStream<Api>::capture_body(const char* operation, UniqueFunction<void(Str
       [&] {
         try {
           end();
-        } catch (const std::exception& e) {  // report the function's own error instead
+        } catch (const std::exception& e) {  // the caller rethrows the function's own error instead
           support::log(support::LogLevel::debug, "while the capture of a body was dropped: ", e.what());
         }
       });
@@ -283,14 +286,14 @@ void GpuStream<Api>::capture_body(const char* operation, UniqueFunction<void(Str
 }
 
 /// Ends the capture of a body on this stream. If a capture fails, the driver (580) destroys the body's graph, although the
-/// conditional node still refers to it. So no failing capture is ended: unjoined work is joined first, and an invalidated
-/// capture stays open until the outer capture ends.
+/// conditional node still refers to it. So a capture that would fail is never ended: unjoined work is joined first, and an
+/// invalidated capture stays open until the outer capture ends.
 template <class Api>
 void GpuStream<Api>::end_body(const char* operation, const GpuStream& outer, typename Api::GraphHandle graph,
                               BodyCapture& capture, const std::shared_ptr<const void>& native_stream, bool& is_spoiled) {
   typename Api::GraphHandle ended = nullptr;
   if (const CaptureStatus status = own_status(); status == CaptureStatus::none) {
-    return check(end_native(ended), operation);  // external code has ended it, which the driver reports
+    return check(end_native(ended), operation);  // external code has already ended the capture; the driver reports the error
   } else if (status == CaptureStatus::invalidated) {
     is_spoiled = !capture.leave_open(native_stream);
     throw Error(Errc::capture_invalidated, operation, outer.describe(),

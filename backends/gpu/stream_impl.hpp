@@ -8,7 +8,7 @@
 #include "backends/gpu/stream.hpp"
 #include "weir/plugin/support.hpp"
 
-/// GpuStream: identity, ordering, host work, launches.
+/// GpuStream: functions for identity, ordering, host functions and launches.
 namespace weir::gpu {
 
 template <class Api>
@@ -61,7 +61,7 @@ bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
 
 template <class Api>
 void GpuStream<Api>::Submission::prepare(const GpuStream& stream, CallOrder order) {
-  // The default streams' handles refer to the current device, so make this device current.
+  // The handles of the default streams refer to the current device, so make this stream's device current.
   guards_.emplace(stream);
   if (order == CallOrder::kept && stream.api_.orders_submissions()) guards_->order = std::unique_lock(stream.order_);
 }
@@ -80,7 +80,7 @@ void GpuStream<Api>::do_close(bool destroy) {
   }
   if (native_stream_ != nullptr && native_stream_.use_count() > 1) {
     native_stream_->end_with_events();
-    device_.drop_wrapper(native());  // a kept wrapper would hold it
+    device_.drop_wrapper(native());  // a kept wrapper would keep the handle alive
     native_stream_.reset();
     return;
   }
@@ -90,7 +90,7 @@ void GpuStream<Api>::do_close(bool destroy) {
 
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
-/// Queries those of id and flags that are unknown. Returns false for a capturing stream: drivers do not return them then,
+/// Queries the id and the flags, if they are unknown. Returns false if the stream captures: drivers do not return them then,
 /// and the query would invalidate the capture.
 template <class Api>
 bool GpuStream<Api>::learn_identity() const {
@@ -109,7 +109,7 @@ bool GpuStream<Api>::learn_identity() const {
   bool is_told = false;
   {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-    // An owned stream is queried when it is new. The legacy default stream cannot capture.
+    // An owned stream was queried when it was new, and the legacy default stream cannot capture.
     const bool may_capture =
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
@@ -142,11 +142,11 @@ bool GpuStream<Api>::learn_identity() const {
 
 // --- Ordering ---------------------------------------------------------------------------------------------------------
 
-/// Waits for a record after the present work, because other threads may continue to submit.
+/// Records an event after the present work and waits for that, because other threads may continue to submit work.
 template <class Api>
 bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
   if (do_is_complete()) return true;
-  if (std::chrono::steady_clock::now() >= deadline) return false;  // after at least one query
+  if (std::chrono::steady_clock::now() >= deadline) return false;  // checked after the first query, so there is always one
   const EventPtr done = device_.create_event();
   do_record(*done, {});
   const CaptureModeScope<Api> relaxed(api_);  // as in do_synchronize
@@ -160,7 +160,7 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   return false;
 }
 
-/// Waits for an event that was recorded outside captures.
+/// Makes this stream wait for an event that was recorded outside captures.
 template <class Api>
 void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation) {
   if constexpr (!Api::remembers_records()) {
@@ -171,20 +171,21 @@ void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation)
       if (awaited.is_over) return;
       const auto handle = awaited.moved != nullptr ? awaited.moved->event.handle : event.native();
       const auto result = submitted([&] { return api_.StreamWaitEvent(native(), handle, 0); });
-      // The event's stream may have begun a capture in between.
+      // The stream on which the event was recorded may have begun a capture meanwhile, which replaces the record (see
+      // move_records).
       if (Api::meaning(result).errc == Errc::capture_isolation && awaited != event.memory().awaited()) continue;
       return check(result, operation);
     }
   }
 }
 
-/// In a capture: adds `nodes` to this stream's dependencies.
+/// In a capture: adds `nodes` to the nodes that this stream's next node depends on.
 template <class Api>
 void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
   const std::vector<typename Api::NodeHandle> own = capture(true).dependencies;
   std::vector<typename Api::NodeHandle> missing = nodes;
   std::erase_if(missing, [&own](auto node) { return std::find(own.begin(), own.end(), node) != own.end(); });
-  constexpr unsigned add = 0;  // for both vendors
+  constexpr unsigned add = 0;  // the flag's value for both vendors
   if (!missing.empty())
     check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
 }
@@ -240,8 +241,8 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
     device_.set_captures_host_functions();
     const auto graph = capture().graph;  // may throw
     auto* const captured = new CapturedHostFunction{std::move(function), make_ptr<HostErrors>(device_)};
-    // The graph owns the function before the node exists. If adding the node fails, the function is destroyed with the
-    // graph.
+    // The graph becomes the function's owner before the node exists. If adding the node fails, the function is destroyed
+    // with the graph.
     give_to_graph(api_, graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::call_captured, captured), operation);
     return;
@@ -257,14 +258,14 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   enqueued.slot = nullptr;
 }
 
-/// An enqueued callback. It keeps its stream alive.
+/// A callback that is enqueued. It keeps its stream alive.
 template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
   CallbackCall* next_spent = nullptr;
 
-  // Used calls are kept for reuse, so that a callback allocates nothing.
+  // Objects of finished calls are reused, so enqueuing a callback allocates nothing.
   static FreeList<CallbackCall>& spent_calls() {
     static detail::NoDestructor<FreeList<CallbackCall>> calls;
     return *calls;
@@ -327,7 +328,7 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
 template <class Api>
 void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig config, void* const* arguments,
                                       const CaptureState& capture) {
-  // Only a permission: if the feature is emulated, the driver may not have the attribute.
+  // The attribute only permits an overlap. If the feature is emulated, the driver may lack the attribute, so it is dropped.
   if (device_.feature(Feature::programmatic_launch).support != Support::native)
     config.programmatic_stream_serialization = false;
   kernel.allow_shared_memory(config.shared_memory_bytes);
@@ -345,13 +346,13 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig
   if (result != Api::success) launch_failed(result, kernel, config);
 }
 
-/// Calls one of the driver's launch functions. `rest`: its arguments after the common ones.
+/// Calls one of the driver's launch functions. `rest`: the arguments that follow those which all launch functions share.
 template <class Api>
 template <class Function, class... Rest>
 typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, const GpuKernel<Api>& kernel,
                                                             const LaunchConfig& config, void* const* arguments,
                                                             Rest... rest) const {
-  // The driver only reads the array of addresses.
+  // The const_cast is safe, because the driver only reads the array of addresses.
   return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
                   config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
 }

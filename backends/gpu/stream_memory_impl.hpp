@@ -8,13 +8,13 @@
 #include "backends/gpu/memory_pool.hpp"
 #include "backends/gpu/stream.hpp"
 
-/// GpuStream: copies, stream-ordered memory, batches of memory operations.
+/// GpuStream: functions for copies, stream-ordered memory and memory operations.
 namespace weir::gpu {
 
 // --- Copies ------------------------------------------------------------------------------------------------------------
 
-/// In a graph, CUDA's driver (580) reads a pageable source when the graph is launched, and so before a host function of the
-/// graph can write there.
+/// When a graph is launched, CUDA's driver (580) reads the pageable source of a copy at once, so before any host function of
+/// the graph could write the source.
 template <class Api>
 void GpuStream<Api>::throw_if_read_early(const void* source) const {
   const char* const operation = "Stream::copy";
@@ -38,9 +38,9 @@ void GpuStream<Api>::throw_if_read_early(const void* source) const {
 template <class Api>
 void GpuStream<Api>::do_copy_batch(std::span<const BatchCopy> copies, SourceAccess access, const CaptureState& capture) {
   const char* const operation = "Stream::copy_batch";
-  // Drivers neither capture a batch nor take one on the legacy default stream.
+  // Drivers do not capture a batch of copies, and do not accept one on the legacy default stream.
   if (api_.copies_batches() && !capture && kind() != StreamKind::legacy_default) {
-    // cuMemcpyBatchAsync needs a current context; other copies find it by the stream
+    // cuMemcpyBatchAsync needs a current context; other copies derive it from the stream
     const auto current = device_.make_current();
     return submit(operation, [&] { return api_.copy_batch_async(copies, access, native()); });
   }
@@ -62,13 +62,14 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
   const auto allocate = [&] { return submitted([&] { return api_.allocate_async(memory, bytes, from, native()); }); };
   const auto allocate_beside_captures = [&] {
-    const CaptureModeScope<Api> relaxed(api_);  // allowed during captures of other code; the core has checked Weir's
+    // External code may be capturing; the core has already checked Weir's own captures.
+    const CaptureModeScope<Api> relaxed(api_);
     return allocate();
   };
   const auto result = capture ? allocate() : allocate_beside_captures();
   if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   if (pool == nullptr || capture) [[likely]]
-    return memory;  // the graph owns the memory that it allocates
+    return memory;  // no record is needed: the graph owns memory that its nodes allocate
   if (const auto& own = static_cast<GpuMemoryPool<Api>*>(pool)->own()) record_memory(memory, own);
   return memory;
 }
@@ -76,13 +77,13 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
 /// Frees memory that may belong to one of Weir's pools.
 template <class Api>
 bool GpuStream<Api>::free_to_pool(void* memory, const CaptureState& capture) {
-  // Forgotten before the driver may reuse the address for other memory.
+  // The entry is removed before the free, because the driver may then reuse the address for other memory.
   const std::shared_ptr<NativePool<Api>> pool = device_.forget_memory(memory);
   if (pool == nullptr) return free(memory, capture);
   struct Kept {
     NativePool<Api>* pool;
     ~Kept() {
-      if (pool != nullptr) pool->leak();  // the driver still uses the memory
+      if (pool != nullptr) pool->leak();  // the free failed, so the driver still uses the memory
     }
   } kept{pool.get()};
   if (!free(memory, capture)) {
@@ -106,8 +107,8 @@ template <class Api>
     return free_on_legacy_stream(memory);
   }
   const auto free = [&] { return api_.free_async(memory, native()); };
-  if (capture) return is_freed(submitted(free));  // a node of the stream's own capture
-  // The free does not affect captures of other streams, in whatever mode.
+  if (capture) return is_freed(submitted(free));  // becomes a node of this stream's own capture
+  // The free does not affect captures of other streams, whatever their mode.
   const CaptureModeScope<Api> relaxed(api_);
   const Result result = submitted(free);
   return result == Api::success || is_freed(result);
@@ -136,7 +137,7 @@ void GpuStream<Api>::do_batch_memory_operations(std::span<const MemoryOperation>
   }
   const Submission submission(*this);
   std::array<typename Api::BatchOperation, Api::max_batch> batch;
-  while (!operations.empty()) {  // repeats only if the order lock keeps the parts together
+  while (!operations.empty()) {  // loops only for drivers whose order lock keeps several calls together
     const std::size_t count = std::min(operations.size(), batch.size());
     for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
     check_memory_operation(api_.batch(native(), batch.data(), count), name);
@@ -144,18 +145,19 @@ void GpuStream<Api>::do_batch_memory_operations(std::span<const MemoryOperation>
   }
 }
 
-/// Submits a batch that is too long for one call as a graph. With several calls, work of other threads could come in
-/// between; a graph of several nodes is one submission.
+/// Submits a batch that is too long for one driver call as a graph. With several calls, work of other threads could come in
+/// between; a graph with several nodes is one submission.
 template <class Api>
 void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch_memory_operations";
-  const CaptureModeScope<Api> relaxed(api_);  // outlives the executable, whose destruction would invalidate captures
+  // Declared before the executable, whose destruction would invalidate captures outside this scope.
+  const CaptureModeScope<Api> relaxed(api_);
   struct Native {
     const Api& api;
     typename Api::GraphHandle graph = nullptr;
     typename Api::GraphExecHandle exec = nullptr;
     ~Native() {
-      // The driver keeps the executable until its launch is over.
+      // The driver defers the destruction until the launch is over.
       const std::lock_guard lock(copy_mutex<Api>());
       if (exec != nullptr) log_failure(api, api.GraphExecDestroy(exec), "while a batch's graph was destroyed", "weir");
       if (graph != nullptr) log_failure(api, destroy_graph(api, graph), "while a batch's graph was destroyed", "weir");
