@@ -42,7 +42,8 @@ Api::Result Api::open_device(int ordinal, DeviceContext& context) const {
   return result;
 }
 
-/// Runs on a new thread, which has no current context and which captures of other threads do not restrict.
+/// Tests whether calls with a stream or an event work without a current context. Runs on a new thread, because such a thread
+/// has no current context, and captures of other threads do not restrict it.
 void Api::try_without_current(const DeviceContext& device) const noexcept {
   const auto attempt = [&] {
     const support::UnshownCalls unshown;
@@ -65,7 +66,7 @@ void Api::try_without_current(const DeviceContext& device) const noexcept {
     const support::SignalsBlocked no_signals;
     std::thread(attempt).join();
   } catch (const std::exception&) {
-    // No thread: contexts are then made current even if that is not needed.
+    // Without memory for a thread nothing is tested: contexts are then made current even where that is not needed.
   }
 }
 
@@ -80,14 +81,15 @@ Api::Result Api::stream_id(StreamHandle stream, std::uint64_t& id) const {
 
 int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept {
   CUcontext context = nullptr;
-  // Querying a capturing stream would fail and invalidate its capture.
+  // If the stream captures, the query below would fail and invalidate the capture.
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (StreamGetCaptureInfo(stream, &status, nullptr, nullptr, nullptr, nullptr) != CUDA_SUCCESS ||
       status != CU_STREAM_CAPTURE_STATUS_NONE || StreamGetCtx(stream, &context) != CUDA_SUCCESS) {
     return -1;
   }
   if (context == own.context) [[likely]] return own.device;
-  // A green context is part of its device's primary context, and its streams support everything that other streams do.
+  // A stream of a green context belongs to the primary context of its device, and supports everything that other streams
+  // support.
   GreenContext* green = nullptr;
   const bool is_green =
       StreamGetGreenCtx != nullptr && StreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green != nullptr;
@@ -101,7 +103,7 @@ int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept
 
 namespace {
 
-/// The driver may write values that the enumeration lacks: -1 if no policy was set.
+/// Reads the value as a number, because the driver may write values that the enumeration lacks: -1 if no policy was set.
 template <class E>
 int number(const E& written) {
   int value = 0;
@@ -253,7 +255,7 @@ Api::Result Api::copy_batch_async(std::span<const BatchCopy> copies, SourceAcces
     sizes[count++] = copy.bytes;
   }
   if (count == 0) return CUDA_SUCCESS;
-  CopyAttributes attributes{.source_access = access == SourceAccess::any_time ? 3 : 1};  // CUmemcpySrcAccessOrder
+  CopyAttributes attributes{.source_access = access == SourceAccess::any_time ? 3 : 1};  // values of CUmemcpySrcAccessOrder
   std::size_t first = 0, failed = 0;
   return MemcpyBatchAsync(to, from, sizes.data(), count, &attributes, &first, 1, &failed, stream);
 }
@@ -339,7 +341,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device.device;
-  // `maxSize`, since 12.2, is at the start of older headers' reserved bytes; 0 means no limit.
+  // `maxSize` was added in 12.2. In older headers its place is the start of the reserved bytes, where 0 means no limit.
   constexpr std::size_t place = offsetof(CUmemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
@@ -404,7 +406,7 @@ Api::Result Api::memory_operation(StreamHandle stream, const MemoryOperation& op
 }
 
 void Api::fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept {
-  // Sets only the fields that the driver reads: clearing the others would cost more.
+  // Sets only the fields that the driver reads, because clearing the others takes longer than it is worth.
   const CUdeviceptr address = device_address(operation.address);
   if (operation.kind == MemoryOperation::Kind::flush_remote_writes) {
     to.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
@@ -440,7 +442,7 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
                               const NodeHandle** dependencies, std::size_t* count) const {
   CUstreamCaptureStatus native = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
-  // Without room for edge data, the driver fails if other code has added an edge that has some.
+  // Queries edge data as well: without an array for it, the driver fails if external code has added an edge that has some.
   const EdgeData* edges = nullptr;
   const CUresult result = StreamGetCaptureInfoAndEdges != nullptr
                               ? StreamGetCaptureInfoAndEdges(stream, &native, &number, &graph, dependencies,
@@ -483,7 +485,7 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
 
 Api::Result Api::graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const {
   if (GraphGetEdgesAndData == nullptr) return GraphGetEdges(graph, from, to, &count);
-  // Without room for edge data, the driver fails if an edge has some.
+  // Passes an array for edge data, because without it the driver fails if an edge has some.
   std::vector<EdgeData> data(from != nullptr ? count : 0);
   return GraphGetEdgesAndData(graph, from, to, from != nullptr ? data.data() : nullptr, &count);
 }
@@ -493,7 +495,7 @@ Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::strin
   const CUresult result = GraphExecUpdate(exec, graph, &info);
   if (result == CUDA_SUCCESS) return result;
   if (info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-    // The driver refuses this before it compares the graphs.
+    // The driver refuses such a graph before it compares the graphs, so it reports no difference.
     if (result == CUDA_ERROR_NOT_SUPPORTED) difference = "the driver updates no such graph, as one that allocates memory";
     return result;
   }
@@ -605,7 +607,7 @@ std::optional<std::vector<std::size_t>> Api::parameter_sizes(FunctionHandle func
   if (FuncGetParamInfo == nullptr) return std::nullopt;
   std::vector<std::size_t> sizes;
   std::size_t offset = 0, size = 0;
-  // The end of the list is reported as an invalid argument.
+  // Past the last parameter the driver returns `CUDA_ERROR_INVALID_VALUE`.
   for (;;) {
     const CUresult result = FuncGetParamInfo(function, sizes.size(), &offset, &size);
     if (result == CUDA_ERROR_INVALID_VALUE) return sizes;

@@ -29,8 +29,8 @@
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
 
-/// The CUDA driver API for the code that is shared with HIP (see backends/gpu/backend.hpp): the table of functions, and a
-/// function for each thing that CUDA does differently.
+/// CUDA's driver API as a policy for the code that CUDA and HIP share (see backends/gpu/backend.hpp). It contains the table
+/// of driver functions, and a function for each operation that differs between the vendors.
 namespace weir::cuda {
 
 inline CUdeviceptr device_address(const void* p) noexcept { return reinterpret_cast<CUdeviceptr>(p); }
@@ -61,16 +61,16 @@ class Api : public Symbols {
 
   struct DeviceContext {
     CUdevice device = 0;
-    CUcontext context = nullptr;  // the device's primary context, which the runtime API shares
+    CUcontext context = nullptr;  // the device's primary context, which CUDA's runtime API uses as well
   };
 
-  /// Makes a device's context current for a scope, unless it is already.
+  /// Makes a device's context current for a scope, unless it is current already.
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
       if (result_ != CUDA_SUCCESS) [[unlikely]] fail(api, device);
     }
-    /// Does not throw if the context cannot be made current: see `result`.
+    /// Does not throw if the context cannot be made current; `result` then returns the error.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
       if (!needed) return;
       CUcontext now = nullptr;
@@ -94,7 +94,7 @@ class Api : public Symbols {
 
   // --- Constants ------------------------------------------------------------------------------------------------------
 
-  using CaptureLock = gpu::CaptureLock;  // seen with driver 580: see docs/cuda-backend.md
+  using CaptureLock = gpu::CaptureLock;  // needed with driver 580: see docs/cuda-backend.md
   static constexpr Result success = CUDA_SUCCESS;
   static constexpr Result not_ready = CUDA_ERROR_NOT_READY;
   static constexpr Result not_found = CUDA_ERROR_NOT_FOUND;
@@ -120,12 +120,12 @@ class Api : public Symbols {
   static constexpr PoolAttribute pool_used = CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
   static constexpr PoolAttribute pool_reserved = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
   static constexpr PoolAttribute pool_release_threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-  /// The most operations of one cuStreamBatchMemOp ("must be less than 256").
+  /// The maximum number of operations in one cuStreamBatchMemOp, whose documentation says "must be less than 256".
   static constexpr std::size_t max_batch = 255;
 
   // --- The driver -----------------------------------------------------------------------------------------------------
 
-  /// Opens the driver. Throws what a plugin's factory may throw (weir/plugin/plugin.hpp). Called once.
+  /// Opens the driver. Called once. Throws the same errors as a plugin's factory (weir/plugin/plugin.hpp).
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;
@@ -135,44 +135,47 @@ class Api : public Symbols {
   /// Retains the device's primary context.
   Result open_device(int ordinal, DeviceContext& context) const;
   static void* native_context(const DeviceContext& context) noexcept { return context.context; }
-  /// Sets properties and features from attributes; creates no context.
+  /// Fills in the properties and features from the driver's attributes, without creating a context.
   void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
 
-  /// Whether calls with a stream or an event need its context to be current, as drivers before 13.0 require. For later
+  /// Whether calls with a stream or an event need its context to be current. Drivers before 13.0 require it; with later
   /// drivers it is tested when the first device is opened.
   bool objects_need_current() const noexcept { return objects_need_current_.load(std::memory_order_relaxed); }
-  // The driver's guarantees, which code that is shared with HIP checks.
-  /// Whether the unloading of a module waits for work that uses it, and the driver keeps a destroyed executable until its
+  // Guarantees of the driver. The code that CUDA and HIP share checks them, because HIP does not give all of them.
+  /// Whether unloading a module waits for work that uses the module, and whether a destroyed executable lives until its
   /// launches are over.
   static constexpr bool unloading_waits() noexcept { return true; }
-  /// Whether launches of one executable on several streams run one after another.
+  /// Whether launches of one executable run one after another even if they are on different streams.
   static constexpr bool orders_launches() noexcept { return true; }
-  /// Whether the driver's update of an executable does not affect running launches, and keeps the objects of the new graph.
+  /// Whether the driver's own update of an executable leaves running launches unaffected, and keeps the objects of the new
+  /// graph alive.
   static constexpr bool updates_executables() noexcept { return true; }
   /// Whether an event can be queried and waited for after the stream that recorded it is destroyed.
   static constexpr bool events_outlive_streams() noexcept { return true; }
-  /// Whether a stream of a capture may wait for any event of that capture, whatever the order of forks and joins.
+  /// Whether any stream of a capture may wait for any event of that capture, in whatever order the streams were forked and
+  /// joined.
   static constexpr bool waits_join_captures() noexcept { return true; }
-  /// Whether a record in a capture clears the event's state from earlier captures.
+  /// Whether recording an event in a capture clears the event's state from earlier captures.
   static constexpr bool events_forget_captures() noexcept { return true; }
-  /// Whether Weir must remember where an event was recorded, because one of the last three is false.
+  /// Whether Weir must store where each event was recorded, because one of the last three guarantees is missing.
   static constexpr bool remembers_records() noexcept { return false; }
-  /// Whether a graph can take over a reference to an object that it retains.
+  /// Whether a graph that retains an object can take over the caller's reference instead of adding one.
   static constexpr bool moves_user_objects() noexcept { return true; }
-  /// Whether destroying an executable frees the memory that its last launch allocated and did not free.
+  /// Whether destroying an executable frees the memory that its last launch has left allocated.
   static constexpr bool executables_free_memory() noexcept { return false; }
-  /// Whether a stream can be destroyed while it takes part in a capture that another thread began.
+  /// Whether a stream can be destroyed while it is part of a capture that another thread began.
   static constexpr bool destroys_capturing_streams() noexcept { return true; }
-  /// Whether the result of an event query means "not complete yet".
+  /// Whether this result of an event query means that the event is not complete yet.
   static constexpr bool is_pending(Result result) noexcept { return result == CUDA_ERROR_NOT_READY; }
-  /// Calls `end` once the event is complete. Not needed here: see `unloading_waits`.
+  /// Calls `end` once the event is complete. CUDA calls it at once, because `unloading_waits()`.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {
     end();
   }
-  /// Whether a batch takes several calls, which need a lock.
+  /// Whether one batch takes several driver calls, so that a lock must keep them together.
   static constexpr bool orders_submissions() noexcept { return false; }
-  /// Whether the driver runs cooperative launches on a capturing stream instead of capturing them.
+  /// Whether the driver runs a cooperative launch on a capturing stream instead of capturing it, so that Weir must refuse
+  /// it.
   static constexpr bool refuses_cooperative_capture() noexcept { return false; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
@@ -180,10 +183,11 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  /// The meaning of a code returned by a launch or by loading a kernel.
+  /// The meaning of a result code when a launch, or the loading of a kernel, returned it.
   static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
   static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
-  static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }  // the code's own meaning says it
+  // Not needed: `meaning` explains the refusal.
+  static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }
   static bool is_shut_down(Result result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
@@ -193,13 +197,13 @@ class Api : public Symbols {
   static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
   bool has_id(StreamHandle) const noexcept { return StreamGetId != nullptr; }
   Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
-  /// The priority of streams created without one.
+  /// The priority of streams for which the program requests none.
   static constexpr int usual_priority() noexcept { return 0; }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
   Result stream_priority(StreamHandle stream, int& priority) const { return StreamGetPriority(stream, &priority); }
-  /// The ordinal of a stream's device; -1 if unknown; `of_another_context` if it is on `own`'s device but in another
-  /// context.
+  /// The ordinal of a stream's device. -1 if unknown; `of_another_context` if the stream is on the device of `own`, but in
+  /// another context.
   int device_of(StreamHandle stream, const DeviceContext& own) const noexcept;
   Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
     return LaunchHostFunc(stream, function, data);
@@ -217,7 +221,7 @@ class Api : public Symbols {
            (options.interprocess ? unsigned{CU_EVENT_INTERPROCESS} : 0U);
   }
   Result query_event(EventHandle event) const { return EventQuery(event); }
-  /// The event's flags decide how the thread waits.
+  /// Waits for an event. Whether the thread blocks or spins is a flag of the event itself.
   Result synchronize_event(EventHandle event, bool) const { return EventSynchronize(event); }
   Result record_external(EventHandle event, StreamHandle stream) const {
     return EventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL);
@@ -228,13 +232,13 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
-  /// Whether an event can be recorded for all work of a device.
+  /// Whether one event can be recorded for all work of a device.
   bool records_whole_device() const noexcept { return CtxRecordEvent != nullptr; }
   Result record_whole_device(const DeviceContext& device, EventHandle event) const {
     return CtxRecordEvent(device.context, event);
   }
-  /// Whether the program wants threads that wait for the device to sleep (cudaDeviceScheduleBlockingSync). It may change
-  /// this at any time.
+  /// Whether threads that wait for the device should block instead of spin (cudaDeviceScheduleBlockingSync). The program may
+  /// change this flag at any time, so it is queried each time.
   bool sleeps_while_waiting(const DeviceContext& device) const noexcept {
     unsigned flags = 0;
     int active = 0;
@@ -263,10 +267,10 @@ class Api : public Symbols {
 
   Result allocate(void*& memory, std::size_t bytes, MemoryKind kind) const;
   Result deallocate(void* memory, MemoryKind kind) const;
-  /// Uses the device's default pool if `pool` is null.
+  /// `pool`: null for the device's default pool.
   Result allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const;
   Result free_async(void* memory, StreamHandle stream) const { return MemFreeAsync(device_address(memory), stream); }
-  /// Returns the memory that an allocation node or a free node of a graph refers to.
+  /// Sets `memory` to the address that an allocation node or a free node of a graph refers to.
   Result memory_of_allocation(NodeHandle node, void*& memory) const;
   Result memory_of_free(NodeHandle node, void*& memory) const;
   Result attach_async(StreamHandle stream, void* memory, AttachMode mode) const;
@@ -288,8 +292,8 @@ class Api : public Symbols {
   // --- Peers ----------------------------------------------------------------------------------------------------------
 
   Result can_access_peer(int ordinal, int peer, bool& can) const;
-  /// Allows or forbids the current device to access `peer`'s memory. `enable_peer` returns `peer_already_enabled` if access
-  /// is allowed already.
+  /// Allows or forbids the current device to access memory of `peer`. `enable_peer` returns `peer_already_enabled` if the
+  /// access is already allowed.
   Result enable_peer(const DeviceContext& peer) const;
   Result disable_peer(const DeviceContext& peer) const;
 
@@ -319,19 +323,20 @@ class Api : public Symbols {
     captures = status != CU_STREAM_CAPTURE_STATUS_NONE;
     return result;
   }
-  /// The pointers for dependencies may be null. The driver owns the nodes that they are set to.
+  /// Any of the pointers for dependencies may be null. The arrays that they are set to belong to the driver.
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// Fails, as a use of the legacy stream would, if external code captures a blocking stream of the current device; but
-  /// unlike that use it does not end the capture.
+  /// Queries the legacy default stream. If external code captures a blocking stream of the current device, this fails like
+  /// any use of the legacy stream, but unlike other uses it does not invalidate the capture.
   Result ask_legacy_stream() const;
-  /// Whether a kernel node has another priority than the default.
+  /// Whether a kernel node has a priority other than the default.
   bool has_priority(NodeHandle node) const noexcept {
     CUkernelNodeAttrValue value{};
     return GraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == CUDA_SUCCESS &&
            value.priority != usual_priority();
   }
-  /// Whether a copy from there may read the source at the graph's launch, before the node's turn.
+  /// Whether a captured copy may read `source` already when the graph is launched, before the nodes on which the copy
+  /// depends have run.
   bool reads_early(const void* source) const noexcept {
     unsigned type = 0;
     return PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device_address(source)) == CUDA_ERROR_INVALID_VALUE;
@@ -348,19 +353,19 @@ class Api : public Symbols {
 
   Result node_kind(NodeHandle node, NodeKind& kind) const;
   Result graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const;
-  /// `difference`: set to the reason if the graph does not fit.
+  /// Updates an executable from a graph. `difference`: set to the reason if the graph does not match the executable.
   Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
 
-  /// Whether `change_node` changes an executable without affecting running launches.
+  /// Whether `change_node` can change one node of an executable without affecting running launches.
   static constexpr bool changes_nodes = true;
-  /// `arguments`: pointers to a kernel's arguments.
+  /// `arguments`: pointers to the values of a kernel's arguments.
   Result change_node(const DeviceContext& device, GraphExecHandle exec, NodeHandle node, const NodeChange& change,
                      void** arguments) const;
 
   // --- Conditional nodes ----------------------------------------------------------------------------------------------
 
   Result create_condition(const DeviceContext& device, GraphHandle graph, ConditionalHandle& handle) const;
-  /// `bodies`: set to the graphs of the bodies.
+  /// `bodies`: set to the graphs of the node's bodies.
   Result add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies,
                               std::size_t count, ConditionalHandle handle, ConditionalKind kind, NodeHandle& node,
                               std::span<GraphHandle> bodies) const;
@@ -372,9 +377,9 @@ class Api : public Symbols {
   Result load_function(FunctionHandle function) const { return FuncLoad != nullptr ? FuncLoad(function) : CUDA_SUCCESS; }
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const;
   std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle function) const;
-  /// Empty if the driver cannot list them.
+  /// The names of a module's kernels; empty if the driver cannot list them.
   std::vector<std::string> kernel_names(ModuleHandle module) const;
-  /// Only the driver can read its images.
+  /// Empty: only the driver itself can read its images.
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte>, const Device&) { return {}; }
   Result launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
                                 void* const* arguments) const;
@@ -387,7 +392,7 @@ class Api : public Symbols {
   Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
     return OccupancyMaxPotentialBlockSize(&blocks, &threads, function, nullptr, shared_memory_bytes, 0);
   }
-  /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
+  /// Compiles with NVRTC. Throws `compilation_failed` with the whole log as its message.
   gpu::CompiledProgram compile(const Device& device, std::string_view source, const CompileOptions& options) const;
   static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
     return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
@@ -396,7 +401,7 @@ class Api : public Symbols {
  private:
   Api() = default;
   int attribute(CUdevice_attribute attribute, CUdevice device) const;
-  /// The run-time compiler and its version, or why it is missing.
+  /// The run-time compiler and its version, or the reason why it is missing.
   std::string describe_compiler() const;
   void describe_runtime_compilation(const DeviceProperties& properties, FeatureTable& features) const;
 
@@ -409,7 +414,7 @@ class Api : public Symbols {
   std::string library_path_;
 };
 
-/// Compiles ahead of time, with NVRTC: the plugin's second function.
+/// Compiles ahead of time with NVRTC. The plugin exports it as `weir_compile_image`.
 void compile_image(ImageCompilation& request);
 
 }  // namespace weir::cuda

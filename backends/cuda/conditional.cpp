@@ -4,13 +4,13 @@
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/numbers.hpp"
 
-/// Conditional nodes. The driver accepts a condition only from device code, so a kernel of one thread reads the value from
-/// memory and passes it on.
+/// Conditional nodes. The driver lets only device code set a condition, so a kernel of one thread reads the value from
+/// memory and sets the condition.
 namespace weir::cuda {
 namespace {
 
-// `cudaGraphSetConditional` needs no library: the driver resolves it when it loads the module, as it does the other device
-// functions of the device runtime.
+// `cudaGraphSetConditional` is a function of the device runtime. It needs no library, because the driver resolves it when it
+// loads the module.
 constexpr const char* kernel_ptx = R"(
 .version 6.0
 .target sm_50

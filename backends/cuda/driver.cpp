@@ -8,7 +8,7 @@
 #include "core/base/library.hpp"
 #include "weir/plugin/support.hpp"
 
-/// Finding and opening the driver.
+/// Finds and opens CUDA's driver, and fills the function table.
 namespace weir::cuda {
 namespace {
 
@@ -22,8 +22,8 @@ std::string version_text(int version) {
 
 std::vector<std::string> names(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
-  // By soname: libcuda.so is for developers and often a stub. The second is the driver that Windows provides for WSL, in a
-  // folder which some loaders do not search.
+  // The name with a version, because libcuda.so is for development and often a stub. The second name is the driver that
+  // Windows provides for WSL; some loaders do not search its folder.
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
 
@@ -43,7 +43,7 @@ detail::Library open_library(PluginContext& context) {
               "no driver library: " + detail::list_attempts(attempts) + "; " + remedy);
 }
 
-// The functions needed before the table is filled.
+// The functions that are needed before the table is filled.
 struct Entry {
   PFN_cuInit_v2000 init = nullptr;
   PFN_cuDriverGetVersion_v2020 version = nullptr;
@@ -58,7 +58,7 @@ struct Entry {
 
 std::string result_text(CUresult result) { return "error " + std::to_string(static_cast<int>(result)); }
 
-// If a tool watches the driver, redirects the table to it.
+// If a tool watches the driver, replaces the table's entries by functions that report each call.
 void show_to_tools(Symbols& table, Entry& entry) {
   static constexpr const char* functions[] = {
       "cuInit",
@@ -66,7 +66,7 @@ void show_to_tools(Symbols& table, Entry& entry) {
       WEIR_CUDA_SYMBOLS(WEIR_CUDA_NAME) WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_NAME)
 #undef WEIR_CUDA_NAME
   };
-  // Copied before the table changes, because a tool's query for a name is not the program's call.
+  // Copies the pointer before the table changes, because looking up an error's name for a tool is not a call of the program.
   const auto error_name = [get = table.GetErrorName](int code) {
     const char* name = nullptr;
     return get(static_cast<CUresult>(code), &name) == CUDA_SUCCESS && name != nullptr ? std::string(name) : std::string();
@@ -105,8 +105,8 @@ const Api& Api::load(PluginContext& context) {
   const auto find = [&](const char* name, int signature, bool required, auto& pointer) {
     void* address = nullptr;
     CUdriverProcAddressQueryResult status{};
-    // The variants for which the null stream is the legacy one. A per-thread default stream is passed by its handle, as on
-    // HIP.
+    // Requests the variants in which the null stream is the legacy default stream. A per-thread default stream has its own
+    // handle, as in HIP.
     const CUresult result = entry.address(name, &address, signature, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status);
     if (result == CUDA_SUCCESS && status == CU_GET_PROC_ADDRESS_SUCCESS) {
       pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(address);
@@ -139,7 +139,7 @@ const Api& Api::load(PluginContext& context) {
                 "the driver does not start (" + result_text(result) + "): " + std::string(meaning(result).detail),
                 gpu::native_error(*api, result));
   }
-  return *api.release();  // lives until the process ends
+  return *api.release();  // never destroyed: used until the process ends
 }
 
 BackendVersions Api::versions() const {

@@ -3,13 +3,13 @@
 
 #include "backends/cuda/numbers.hpp"
 
-/// The meanings of the driver's codes.
+/// The meanings of the driver's result codes.
 namespace weir::cuda {
 
 std::string_view Api::error_name(Result result) const noexcept {
   const char* text = nullptr;
   if (GetErrorName(result, &text) == CUDA_SUCCESS && text != nullptr) return text;
-  // After its shutdown the driver returns no names.
+  // After its shutdown the driver returns no names for its codes.
   return result == CUDA_ERROR_DEINITIALIZED ? "CUDA_ERROR_DEINITIALIZED" : "unknown CUresult";
 }
 

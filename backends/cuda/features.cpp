@@ -8,14 +8,14 @@
 
 #include "backends/cuda/api.hpp"
 
-/// The properties and features of a device.
+/// Queries the properties and features of a device.
 namespace weir::cuda {
 
 int Api::attribute(CUdevice_attribute attribute, CUdevice device) const {
   int value = 0;
   const CUresult result = DeviceGetAttribute(&value, attribute, device);
   if (result == CUDA_SUCCESS) return value;
-  // An attribute that the driver does not have counts as 0.
+  // An attribute that this driver does not have counts as 0.
   if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) return 0;
   gpu::fail(*this, result, "cuDeviceGetAttribute", "cuda:" + std::to_string(device));
 }
@@ -33,12 +33,13 @@ std::string uuid_text(const CUuuid& uuid, std::string text) {
   return text;
 }
 
-// CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, since 12.0's last headers.
+// CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED; the first headers of 12.0 lack it.
 constexpr auto attribute_ipc_event = static_cast<CUdevice_attribute>(125);
-// CU_DEVICE_ATTRIBUTE_MPS_ENABLED, since 12.5's headers.
+// CU_DEVICE_ATTRIBUTE_MPS_ENABLED; headers before 12.5 lack it.
 constexpr auto attribute_mps_enabled = static_cast<CUdevice_attribute>(133);
 
-/// Sets a feature if the driver has its functions, the device has its attribute, and no known fault forbids it.
+/// Marks a feature as present if the driver has its functions, the device has its attribute, and no known fault of the
+/// driver forbids it.
 class Rules {
  public:
   Rules(FeatureTable& features, int driver_version) : features_(features), driver_version_(driver_version) {}
@@ -97,7 +98,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.architecture =
       "sm_" + std::to_string(properties.compute_capability_major) + std::to_string(properties.compute_capability_minor);
   if (CUuuid uuid; DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
-    // The first version of the function does not return the UUID of a MIG instance.
+    // The first version of this function does not return the UUID of a MIG instance, so the second version is preferred.
     CUuuid whole;
     const bool is_instance = DeviceGetUuidOfGpu != nullptr && DeviceGetUuidOfGpu(&whole, device) == CUDA_SUCCESS &&
                              std::memcmp(&uuid, &whole, sizeof(uuid)) != 0;
@@ -131,7 +132,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   const auto when = [&](CUdevice_attribute a, const char* name) { return Rules::Attribute{get(a) != 0, name}; };
 #define WEIR_WHEN(name) when(CU_DEVICE_ATTRIBUTE_##name, "CU_DEVICE_ATTRIBUTE_" #name)
 
-  // Features of all supported drivers.
+  // These features are present with every driver that this backend supports.
   for (const Feature feature :
        {Feature::per_thread_default_stream, Feature::native_context, Feature::host_functions, Feature::stream_callbacks,
         Feature::event_timing, Feature::blocking_sync_events, Feature::graph_capture, Feature::host_functions_in_capture,
@@ -159,7 +160,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::graph_upload, {WEIR_HAS(GraphUpload, cuGraphUpload, 11010)});
   rules.decide(Feature::graph_debug_dot, {WEIR_HAS(GraphDebugDotPrint, cuGraphDebugDotPrint, 11030)});
   rules.decide(Feature::external_events, {WEIR_HAS(EventRecordWithFlags, cuEventRecordWithFlags, 11010)});
-  // Drivers have the functions since 12.3, but run loops and nested nodes as documented since 12.4.
+  // Drivers have the functions since 12.3, but loops and nested nodes work as documented only since 12.4.
   if (driver_version_ < 12040) {
     features.absent(Feature::graph_conditional_nodes, "the driver is for CUDA " + Rules::text(driver_version_) +
                                                           "; conditional nodes work from CUDA 12.4 on");
@@ -204,7 +205,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
                                 WEIR_HAS(MemFreeAsync, cuMemFreeAsync, 11020)};
   rules.decide(Feature::async_allocation, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   rules.decide(Feature::memory_pools, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
-  if (driver_version_ < 12020) {  // such drivers require zeros in the limit's bytes
+  if (driver_version_ < 12020) {  // these drivers require zeros where later ones have the limit
     features.absent(Feature::memory_pool_max_size, "the driver is for CUDA " + Rules::text(driver_version_) +
                                                        "; pools have a largest size from CUDA 12.2 on");
   } else {

@@ -6,17 +6,17 @@
 #include <string_view>
 #include <system_error>
 
-/// Decides which images a device can run: machine code (`sm_90`) and PTX (`compute_90`), and those for features of one
-/// architecture (`sm_90a`) or of one family (`sm_100f`).
+/// Decides which images a device can run. An image is machine code (`sm_90`) or PTX (`compute_90`); either may be restricted
+/// to one architecture (`sm_90a`) or one family of architectures (`sm_100f`).
 namespace weir::cuda {
 
 struct ImageArchitecture {
   bool is_ptx;
-  int number;   ///< 90: ten times the major compute capability and the minor one
-  char suffix;  ///< 'a', 'f' or 0
+  int number;   ///< the compute capability times ten: 90 for 9.0
+  char suffix;  ///< 'a' for one architecture, 'f' for a family, or 0
 };
 
-/// Parses "sm_90a" and similar names; empty for any other text.
+/// Parses a name such as "sm_90a". Empty for any other text.
 inline std::optional<ImageArchitecture> parse_architecture(std::string_view text) {
   ImageArchitecture parsed{};
   if (text.starts_with("sm_")) {
@@ -35,10 +35,11 @@ inline std::optional<ImageArchitecture> parse_architecture(std::string_view text
   return parsed;
 }
 
-/// Rates how well such an image suits a device of compute capability `device` (90): 0 if it cannot run there. Machine code
-/// ranks above PTX, and a nearer version above an older one. Machine code runs on devices with the same major number and at
-/// least its minor one; PTX runs on all that are not older. Jetson boards, which have their own numbers, run no other
-/// boards' machine code: there the driver refuses it, and the next image is tried.
+/// Rates how well an image of `architecture` suits a device of compute capability `device` (90 for 9.0). Returns 0 if the
+/// image cannot run there; otherwise higher is better: machine code ranks above PTX, and a nearer version above an older
+/// one. Machine code runs on devices with the same major number and at least its minor number; PTX runs on all devices that
+/// are not older. Exception: Jetson boards have their own numbers and cannot run machine code for other boards. The driver
+/// refuses such an image, and the next image is tried.
 inline int rank_image(std::string_view architecture, int device) {
   const auto image = parse_architecture(architecture);
   if (!image || image->number > device) return 0;

@@ -41,18 +41,18 @@ struct Nvrtc {
 #define WEIR_NVRTC_MEMBER(function) decltype(&::nvrtc##function) function = nullptr;
   WEIR_NVRTC_SYMBOLS(WEIR_NVRTC_MEMBER)
 #undef WEIR_NVRTC_MEMBER
-  int version = 0;                  // 13000, like the driver's
-  std::vector<int> architectures;   // 75, 80, …, ascending
+  int version = 0;                  // 13000 for 13.0, as drivers count versions
+  std::vector<int> architectures;   // the supported architectures, ascending: 75, 80, …
   std::vector<std::string> header_folders;
-  std::string description;          // the version and the file, or the reason why it is missing
+  std::string description;          // NVRTC's version and file, or the reason why it is missing
   std::string path;
   bool usable = false;
 };
 
-// `driver_version`: 0 without a driver, as on a build machine.
+// The files to try, in this order. `driver_version`: 0 if there is no driver, for example on a build machine.
 std::vector<std::string> candidates(int driver_version) {
-  // A driver cannot load code of a newer toolkit generation, so that generation is skipped. Without a driver the user's
-  // toolkit comes first, whatever its generation.
+  // A driver cannot load code of a newer CUDA major version, so newer versions of NVRTC are skipped. Without a driver, the
+  // NVRTC of the installed toolkit comes first, whatever its version.
   std::vector<std::string> sonames, names;
   if (driver_version == 0) sonames.emplace_back("libnvrtc.so");
   for (int major = driver_version == 0 ? 13 : std::max(driver_version / 1000, 12); major >= 12; --major) {
@@ -119,7 +119,8 @@ std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& o
   std::vector<std::string> list{
       "--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard),
       "--pre-include=weir_kernel.h",
-      // Allows constexpr functions without __device__, like hipcc, and like nvcc with --expt-relaxed-constexpr.
+      // Allows kernels to call constexpr functions without `__device__`, as hipcc does, and nvcc with
+      // --expt-relaxed-constexpr.
       "--device-as-default-execution-space"};
   for (const auto& [name, value] : options.defines) list.push_back("--define-macro=" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("--include-path=" + folder);
@@ -172,7 +173,8 @@ gpu::CompiledProgram Api::compile(const Device& device, std::string_view source,
   const Nvrtc& nvrtc = nvrtc_for(driver_version_);
   if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
 
-  // Machine code for the device; for a device newer than the compiler, PTX, which the driver compiles.
+  // Compiles to machine code for the device. If the device is newer than the compiler, compiles to PTX, which the driver
+  // compiles further.
   const int architecture = architecture_number(device.properties());
   const bool knows = std::binary_search(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture);
   const std::string target = knows

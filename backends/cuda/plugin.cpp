@@ -3,6 +3,7 @@
 #include "backends/gpu/backend.hpp"
 #include "weir/plugin/plugin.hpp"
 
+/// Registers the CUDA backend as a plugin.
 namespace {
 
 weir::Backend* create(weir::PluginContext& context) {

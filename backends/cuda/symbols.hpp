@@ -9,14 +9,14 @@
 
 #include "backends/gpu/device_resource.hpp"
 
-/// All driver functions that this backend calls.
+/// The list of all driver functions that this backend calls.
 ///
 ///   X(field, function, version, need)
 ///
-/// `field`: its name in the shared code, which is the function's name without the vendor's prefix if the vendors agree.
-/// `version`: the CUDA version of the signature, as in cudaTypedefs.h; exactly that version is requested from the driver,
-/// because requesting the headers' version could change signatures. `need`: `required`, or `optional` if only a feature
-/// depends on it.
+/// `field`: the name in the code that CUDA and HIP share. If both vendors use the same name, it is that name without the
+/// vendor's prefix. `version`: the CUDA version of the function's signature, as in cudaTypedefs.h. Exactly this version is
+/// requested from the driver, because the version of the headers could have another signature. `need`: `required`, or
+/// `optional` if only a feature needs the function.
 #define WEIR_CUDA_SYMBOLS(X)                                                                                    \
   X(GetErrorName, cuGetErrorName, 6000, required)                                                               \
   X(GetErrorString, cuGetErrorString, 6000, required)                                                           \
@@ -149,12 +149,12 @@ namespace weir::cuda {
 
 struct GreenContext;
 
-/// CUgraphEdgeData (12.3), which older headers lack.
+/// CUgraphEdgeData, added in 12.3; older headers lack it.
 struct EdgeData {
   unsigned char from_port, to_port, type, reserved[5];
 };
 
-/// CUgraphNodeParams (12.3) with its member `conditional`.
+/// CUgraphNodeParams, added in 12.3, with its member `conditional`.
 struct ConditionalNodeParams {
   int type;  // CU_GRAPH_NODE_TYPE_CONDITIONAL, 13
   int reserved0[3];
@@ -179,9 +179,9 @@ struct CopyAttributes {
 
 }  // namespace weir::cuda
 
-/// Functions that the oldest supported headers (12.0) lack, with their signatures:
+/// Functions that the oldest supported headers (12.0) lack, with their signatures. All are optional:
 ///
-///   Y(field, function, version, (parameters))    all are optional
+///   Y(field, function, version, (parameters))
 #define WEIR_CUDA_NEWER_SYMBOLS(Y)                                                                                          \
   Y(StreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030,                                                          \
     (CUstream, CUgraph, const CUgraphNode*, const weir::cuda::EdgeData*, size_t, CUstreamCaptureMode))                      \
@@ -212,7 +212,7 @@ struct CopyAttributes {
 
 namespace weir::cuda {
 
-/// The table: a pointer for each function; null if an optional one is missing.
+/// The table: a pointer to each function, null if the driver lacks an optional one.
 struct Symbols {
 #define WEIR_CUDA_MEMBER(field, function, version, need) PFN_##function##_v##version field = nullptr;
   WEIR_CUDA_SYMBOLS(WEIR_CUDA_MEMBER)

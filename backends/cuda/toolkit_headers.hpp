@@ -11,8 +11,9 @@
 /// Finds the CUDA Toolkit's headers for kernels: half precision, cooperative groups, libcu++.
 namespace weir::cuda {
 
-/// Returns the folders to search, for the NVRTC in the file `library`: those of its own toolkit or Python wheel, otherwise
-/// of CUDA_HOME, CUDA_PATH and /usr/local/cuda. If it finds none, a kernel that includes such a header does not compile.
+/// Returns the folders in which the NVRTC from the file `library` should search for headers: those of its own toolkit or
+/// Python wheel, otherwise those of CUDA_HOME, CUDA_PATH and /usr/local/cuda. If there are none, a kernel that includes such
+/// a header does not compile.
 inline std::vector<std::string> toolkit_header_folders(const std::string& library) {
   namespace fs = std::filesystem;
   std::error_code error;
