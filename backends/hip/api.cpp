@@ -53,7 +53,8 @@ Api::Result Api::StreamSynchronize(StreamHandle stream) const {
     const Result result = wait_by_polling([&] { return StreamQuery(stream); }, poll_policy_of(stream));
     if (result != success) return result;
   }
-  // The stream is idle, so this returns at once. It also returns freed pool memory to the device, which a query does not.
+  // The stream is idle, so this call returns at once. Unlike a query, it also makes the runtime return freed pool memory to
+  // the device.
   return Symbols::StreamSynchronize(stream);
 }
 
@@ -74,8 +75,8 @@ Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const 
     const Result result =
         wait_by_polling([&] { return query_event(event); }, blocking_sync ? PollPolicy::sleeping : PollPolicy::automatic);
     if (result != success) return result;
-    // Returns freed pool memory to the device, as above. It waits for an unrecorded event, because a capture could forbid a
-    // wait for the event itself.
+    // Makes the runtime return freed pool memory to the device, as above. It waits for an event that was never recorded,
+    // because an open capture could forbid a wait for `event` itself.
     EventHandle unrecorded = nullptr;
     return helpers_->unrecorded_event(*this, unrecorded) == success ? EventSynchronize(unrecorded) : success;
   }
@@ -84,10 +85,11 @@ Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const 
 
 Api::Result Api::query_event(EventHandle event) const {
   if (!has(Workaround::ask_events_by_time)) return EventQuery(event);
-  // Querying the time between an event and itself does not check for captures.
+  // Queries the time between the event and itself, because the runtime does not check that call for captures.
   float none = 0;
   const Result result = EventElapsedTime(&none, event, event);
-  // The event has no timing, or was never recorded; the latter has no stream that could capture.
+  // An invalid handle means that the event has no timing or was never recorded. Then query it: an event that was never
+  // recorded is on no stream that could capture.
   return result == hipErrorInvalidHandle ? EventQuery(event) : result;
 }
 
@@ -127,7 +129,7 @@ Api::Result Api::set_synchronization_policy(StreamHandle stream, Synchronization
   return StreamSetAttribute(stream, attribute_synchronization_policy, &value);
 }
 
-// hipStreamCopyAttributes (7.2) copies only this attribute.
+// Copies one attribute only, because hipStreamCopyAttributes (7.2) copies no other.
 Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const {
   SynchronizationPolicy policy{};
   const Result result = get_synchronization_policy(from, policy);
@@ -180,12 +182,13 @@ Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_s
 
 Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                                std::size_t height, StreamHandle stream) const {
-  // hipMemsetD2D16Async and hipMemsetD2D32Async, new in 7.1, take a row's elements for bytes and so fill only a part of it;
-  // captured ones write single bytes. (From the source: hip_memory.cpp of 7.15, which behaved so on an emulated GPU.)
+  // hipMemsetD2D16Async and hipMemsetD2D32Async (new in 7.1) treat the row's number of elements as a number of bytes, so
+  // they fill only a part of each row; in a capture they write single bytes. (Found in the source, hip_memory.cpp of 7.15,
+  // and confirmed on an emulated GPU.)
   const std::uint32_t byte = value & 0xFFU, low_bits = 0xFFFFFFFFU >> (32 - 8 * element_size);
   if ((value & low_bits) == (byte * 0x01010101U & low_bits))
     return Memset2DAsync(to, pitch, static_cast<int>(byte), width * element_size, height, stream);
-  // One fill per row. The caller's submission lock keeps them together.
+  // Makes one fill for each row. The caller holds the submission lock, which keeps these calls together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
   for (std::size_t row = 0; row < height; ++row) {
     const Result result = fill_async(static_cast<std::byte*>(to) + row * pitch, value, element_size, width, stream);
@@ -254,7 +257,7 @@ Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode
 }
 
 Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
-  // No other flag, because 8 means read-only in CUDA and coarse-grained memory in HIP.
+  // Passes no other flag, because 8 means read-only in CUDA and coarse-grained memory in HIP.
   Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped);
   if (result != success) return result;
   result = HostGetDevicePointer(&device_pointer, data, 0);
@@ -268,7 +271,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = static_cast<hipMemAllocationHandleType>(0);
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device.ordinal;
-  // `maxSize` is the first reserved word of 5.2's structure.
+  // `maxSize` has the place of the first reserved word in the headers of 5.2.
   constexpr std::size_t place = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
@@ -280,8 +283,8 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   access.location.id = reader.ordinal;
   access.flags = allowed ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
   const Result result = MemPoolSetAccess(pool, &access, 1);
-  // 6.2 refuses to revoke any device's access. The caller disables peer access next, which also revokes access to the pool's
-  // memory.
+  // HIP 6.2 refuses to revoke any device's access to a pool. That is harmless, because the caller then disables peer access,
+  // which also revokes access to the pool's memory.
   return !allowed && result == hipErrorInvalidDevice ? success : result;
 }
 
@@ -311,9 +314,9 @@ Api::Result Api::disable_peer(const DeviceContext& peer) const {
 
 namespace {
 
-// The bits that a wait compares: hipStreamWaitValue's last argument, which CUDA lacks.
+// hipStreamWaitValue's last argument, which CUDA lacks: the bits that the wait compares.
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
-// The flags of a write, which differ from CUDA's.
+// A write's flags, which have other values than in CUDA.
 constexpr unsigned plain_write = 0;
 
 unsigned wait_flags(WaitCondition condition) noexcept {
@@ -337,7 +340,7 @@ Api::Result Api::submit(StreamHandle stream, const BatchOperation& operation) co
     case write_64: return StreamWriteValue64(stream, address, operation.value, plain_write);
     case wait_32: return StreamWaitValue32(stream, address, narrow, operation.flags, static_cast<std::uint32_t>(mask));
     case wait_64: return StreamWaitValue64(stream, address, operation.value, operation.flags, mask);
-    default: return hipErrorNotSupported;  // a flush of remote writes
+    default: return hipErrorNotSupported;  // a flush of remote writes, which HIP lacks
   }
 }
 

@@ -33,8 +33,9 @@
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
-/// The HIP runtime for the code shared with CUDA (see backends/gpu/backend.hpp): the table of functions, and a function for
-/// each thing that HIP does differently. The order is that of backends/cuda/api.hpp.
+/// The HIP runtime as a policy for the code that CUDA and HIP share (see backends/gpu/backend.hpp). It contains the table of
+/// runtime functions, and a function for each operation that differs between the vendors. The order is that of
+/// backends/cuda/api.hpp.
 namespace weir::hip {
 
 class Api : public Symbols {
@@ -61,20 +62,20 @@ class Api : public Symbols {
   using FunctionAttribute = hipFunction_attribute;
   using PoolAttribute = hipMemPoolAttr;
 
-  /// HIP has no contexts; a device is a number.
+  /// HIP has no contexts: a device is identified by its ordinal.
   struct DeviceContext {
     int ordinal = 0;
   };
 
-  /// Makes a device the calling thread's current one for a scope. Every thread starts with device 0.
+  /// Makes a device the calling thread's current device for a scope. Every thread starts with device 0 as current.
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
-      // At process exit, the call that follows reports it.
+      // At process exit do not throw here: the call that follows reports the error.
       if (result_ != hipSuccess && !is_shut_down(result_)) [[unlikely]]
         fail(api, device.ordinal);
     }
-    /// Does not throw if the device cannot be made current: see `result`.
+    /// Does not throw if the device cannot be made current; `result` then returns the error.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
       if (!needed) return;
       if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]]
@@ -106,7 +107,7 @@ class Api : public Symbols {
   static constexpr Result not_found = hipErrorNotFound;
   static constexpr Result illegal_state = hipErrorIllegalState;
   static constexpr Result peer_already_enabled = hipErrorPeerAccessAlreadyEnabled;
-  static constexpr int of_another_context = -2;  // does not occur: HIP has no contexts
+  static constexpr int of_another_context = -2;  // never returned, because HIP has no contexts
   static constexpr unsigned stream_blocking = hipStreamDefault;
   static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
@@ -119,22 +120,23 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
   static constexpr FunctionAttribute function_constant_bytes = HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
-  static constexpr bool tells_versions = false;  // the runtime invents them, because there is no PTX
+  // False: there is no PTX, so the versions that the runtime returns are meaningless.
+  static constexpr bool tells_versions = false;
   static constexpr PoolAttribute pool_used = hipMemPoolAttrUsedMemCurrent;
   static constexpr PoolAttribute pool_reserved = hipMemPoolAttrReservedMemCurrent;
   static constexpr PoolAttribute pool_release_threshold = hipMemPoolAttrReleaseThreshold;
-  /// The maximum number of operations for one hipStreamBatchMemOp.
+  /// The maximum number of operations in one hipStreamBatchMemOp.
   static constexpr std::size_t max_batch = 256;
 
   // --- The runtime ----------------------------------------------------------------------------------------------------
 
-  /// Opens the runtime. Throws what a plugin's factory may throw (weir/plugin/plugin.hpp). Called once.
+  /// Opens the runtime. Called once. Throws the same errors as a plugin's factory (weir/plugin/plugin.hpp).
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;
   int release() const noexcept { return release_; }
   int device_count() const noexcept { return device_count_; }
-  /// A hipDevice_t is the ordinal.
+  /// A hipDevice_t is the device's ordinal.
   static int device_of(const DeviceContext& device) noexcept { return device.ordinal; }
   std::int64_t device_number(int ordinal) const noexcept { return ordinal; }
   Result open_device(int ordinal, DeviceContext& context) const noexcept {
@@ -143,33 +145,36 @@ class Api : public Symbols {
   }
   static void* native_context(const DeviceContext&) noexcept { return nullptr; }
   void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
-  /// Sets the features that depend only on the release.
+  /// Sets the features that depend only on the release, not on a device.
   void describe_features(FeatureTable& features) const;
 
   bool has(Workaround workaround) const noexcept { return workarounds_[static_cast<std::size_t>(workaround)]; }
 
-  // CUDA's driver guarantees these; this runtime does not. backends/cuda/api.hpp documents each.
+  // Guarantees that CUDA's driver gives, and this runtime does not give in all releases. backends/cuda/api.hpp documents
+  // each function.
   bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
-  /// Whether an executable that is replaced by an update stays alive until its own last launch is over.
+  /// Whether the executable that an update replaces must be kept until its last launch is over.
   static constexpr bool keeps_what_is_replaced() noexcept { return true; }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
   static constexpr bool remembers_records() noexcept { return true; }
-  /// Up to 6.2 the runtime never releases an object that was moved into a graph.
+  /// False, because up to 6.2 the runtime never releases an object that was moved into a graph.
   static constexpr bool moves_user_objects() noexcept { return false; }
-  /// The runtime keeps the stream in a list of the thread that began the capture, and accesses it there later.
+  /// False, because the thread that began the capture has the stream in a list, and the runtime accesses it there later.
   static constexpr bool destroys_capturing_streams() noexcept { return false; }
   static constexpr bool executables_free_memory() noexcept { return true; }
-  /// Whether an event query's result means that the event is not complete, or that some thread's capture forbids the query.
+  /// Whether the result of an event query means either that the event is not complete, or that some thread's capture forbids
+  /// the query.
   static bool is_pending(Result result) noexcept;
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
 
-  /// Conservative: not tested on all releases whether streams and events work with another device current.
+  /// True to be safe: no release was tested for whether calls with streams and events work while another device is current.
   static constexpr bool objects_need_current() noexcept { return true; }
-  /// A batch may take several calls (always before 6.4, later if it is long); a lock keeps them together.
+  /// True, because one batch may take several calls: before 6.4 always, later only if it is long. A lock keeps these calls
+  /// together.
   static constexpr bool orders_submissions() noexcept { return true; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
@@ -177,16 +182,17 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  /// The meaning of a code returned by a launch or by loading a kernel: it cannot come from earlier work.
+  /// The meaning of a result code when a launch, or the loading of a kernel, returned it. Such a code cannot be an error of
+  /// earlier work.
   static gpu::Meaning meaning_at_launch(Result result) noexcept;
   static gpu::Meaning meaning_at_load(Result result) noexcept;
-  /// The reason why a stream-ordered allocation or the creation of a pool failed; empty if `meaning` already explains it.
+  /// Explains why a stream-ordered allocation or the creation of a pool failed. Empty if `meaning` already explains it.
   std::string_view refusal_of_memory(Result result) const noexcept;
   static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
 
-  /// The null handle. Only later releases also accept 1; earlier ones treat it as a pointer.
+  /// The null handle. Only later releases also accept 1 as the legacy default stream; earlier releases treat 1 as a pointer.
   static StreamHandle legacy_stream() noexcept { return nullptr; }
   static bool is_legacy_stream(StreamHandle stream) noexcept {
     return stream == nullptr || stream == reinterpret_cast<StreamHandle>(std::uintptr_t{1});
@@ -196,14 +202,14 @@ class Api : public Symbols {
     return !is_legacy_stream(stream) && stream != per_thread_stream();
   }
   Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
-  /// The priority of streams created without one. +1 is lower, -1 higher.
+  /// The priority of streams for which the program requests none. In HIP +1 is lower, and -1 is higher.
   static int usual_priority() noexcept { return 0; }
   bool has_id(StreamHandle stream) const noexcept { return StreamGetId && is_own_stream(stream); }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const;
   Result stream_priority(StreamHandle stream, int& priority) const;
   int device_of(StreamHandle stream, const DeviceContext&) const noexcept;
-  /// Returns at once, even if the stream still has work.
+  /// Returns at once even if the stream still has work.
   Result StreamDestroy(StreamHandle stream) const;
   Result StreamSynchronize(StreamHandle stream) const;
   Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
@@ -217,7 +223,8 @@ class Api : public Symbols {
 
   // --- Events ---------------------------------------------------------------------------------------------------------
 
-  /// Events that are polled by time need timing, which costs nothing, because the runtime stores the time of every record.
+  /// Releases with the workaround `ask_events_by_time` query events by elapsed time, so their events need timing. That costs
+  /// nothing, because the runtime stores the time of every record.
   unsigned event_flags(const EventOptions& options) const noexcept {
     const bool takes_times = options.timing || (has(Workaround::ask_events_by_time) && !options.interprocess);
     return (takes_times ? 0U : unsigned{hipEventDisableTiming}) |
@@ -234,11 +241,11 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
-  /// Whether one event can cover all work of a device. HIP has no such event, so hipDeviceSynchronize is called and captures
-  /// wait meanwhile: it is not known which releases allow both at once.
+  /// False: HIP has no event that covers all work of a device, so hipDeviceSynchronize is called instead. Captures wait
+  /// meanwhile, because it is not known which releases allow both at once.
   static constexpr bool records_whole_device() noexcept { return false; }
   static Result record_whole_device(const DeviceContext&, EventHandle) { return hipErrorNotSupported; }
-  /// hipDeviceSynchronize waits as set by hipSetDeviceFlags.
+  /// False: how hipDeviceSynchronize waits depends on hipSetDeviceFlags.
   static constexpr bool sleeps_while_waiting(const DeviceContext&) noexcept { return false; }
 
   // --- Copies and fills -----------------------------------------------------------------------------------------------
@@ -253,7 +260,7 @@ class Api : public Symbols {
   Result copy_3d_async(const PitchedCopy& copy, StreamHandle stream) const;
   static constexpr bool copies_batches() noexcept { return false; }
   static Result copy_batch_async(std::span<const BatchCopy>, SourceAccess, StreamHandle) { return hipErrorNotSupported; }
-  /// hipMemcpyAsync derives the devices from the addresses. hipMemcpyPeerAsync would not be captured.
+  /// Uses hipMemcpyAsync, which derives the devices from the addresses, because hipMemcpyPeerAsync would not be captured.
   Result copy_peer_async(void* to, const DeviceContext&, const void* from, const DeviceContext&, std::size_t bytes,
                          StreamHandle stream) const {
     return copy_async(to, from, bytes, stream);
@@ -295,7 +302,7 @@ class Api : public Symbols {
   Result memory_operation(StreamHandle stream, const MemoryOperation& operation) const;
   static void fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept;
   Result batch(StreamHandle stream, BatchOperation* operations, std::size_t count) const;
-  /// Not used: `orders_submissions` keeps batches together.
+  /// Never called: `orders_submissions` keeps the calls of a batch together, so no graph is needed.
   static Result add_batch_node(const DeviceContext&, NodeHandle&, GraphHandle, const NodeHandle*, std::size_t,
                                BatchOperation*, std::size_t) noexcept {
     return hipErrorNotSupported;
@@ -319,11 +326,11 @@ class Api : public Symbols {
   }
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// Makes no call: hipStreamGetCaptureInfo refuses the null stream.
+  /// Succeeds without a call, because hipStreamGetCaptureInfo refuses the null stream.
   Result ask_legacy_stream() const noexcept { return success; }
-  static constexpr unsigned long long instantiate_priorities = 0;  // HIP has no such flag
+  static constexpr unsigned long long instantiate_priorities = 0;  // HIP has no flag for priorities in graphs
   static constexpr bool has_priority(NodeHandle) noexcept { return false; }
-  static constexpr bool reads_early(const void*) noexcept { return false; }  // unknown, so assume not
+  static constexpr bool reads_early(const void*) noexcept { return false; }  // unknown for HIP; false is assumed
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, set_dependencies);
   }
@@ -331,9 +338,10 @@ class Api : public Symbols {
                                 CaptureModeValue mode) const {
     return StreamBeginCaptureToGraph(stream, graph, count != 0 ? dependencies : nullptr, nullptr, count, mode);
   }
-  /// Leaves every stream of the capture usable even on failure; then it returns no graph.
+  /// Ends a capture. Even if it fails, all streams of the capture can be used afterwards; `graph` is then null.
   Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
-  // On releases that need it, takes the lock around finding, making or releasing user objects.
+  // Functions for user objects. With releases that need it, they hold a lock while the runtime finds, creates or releases
+  // user objects.
   Result UserObjectCreate(UserObject* object, void* owned, void (*destroy)(void*), unsigned references,
                           unsigned flags) const {
     const auto lock = user_object_lock();
@@ -364,10 +372,10 @@ class Api : public Symbols {
     return GraphGetEdges(graph, from, to, &count);
   }
 
-  /// hipGraphExec…NodeSetParams would change running launches.
+  /// False, because hipGraphExec…NodeSetParams would change running launches.
   static constexpr bool changes_nodes = false;
 
-  // --- Conditional nodes, which HIP has not -----------------------------------------------------------------------------
+  // --- Conditional nodes, which HIP lacks -------------------------------------------------------------------------------
 
   static Result create_condition(const DeviceContext&, GraphHandle, ConditionalHandle&) noexcept {
     return hipErrorNotSupported;
@@ -385,17 +393,18 @@ class Api : public Symbols {
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
   }
-  /// The runtime does not report them; the image contains them.
+  /// Empty: the runtime does not report parameter sizes. They are read from the image instead.
   static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
     return kernels_of(image, device.properties().architecture);
   }
-  /// HIP supports none of the attributes natively.
+  /// Never called, because HIP supports none of the launch attributes natively.
   static Result launch_with_attributes(FunctionHandle, const LaunchConfig&, StreamHandle, void* const*) noexcept {
     return hipErrorNotSupported;
   }
-  /// Nothing to do on AMD. hipFuncSetAttribute takes a host function's address, not a module's function.
+  /// Does nothing, because AMD needs no such call. (hipFuncSetAttribute accepts only a host function's address, not a
+  /// module's function.)
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
@@ -428,19 +437,19 @@ class Api : public Symbols {
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;
 
-  int version_ = 0;  // 70253211
-  int release_ = 0;  // 702
+  int version_ = 0;  // 70253211 for 7.2.53211
+  int release_ = 0;  // 702 for 7.2
   int device_count_ = 0;
-  bool wait_value_ = false;    // WEIR_HIP_WAIT_VALUE
-  bool graph_memory_ = false;  // WEIR_HIP_GRAPH_MEMORY
-  bool graphs_ = false;        // WEIR_HIP_GRAPHS
+  bool wait_value_ = false;    // whether WEIR_HIP_WAIT_VALUE is set to 1
+  bool graph_memory_ = false;  // whether WEIR_HIP_GRAPH_MEMORY is set to 1
+  bool graphs_ = false;        // whether WEIR_HIP_GRAPHS is set to 1
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
-  std::bitset<workaround_count> workarounds_;  // those needed by this release
-  Helpers* helpers_ = nullptr;                 // never destroyed, like the whole backend
+  std::bitset<workaround_count> workarounds_;  // the workarounds that this release needs
+  Helpers* helpers_ = nullptr;                 // never destroyed, as the backend itself
 };
 
-/// Compiles ahead of time with HIPRTC: the plugin's second function.
+/// Compiles ahead of time with HIPRTC. The plugin exports it as `weir_compile_image`.
 void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

@@ -6,17 +6,17 @@
 
 #include "backends/hip/api.hpp"
 
-/// The backend's own state in addition to the runtime's.
+/// Objects that this backend keeps for its own use on each device.
 namespace weir::hip {
 
-/// Helper objects of each device. Each is created on first use, for the current device.
+/// The helper objects of each device. Each is created for the current device when it is first needed.
 class Api::Helpers {
  public:
   explicit Helpers(int device_count) : of_devices_(static_cast<std::size_t>(device_count)) {}
-  /// A blocking stream that replaces the null stream in stream-ordered allocations and frees. A blocking stream and the null
-  /// stream wait for each other's work, so the order of allocation, use and free is kept.
+  /// Sets `stream` to a blocking stream that stands in for the null stream in stream-ordered allocations and frees. A
+  /// blocking stream and the null stream wait for each other's work, so allocation, use and free keep their order.
   Result null_stream(const Api& api, hipStream_t& stream);
-  /// An event that is never recorded.
+  /// Sets `event` to an event that is never recorded.
   Result unrecorded_event(const Api& api, hipEvent_t& event);
 
  private:

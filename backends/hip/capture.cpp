@@ -4,12 +4,12 @@
 
 #include "backends/hip/api.hpp"
 
-/// Captures and graphs.
+/// Captures and graphs, with workarounds for the runtime's faults.
 namespace weir::hip {
 
 Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                               const NodeHandle** dependencies, std::size_t* count) const {
-  // The call does not write results that it does not report, so they need initial values.
+  // The runtime leaves some results unwritten, so initialize them.
   hipStreamCaptureStatus native = hipStreamCaptureStatusNone;
   unsigned long long number = 0;
   const Result result = StreamGetCaptureInfo(stream, &native, &number, &graph, dependencies, count);
@@ -20,17 +20,17 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
   return result;
 }
 
-// Recursive, because destroying a graph calls the destructors of the objects that it owns. The runtime also holds its own
-// locks then.
+// The lock for creating and releasing user objects. Recursive, because destroying a graph calls the destructors of the
+// objects that the graph owns, and these may release more. The runtime holds its own locks meanwhile.
 std::unique_lock<std::recursive_mutex> Api::user_object_lock() const {
-  static auto* const mutex = new std::recursive_mutex;  // graphs may end after main
+  static auto* const mutex = new std::recursive_mutex;  // never destroyed, because graphs may be destroyed after main
   return has(Workaround::lock_user_objects) ? std::unique_lock(*mutex) : std::unique_lock<std::recursive_mutex>();
 }
 
 // --- The end of a capture ---------------------------------------------------------------------------------------------
 
-// Makes the stream depend on every captured node. `joined` says whether a node was missing, which the caller reports as an
-// error.
+// Makes the stream depend on every captured node. `joined`: set to true if the stream did not depend on all of them before;
+// the caller then reports an error.
 Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
   CaptureStatus status{};
   std::uint64_t id = 0;
@@ -55,12 +55,12 @@ Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
   return StreamUpdateCaptureDependencies(stream, leaves.data(), leaves.size(), add_dependencies);
 }
 
-// Only a successful hipStreamEndCapture resets the streams' capture state. An invalidated stream can begin a new capture, so
-// begin and end an empty one.
+// Resets the capture state of the streams in an invalidated capture, which only a successful hipStreamEndCapture does. An
+// invalidated stream can begin a new capture, so begin an empty one and end it.
 void Api::end_invalidated_capture(StreamHandle stream) const {
   GraphHandle graph = nullptr;
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
-  // The stream still depends on nodes of the lost capture.
+  // The stream's dependencies are still nodes of the invalidated capture, so clear them.
   (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, set_dependencies);
   if (Symbols::StreamEndCapture(stream, &graph) == success) GraphDestroy(graph);
 }
@@ -71,15 +71,15 @@ Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const
   if (has(Workaround::check_capture_at_end)) (void)StreamIsCapturing(stream, &status);
   if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
   Result result = Symbols::StreamEndCapture(stream, graph);
-  if (result != success) *graph = nullptr;  // the runtime may return an uninitialized variable (6.2, 7.15)
-  if (result == success && status == hipStreamCaptureStatusInvalidated) {  // hipStreamEndCapture did not report it
+  if (result != success) *graph = nullptr;  // otherwise possibly an uninitialized variable (6.2, 7.15)
+  if (result == success && status == hipStreamCaptureStatusInvalidated) {  // not reported by hipStreamEndCapture
     GraphDestroy(*graph);
     *graph = nullptr;
     result = hipErrorStreamCaptureInvalidated;
   }
   if (result == hipErrorStreamCaptureInvalidated && has(Workaround::end_invalidated_twice)) end_invalidated_capture(stream);
   if (result != success || !joined) return result;
-  // CUDA's driver also destroys the graph of a capture that fails.
+  // Destroys the graph of a failed capture, as CUDA's driver does.
   GraphDestroy(*graph);
   *graph = nullptr;
   return hipErrorStreamCaptureUnjoined;

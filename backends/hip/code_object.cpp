@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr unsigned machine_amdgpu = 224;    // EM_AMDGPU
 constexpr std::uint32_t note_metadata = 32;  // NT_AMDGPU_METADATA
 
-/// Returns that part of an image, or nothing if it is out of range.
+/// Returns the bytes from `offset` on, or nothing if they are not all within the image.
 std::optional<Bytes> part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
   if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
   return bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
@@ -35,7 +35,9 @@ std::optional<T> read(Bytes bytes, std::uint64_t offset) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Reads a MessagePack document of this form and skips everything else in it:
+/// Reads the kernels' names and parameter sizes from a MessagePack document of the following form. Everything else in the
+/// document is skipped:
+///
 ///   {"amdhsa.kernels": [{".name": text, ".args": [{".size": number, ".value_kind": text}, …]}, …]}
 class MetadataReader final : public Json::json_sax_t {
  public:
@@ -51,7 +53,7 @@ class MetadataReader final : public Json::json_sax_t {
   }
   bool end_object() override {
     levels_.pop_back();
-    // The compiler's hidden arguments follow the kernel's own parameters.
+    // The list also contains hidden arguments, which the compiler adds after the kernel's own parameters. They are skipped.
     if (is_in({"amdhsa.kernels", ".args"}) && !is_hidden_) kernels.back().parameter_sizes.push_back(size_);
     return true;
   }
@@ -85,13 +87,13 @@ class MetadataReader final : public Json::json_sax_t {
     enum class Kind : unsigned char { object, array } kind;
     std::string key;
   };
-  static constexpr std::size_t deepest = 16;  // limits the reader's recursion
+  static constexpr std::size_t deepest = 16;  // maximum nesting, because the reader is recursive
 
   bool push(Level::Kind kind) {
     levels_.push_back({kind, {}});
     return levels_.size() <= deepest;
   }
-  /// Whether the current path consists of these keys, with an array after each but the last.
+  /// Whether the current value is at the path of these keys. Each key but the last must have an array as its value.
   bool is_at(std::initializer_list<std::string_view> keys) const {
     if (levels_.size() != keys.size() * 2 - 1) return false;
     std::size_t i = 0;
@@ -102,7 +104,7 @@ class MetadataReader final : public Json::json_sax_t {
     }
     return true;
   }
-  /// Whether this is an array below the last of these keys.
+  /// Whether the current value is within an array at the path of these keys.
   bool is_in(std::initializer_list<std::string_view> keys) const {
     if (levels_.size() != keys.size() * 2 || levels_.back().kind != Level::Kind::array) return false;
     std::size_t i = 0;
@@ -157,8 +159,8 @@ std::vector<gpu::ImageKernel> read_code_object(Bytes image) {
 
 std::string_view base_of(std::string_view architecture) { return architecture.substr(0, architecture.find(':')); }
 
-// The header: magic, number of entries, and for each entry its offset, its size and its target's name:
-// "hipv4-amdgcn-amd-amdhsa--gfx90a".
+// Returns the code object for `architecture` from a Clang bundle. The bundle's header has a magic number, the number of
+// entries, and for each entry its offset, its size, and its target: "hipv4-amdgcn-amd-amdhsa--gfx90a".
 Bytes entry_of_bundle(Bytes image, std::string_view architecture) {
   constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
   if (!text_of(image).starts_with(magic)) return image;

@@ -10,9 +10,9 @@
 
 namespace weir::hip {
 
-/// Reads the kernels of an image from AMD's metadata, in the note of a code object. From a Clang bundle it reads the code
-/// object for `architecture` ("gfx90a:sramecc+:xnack-"). Returns nothing for another or a damaged image: then the runtime
-/// reports the error.
+/// Returns the kernels that an image describes in its AMD metadata, a note in the code object. If the image is a Clang
+/// bundle, reads its code object for `architecture` ("gfx90a:sramecc+:xnack-"). Empty if the image is damaged or of another
+/// kind; the runtime then reports the error when it loads the image.
 std::vector<gpu::ImageKernel> kernels_of(std::span<const std::byte> image, std::string_view architecture);
 
 }  // namespace weir::hip

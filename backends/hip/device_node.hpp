@@ -5,8 +5,8 @@
 
 namespace weir::hip {
 
-/// The likely reason why a working runtime shows no device. The runtime's error codes do not distinguish a missing kernel
-/// driver from a missing device. `node` is the kernel driver's device file, /dev/kfd.
+/// Returns the likely reason why a working runtime finds no device. The runtime's own codes do not distinguish between a
+/// missing kernel driver and a missing device. `node`: the device file of the kernel driver, /dev/kfd.
 std::string why_no_device(const char* node);
 
 }  // namespace weir::hip

@@ -12,15 +12,15 @@
 #include "core/base/library.hpp"
 #include "weir/plugin/support.hpp"
 
-/// Finding and opening the runtime.
+/// Finds and opens the HIP runtime, and fills the function table.
 namespace weir::hip {
 namespace {
 
 constexpr const char* operation = "opening the HIP runtime";
 constexpr const char* variable = "WEIR_HIP_RUNTIME";
 
-// In numerical order, since 10 comes after 7. The name without a number is a link from development packages, and may be the
-// only name in another implementation.
+// In order of version number: 10 comes after 7. The name without a number is a link that development packages install. It
+// comes last; other implementations of HIP may have only that name.
 std::vector<std::string> sonames() {
   return {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 }
@@ -62,7 +62,8 @@ void add_rocm_folders(std::vector<std::string>& names) {
 std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
-  // Two copies of the runtime in one process break each other, whatever their versions, so use one that is already loaded.
+  // Two copies of the runtime in one process break each other, even if they have the same version. So use one that is
+  // already loaded.
   if (std::string loaded = detail::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
@@ -70,7 +71,7 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   return names;
 }
 
-// Reports each attempt to `context`, if there is one.
+// Opens the runtime's library. Reports each attempt to `context` if that is not null.
 detail::Library open_library(PluginContext* context) {
   const std::optional<std::string> chosen = support::environment_path(variable);
   std::vector<LoadAttempt> attempts;
@@ -95,7 +96,7 @@ std::string too_old(const std::string& version) {
   return "it is HIP " + version + "; Weir needs ROCm " + release_text(oldest_release) + " or later: update ROCm";
 }
 
-// The codes for a missing or inaccessible device.
+// Whether the code means that no device exists or that none is accessible.
 bool means_no_device(hipError_t result) {
   return result == hipErrorNoDevice || result == hipErrorInvalidDevice || result == hipErrorNotInitialized ||
          result == hipErrorInsufficientDriver;
@@ -103,7 +104,8 @@ bool means_no_device(hipError_t result) {
 
 template <auto Field, class Result, class... Arguments>
 void show(Function<Result (*)(Arguments...)>& function) {
-  if constexpr (std::is_same_v<Result, hipError_t>) {  // skips functions that cannot fail, such as hipGetErrorName
+  // Leaves out functions that do not return an error code, such as hipGetErrorName.
+  if constexpr (std::is_same_v<Result, hipError_t>) {
     using Pointer = Result (*)(Arguments...);
     const auto driver = reinterpret_cast<Pointer>(function.address);
     function.address =
@@ -111,7 +113,7 @@ void show(Function<Result (*)(Arguments...)>& function) {
   }
 }
 
-// If a tool watches the runtime, redirects the table to it.
+// If a tool watches the runtime, replaces the table's entries by functions that report each call.
 void show_to_tools(Symbols& table) {
   static constexpr const char* functions[] = {
 #define WEIR_HIP_NAME(field, function, ...) #function,
@@ -136,7 +138,7 @@ std::string Api::version_text() const {
 }
 
 const Api& Api::load(PluginContext& context) {
-  // Read before the library is opened, so that a wrong value is reported even on machines without a runtime.
+  // The variables are read before the library is opened, so a wrong value is reported even on machines without the runtime.
   const auto is_on = [](const char* name) { return support::environment_number(name, 0, 0, 1) != 0; };
   const bool wait_value = is_on("WEIR_HIP_WAIT_VALUE"), graph_memory = is_on("WEIR_HIP_GRAPH_MEMORY"),
              graphs = is_on("WEIR_HIP_GRAPHS");
@@ -144,8 +146,8 @@ const Api& Api::load(PluginContext& context) {
   std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
-  // Handlers run in reverse order of registration, and the runtime registered its handler when it was opened, so this one
-  // runs first.
+  // Exit handlers run in reverse order of registration. The runtime registered its own handler when its library was opened,
+  // so this one runs before it.
   std::atexit([] { runtime_is_ending.store(true, std::memory_order_relaxed); });
 
   std::string missing;
@@ -184,7 +186,7 @@ const Api& Api::load(PluginContext& context) {
   api->compiler_ = compiler.get();
 
   show_to_tools(table);
-  // Ignore hipInit's result: the device count is more precise.
+  // hipInit's result is ignored, because the query of the device count below reports a more precise error.
   (void)api->Init(0);
   int count = 0;
   const hipError_t result = api->GetDeviceCount(&count);
@@ -203,13 +205,14 @@ const Api& Api::load(PluginContext& context) {
   }
   api->device_count_ = count;
   api->helpers_ = new Helpers(count);
-  (void)compiler.release();  // both live until the process ends
+  (void)compiler.release();  // neither is ever destroyed: both are used until the process ends
   return *api.release();
 }
 
 void compile_image(ImageCompilation& request) {
   const std::string object = "hip " + std::string(request.architecture);
-  // Needs the runtime but no device: HIPRTC is installed with the runtime or is a part of it, and has the same release.
+  // Compiling needs the runtime's library but no device. HIPRTC is installed with the runtime or is part of it, and both
+  // have the same release.
   static const Compiler& compiler = [&]() -> const Compiler& {
     try {
       const detail::Library library = open_library(nullptr);
@@ -218,7 +221,7 @@ void compile_image(ImageCompilation& request) {
       if (get_version != nullptr) (void)get_version(&version);
       if (release_of(version) < oldest_release)
         throw Error(Errc::driver_too_old, operation, object, library.path() + ": " + too_old(version_text_of(version)));
-      return *Compiler::open(library, release_of(version)).release();  // lives until the process ends
+      return *Compiler::open(library, release_of(version)).release();  // never destroyed: used until the process ends
     } catch (const Error& error) {
       const bool none = error.errc() == Errc::driver_not_found || error.errc() == Errc::driver_too_old;
       throw Error(none ? Errc::compiler_not_found : error.errc(),

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
-/// The meanings of the runtime's codes, by HIP's names, because some numbers mean something else in CUDA.
+/// The meanings of the runtime's result codes. They are listed by HIP's names, because some numbers have another meaning in
+/// CUDA.
 namespace weir::hip {
 
 std::string_view Api::error_name(Result result) const noexcept {
-  if (is_shut_down(result)) return "hipErrorDeinitialized";  // the runtime cannot be called then
+  if (is_shut_down(result)) return "hipErrorDeinitialized";  // at process exit the runtime must not be called
   const char* const text = GetErrorName(result);
   return text != nullptr ? text : "unknown hipError_t";
 }
 
 std::string_view Api::error_text(Result result) const noexcept {
   const char* const text = GetErrorString(result);
-  // Up to 6.x hipGetErrorString returns just the name.
+  // Up to 6.x hipGetErrorString returns just the code's name, which is not a text.
   return text != nullptr && error_name(result) != text ? text : std::string_view();
 }
 

@@ -7,20 +7,21 @@
 #include "backends/hip/api.hpp"
 #include "backends/hip/numbers.hpp"
 
-/// Device properties and features.
+/// Queries the properties and features of a device.
 namespace weir::hip {
 
-// Queries an attribute. The runtime collects all properties on each call, so each attribute is queried only once per device.
+// Queries one attribute; empty if this runtime does not have it. Query each attribute only once per device, because the
+// runtime collects all properties on each call.
 std::optional<int> Api::attribute(int number, int ordinal) const {
   int value = 0;
   const hipError_t result = DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal);
   if (result == hipSuccess) return value;
-  // The runtime does not have the attribute.
+  // This runtime does not have the attribute.
   if (result == hipErrorInvalidValue || result == hipErrorNotSupported) return std::nullopt;
   gpu::fail(*this, result, "hipDeviceGetAttribute", "hip:" + std::to_string(ordinal));
 }
 
-// The architecture's name is the only property without an attribute.
+// Queries the name of the device's architecture, the only property for which there is no attribute.
 std::string Api::architecture(int ordinal) const {
   alignas(std::max_align_t) char properties[8192] = {};  // larger than the structure in any release
   const hipError_t result = GetDevicePropertiesR0600(properties, ordinal);
@@ -30,7 +31,7 @@ std::string Api::architecture(int ordinal) const {
   return std::string(name, ::strnlen(name, longest_architecture));
 }
 
-// Up to sixteen characters. Devices without a unique number all return XX.
+// The UUID is text of up to sixteen characters. Devices without a unique number all return one that begins with XX.
 std::string Api::uuid(int ordinal) const {
   hipUUID native{};
   if (DeviceGetUuid(&native, ordinal) != hipSuccess) return {};
@@ -67,7 +68,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.max_grid = {get_unsigned(attribute_max_grid_x), get_unsigned(attribute_max_grid_x + 1),
                          get_unsigned(attribute_max_grid_x + 2)};
   properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
-  // The attribute is 0 in 6.2.
+  // In 6.2 the attribute is 0, so use the limit without opt-in as the least.
   properties.shared_memory_per_block_optin =
       std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
   properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
@@ -80,7 +81,8 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.integrated = get(attribute_integrated) != 0;
   properties.ecc_enabled = get(attribute_ecc_enabled) != 0;
   properties.unified_addressing =
-      attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
+      // Without the attribute assume true, because every AMD device has the feature.
+      attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;
 
   decide(features, ordinal, properties.architecture);
   if (const std::string refusal = compiler_->refusal(properties.architecture); !refusal.empty()) {
@@ -94,20 +96,21 @@ void Api::describe_features(FeatureTable& features) const {
 }
 
 void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const {
-  // A failed query means "unknown", not "no". Without a device all attributes are unknown.
+  // Whether an attribute is known to be 0. A failed query means "unknown", and without a device every attribute is unknown.
   const auto is_off = [&](int number) { return ordinal && attribute(number, *ordinal) == 0; };
 
   struct Attribute {
     int number = -1;
     const char* name = nullptr;
   };
-  // Checks the symbols, then the attribute, then the quirk table.
+  // Sets one feature. It checks the symbols first, then the attribute, then the list of known faults.
   const auto rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     for (const Symbol* const symbol : symbols) {
       if (symbol->address != nullptr) continue;
-      const bool later = symbol->since > release_;  // otherwise this build of the runtime lacks it
+      // Otherwise the release should have the function, but this build of the runtime lacks it.
+      const bool later = symbol->since > release_;
       int since = symbol->since;
-      // A release that has the function may still lack the feature.
+      // Even a release that has the function may have a fault in this feature; the error then names that as well.
       const FeatureQuirk* const quirk = find_quirk(feature, since, architecture);
       if (later && quirk && quirk->effect == Effect::absent) {
         if (quirk->releases.until == 0) return features.absent(feature, std::string(quirk->reason));
@@ -131,7 +134,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
     }
   };
 
-  // Present in every release that this backend accepts.
+  // These features are present in every release that this backend supports.
   for (const Feature feature : {Feature::per_thread_default_stream, Feature::stream_callbacks, Feature::event_timing,
                                 Feature::blocking_sync_events, Feature::modules, Feature::block_cooperation,
                                 Feature::runtime_compilation, Feature::host_functions, Feature::interprocess_events,
@@ -164,7 +167,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
   rule(Feature::stream_id, {&StreamGetId});
   rule(Feature::synchronization_policy, {&StreamGetAttribute, &StreamSetAttribute});
 
-  // All graphs come from captures, so the other graph features need capture.
+  // Graphs can be created only by capture, so the other graph features also need the feature `graph_capture`.
   rule(Feature::graph_capture, {});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
-/// All HIPRTC functions that this backend calls; all are required.
+/// All functions of HIPRTC that this backend calls. All are required.
 #define WEIR_HIPRTC_SYMBOLS(X) \
   X(GetErrorString)            \
   X(CreateProgram)             \
@@ -33,8 +33,8 @@ constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-/// Whether the file may belong to a generation. In a system folder the name without a number is a link to the newest one; in
-/// Python's wheels it is the library itself, of the same generation as the runtime.
+/// Whether the file may be of the generation `number`. In a system's folder the name without a number is a link to the
+/// newest generation. In Python's wheels that name is the library itself, of the same generation as the runtime.
 bool may_be_of(const std::string& file, const std::string& name, const std::string& number) {
   std::error_code error;
   const std::string target = std::filesystem::canonical(file, error).filename().string();
@@ -43,9 +43,10 @@ bool may_be_of(const std::string& file, const std::string& name, const std::stri
   return version.substr(0, version.find('.')) == number;
 }
 
-/// The files of one library in the runtime's own search order: a copy that is already loaded, one in the runtime's folder,
-/// one that the loader finds. Only the runtime's generation, because two generations of AMD's compiler cannot share a
-/// process. A name without a number, as in Python's wheels, counts only if its folder determines the generation.
+/// The candidate files for one library, in the order in which the runtime searches: a copy that is already loaded, one in
+/// the runtime's folder, one that the loader finds. Only files of the runtime's generation are included, because two
+/// generations of AMD's compiler cannot be in one process. A name without a number, as in Python's wheels, is included only
+/// if its folder determines the generation.
 std::vector<std::string> files(const std::string& name, const std::string& number, const weir::detail::Library& runtime) {
   const std::string soname = name + "." + number, folder = folder_of(runtime.path());
   std::vector<std::string> names;
@@ -135,14 +136,13 @@ void Compiler::find(const weir::detail::Library& runtime, int release) {
   }
   WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_FIND)
 #undef WEIR_HIPRTC_FIND
-  // hiprtcVersion returns 9.0 in every release.
+  // The description has no version, because hiprtcVersion returns 9.0 in every release.
   files_ = {library->path()};
   description_ = "HIPRTC (" + library->path() + ")";
   usable_ = true;
 }
 
-// Asks the code generator below HIPRTC for the supported architectures. HIPRTC opens this library itself and always needs
-// it.
+// Queries the supported architectures from AMD's code generator, a library that HIPRTC itself opens and always needs.
 void Compiler::list_architectures(const weir::detail::Library& runtime, int release) {
   std::vector<LoadAttempt> attempts;
   const auto library = weir::detail::Library::open(files("libamd_comgr.so", release < 604 ? "2" : "3", runtime), attempts);
@@ -194,7 +194,7 @@ gpu::CompiledProgram Compiler::compile(const std::string& architecture, std::str
     }
   }
 
-  // The loadable code; hiprtcGetBitcode's result cannot be loaded.
+  // Returns the loadable code object. hiprtcGetBitcode is not used, because its result cannot be loaded.
   const auto take_image = [&](hiprtcProgram program, const auto& check) {
     std::size_t size = 0;
     check(functions_->GetCodeSize(program, &size), "GetCodeSize");
@@ -211,7 +211,7 @@ gpu::CompiledProgram Compiler::compile_cached(const std::string& architecture, s
                                               std::string_view object) const {
   const gpu::HeaderList headers(options);
   const std::vector<std::string> arguments = option_list(options, architecture);
-  // Clang also searches the system's header folders.
+  // The last argument is true, because Clang also searches the system's header folders.
   return gpu::compile_cached(
       {"hip", source, options, headers, arguments, description_ + " " + std::to_string(release_), files_, true}, [&] {
         std::string log;

@@ -8,7 +8,7 @@
 /// Decides which code objects a device can run.
 namespace weir::hip {
 
-/// The architectures of each generic LLVM target. Its code runs on the whole family, from ROCm 6.3 on.
+/// One of LLVM's generic targets, with its architectures. From ROCm 6.3 on, code for the target runs on all of them.
 struct GenericTarget {
   std::string_view name;
   std::array<std::string_view, 8> members;
@@ -23,8 +23,9 @@ inline constexpr GenericTarget generic_targets[] = {
 };
 
 /// Rates how well a code object for `image` ("gfx90a", "gfx90a:xnack-", "gfx11-generic") suits a device named `device`
-/// ("gfx90a:sramecc+:xnack-"): 0 if it cannot run there. A feature that the image does not name may be on or off; a named
-/// one must match the device. More named features rank higher; generic code ranks last.
+/// ("gfx90a:sramecc+:xnack-"). Returns 0 if the code cannot run there; otherwise higher is better. A feature that the image
+/// names must be the same on the device; a feature that it does not name may be on or off. Images that name more features
+/// rank higher; generic code ranks lowest.
 inline int rank_image(std::string_view image, std::string_view device) {
   const auto base_of = [](std::string_view name) { return name.substr(0, name.find(':')); };
   const std::string_view base = base_of(image), wanted = base_of(device);
@@ -34,7 +35,7 @@ inline int rank_image(std::string_view image, std::string_view device) {
     if (target.name == base && std::find(members.begin(), members.end(), wanted) != members.end()) rank = 1;
   }
   for (std::string_view rest = image.substr(base.size()); rank != 0 && !rest.empty();) {
-    const std::string_view feature = rest.substr(0, rest.find(':', 1));  // ":xnack-"
+    const std::string_view feature = rest.substr(0, rest.find(':', 1));  // such as ":xnack-"
     rest.remove_prefix(feature.size());
     const std::size_t at = device.find(feature);
     const bool whole = at != device.npos && (at + feature.size() == device.size() || device[at + feature.size()] == ':');

@@ -3,6 +3,7 @@
 #include "backends/hip/api.hpp"
 #include "weir/plugin/plugin.hpp"
 
+/// Registers the HIP backend as a plugin.
 namespace {
 
 weir::Backend* create(weir::PluginContext& context) {

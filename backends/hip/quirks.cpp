@@ -4,10 +4,10 @@
 namespace weir::hip {
 namespace {
 
-// The sources: "read" means found in the runtime's source of the named releases, "changelog" means stated by AMD. Nothing
-// was observed on an AMD device. A range without a known end is open.
+// Known faults. `source` is the evidence: "read" means found in the runtime's source of the named releases, "changelog"
+// means stated by AMD. Nothing here was observed on an AMD device. If the end of a range is unknown, the range is open.
 constexpr FeatureQuirk quirks_of_features[] = {
-    // Reports of graphs that give wrong results without an error.
+    // Users report graphs that give wrong results without an error.
     {Feature::graph_capture,
      {702, 713},
      Effect::opt_in,

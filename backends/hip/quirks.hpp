@@ -9,11 +9,11 @@
 
 #include "weir/feature.hpp"
 
-/// Facts about HIP releases that no symbol or attribute reveals. A release is major * 100 + minor: 602 is HIP 6.2. The patch
-/// level is ignored, because the runtime's number has a build counter instead.
+/// Facts about HIP releases that no symbol or attribute reveals. A release is written as major * 100 + minor: 602 is HIP
+/// 6.2. The patch level is ignored, because the runtime's version number has a build counter in its place.
 namespace weir::hip {
 
-/// Releases from `since` up to, but not including, `until`; 0 means that the end is unknown.
+/// The releases from `since` up to, but not including, `until`; an `until` of 0 means that no end is known.
 struct Releases {
   int since = 0;
   int until = 0;
@@ -22,12 +22,12 @@ struct Releases {
 };
 
 enum class Effect : std::uint8_t {
-  absent,    ///< the feature does not work as documented
-  emulated,  ///< Weir implements it without the driver's own feature
-  opt_in,    ///< absent unless the user enables it by a variable
+  absent,    ///< treat the feature as absent, because it does not work as documented
+  emulated,  ///< Weir emulates the feature without the runtime's own functions
+  opt_in,    ///< absent unless the user enables it with an environment variable
 };
 
-/// The features that users can enable.
+/// The features that users can enable, each with its environment variable.
 enum class OptIn : std::uint8_t {
   none,
   wait_value,    ///< WEIR_HIP_WAIT_VALUE
@@ -35,21 +35,21 @@ enum class OptIn : std::uint8_t {
   graphs,        ///< WEIR_HIP_GRAPHS
 };
 
-/// A known fault of a feature whose symbols and attribute are present.
+/// A known fault of a feature that seems present by its symbols and attribute.
 struct FeatureQuirk {
   Feature feature;
   Releases releases;
   Effect effect;
-  std::string_view reason;  ///< for the user: the cause and the remedy
-  std::string_view source;  ///< the evidence
+  std::string_view reason;  ///< the cause and the remedy, for error messages
+  std::string_view source;  ///< the evidence; see quirks.cpp
   OptIn opt_in = OptIn::none;
-  std::string_view gpus = "";  ///< affected architectures begin with this: "gfx12"; empty: all
+  std::string_view gpus = "";  ///< prefix of the affected architectures: "gfx12"; empty means all
 };
 std::span<const FeatureQuirk> feature_quirks() noexcept;
-/// The quirk that applies to a feature on a GPU ("gfx90a:xnack-"; empty if unknown), or null.
+/// Returns the quirk of a feature in this release on an architecture ("gfx90a:xnack-"; empty if unknown), or null.
 const FeatureQuirk* find_quirk(Feature feature, int release, std::string_view architecture) noexcept;
 
-/// The backend's workarounds for the behaviour of functions: X(name, description).
+/// The workarounds for functions that misbehave in some releases: X(name, description).
 #define WEIR_HIP_WORKAROUNDS(X)                                                                                             \
   X(end_streams_elsewhere, "a stream that is not idle is destroyed on a thread of its own")                                 \
   X(keep_streams_for_events, "a stream is destroyed once no event is there that was last recorded on it")                   \

@@ -3,7 +3,7 @@
 #include "backends/hip/api_private.hpp"
 #include "weir/plugin/support.hpp"
 
-/// Destroys objects later, on a thread of its own.
+/// Destroys objects later, on a background thread, once the device no longer uses them.
 namespace weir::hip {
 
 bool Api::is_pending(Result result) noexcept {
@@ -13,7 +13,8 @@ bool Api::is_pending(Result result) noexcept {
 
 namespace {
 
-/// Calls `try_to_end()` until it returns true. The device is current then, and captures of other threads do not matter.
+/// Calls `try_to_end()` on a background thread until it returns true. During each call `device` is current, and captures of
+/// other threads are not affected.
 void reclaim(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept {
   (void)support::reclaim([&api, device, try_to_end = std::move(try_to_end)]() mutable {
     const Api::Current current(api, {device}, std::nothrow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Declares only the C functions, without the C++ overloads that headers add for some of them.
+// Leaves out the C++ overloads that the headers add to some C functions.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #include <hip/hip_runtime_api.h>
 
@@ -13,15 +13,15 @@
 
 #include "backends/gpu/device_resource.hpp"
 
-/// All functions of the runtime that this backend calls.
+/// The list of all runtime functions that this backend calls.
 ///
 ///   X(field, function)
 ///
-/// `field`: its name in the shared code, which is the function's name without the vendor's prefix if the vendors agree.
-/// Every release from the oldest supported one on has these functions. A symbol's presence does not say how it behaves: see
+/// `field`: the name in the code that CUDA and HIP share. If both vendors use the same name, it is that name without the
+/// vendor's prefix. Every supported release has these functions. Whether a function works correctly is another question: see
 /// quirks.cpp.
 ///
-/// The headers' default arguments do not apply: pass every argument.
+/// The headers' default arguments do not apply here, so pass every argument.
 #define WEIR_HIP_SYMBOLS(X)                                                                              \
   X(Init, hipInit)                                                                                       \
   X(RuntimeGetVersion, hipRuntimeGetVersion)                                                             \
@@ -119,7 +119,7 @@
 
 namespace weir::hip {
 
-/// A batch operation, as in hipStreamBatchMemOpParams (6.4): six words, laid out like CUDA's.
+/// One batch operation, as in hipStreamBatchMemOpParams (6.4): six words with the same layout as CUDA's.
 struct BatchOperation {
   std::uint32_t operation;
   std::uint64_t address;
@@ -130,26 +130,26 @@ struct BatchOperation {
 static_assert(sizeof(BatchOperation) == 6 * sizeof(std::uint64_t) && offsetof(BatchOperation, address) == 8 &&
               offsetof(BatchOperation, value) == 16 && offsetof(BatchOperation, flags) == 24);
 
-/// The value of a stream attribute. hipLaunchAttributeValue has 32 bytes and, since 7.x, 64: pass the larger form.
+/// The value of a stream attribute. hipLaunchAttributeValue has 32 bytes, and 64 since 7.x, so this has 64.
 union AttributeValue {
   char bytes[64];
   int synchronization_policy;
 };
 
 struct UserObjectTag;
-struct GreenContext;  // a hipExecutionCtx_t
+struct GreenContext;  // the type of hipExecutionCtx_t's target
 using gpu::DeviceResource;
 
 }  // namespace weir::hip
 
-/// Functions that are newer than the oldest supported headers (5.2), that headers overload in C++, or whose name later
-/// headers give to another function, with their signatures:
+/// Functions with their signatures, for one of three reasons: the oldest supported headers (5.2) lack the function, headers
+/// overload it in C++, or later headers give its name to another function. All return hipError_t:
 ///
-///   Y(field, function, since, (parameters))    all return hipError_t
+///   Y(field, function, since, (parameters))
 ///
-/// `since`: the first release whose library exports it (604: 6.4); that is often later than the header's declaration.
-/// Features depend on those added after the oldest supported release. Types that the headers of 5.2 lack appear as pointers
-/// and numbers of the same size.
+/// `since`: the first release whose library exports the function (604: 6.4). Headers often declare it earlier. Only features
+/// depend on functions that are newer than the oldest supported release. Types that the headers of 5.2 lack are replaced by
+/// pointers and numbers of the same size.
 #define WEIR_HIP_NEWER_SYMBOLS(Y)                                                                                        \
   Y(MallocAsync, hipMallocAsync, 502, (void**, size_t, hipStream_t))                                                     \
   Y(MallocFromPoolAsync, hipMallocFromPoolAsync, 502, (void**, size_t, hipMemPool_t, hipStream_t))                       \
@@ -183,23 +183,24 @@ namespace weir::hip {
 /// The oldest release that this backend supports.
 inline constexpr int oldest_release = 602;
 
-/// A line of the table.
+/// One entry of the table: a function's name and address.
 struct Symbol {
   const char* name = nullptr;
   int since = 0;
   void* address = nullptr;  ///< null if the library lacks the function
 };
 
-/// Set when the process ends, before the runtime's own static objects are destroyed. The runtime shuts down with
-/// them: a call after that crashes, and hipErrorDeinitialized is returned by no release. The program's static objects may go
-/// later still, since they are older than the runtime in the process.
+/// Set at process exit, before the runtime's static objects are destroyed, because the runtime shuts down with them. A call
+/// after that crashes; no release returns hipErrorDeinitialized instead. The program's own static objects may be destroyed
+/// still later, if they were created before the runtime was loaded.
 inline std::atomic<bool> runtime_is_ending{false};
 
-/// A function of the runtime. If the runtime lacks it, it returns hipErrorNotSupported. At process exit the runtime is not
-/// called, and the result is hipErrorDeinitialized, as with CUDA's driver.
+/// A callable function of the runtime. If the runtime lacks the function, a call returns hipErrorNotSupported. At process
+/// exit the runtime is no longer called, and the result is hipErrorDeinitialized, as with CUDA's driver.
 ///
-/// The runtime stores each result, "not ready" included, as the thread's last error: up to 6.4 of the last call, from 7.0 on
-/// of the last failed call. The application's hipGetLastError would return it, so it is cleared after each failed call.
+/// The runtime stores results, including "not ready", as the thread's last error: up to 6.4 the result of the last call,
+/// from 7.0 on that of the last failed call. The application's own hipGetLastError would return it, so it is cleared after
+/// each failed call.
 template <class Pointer>
 class Function;
 
@@ -225,7 +226,7 @@ class Function<Result (*)(Arguments...)> : public Symbol {
   static void forget_last_error() noexcept;
 };
 
-/// hipGetLastError, or null. It is not in the table, because every call of the table uses it.
+/// hipGetLastError, or null. It is a variable outside the table, because every call through the table uses it.
 inline hipError_t (*last_error)() = nullptr;
 
 template <class Result, class... Arguments>
@@ -233,7 +234,7 @@ void Function<Result (*)(Arguments...)>::forget_last_error() noexcept {
   if (last_error != nullptr) (void)last_error();
 }
 
-/// The table. A function added after the oldest supported release converts to false if it is missing.
+/// The table. A function that is newer than the oldest supported release converts to false if the runtime lacks it.
 struct Symbols {
 #define WEIR_HIP_MEMBER(field, function) Function<decltype(&::function)> field{{#function, oldest_release, nullptr}};
   WEIR_HIP_SYMBOLS(WEIR_HIP_MEMBER)

@@ -7,14 +7,14 @@
 #include <chrono>
 #include <thread>
 
-/// Waiting for a stream or an event by polling, because HIP's own waits hold a lock that other threads need.
+/// Waits for a stream or an event by polling, because HIP's own waits hold a lock that other threads need.
 namespace weir::hip {
 
-/// What the waiting thread does between two queries.
+/// The waiting thread's behaviour between two queries.
 enum class PollPolicy {
   automatic,  ///< yields for 2 ms, then sleeps
-  spinning,   ///< nothing
-  yielding,   ///< yields
+  spinning,   ///< queries again at once
+  yielding,   ///< yields its processor
   sleeping,   ///< sleeps
 };
 
