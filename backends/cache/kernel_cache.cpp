@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view entry_suffix = ".module";
 constexpr std::string_view unfinished_prefix = "new-";
 constexpr std::time_t unfinished_lifetime =
-    3600;  // seconds after which another process's unfinished entry counts as abandoned
+    3600;  // age in seconds at which another process's unfinished entry counts as abandoned
 
 struct EntryHeader {
   char magic[8] = {'W', 'E', 'I', 'R', 'K', 'E', 'R', 'N'};
@@ -53,7 +53,7 @@ std::array<std::uint8_t, 16> hash_of(std::span<const std::byte> content) noexcep
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Whether a folder exists; sets its owner.
+/// Whether the folder exists. If so, sets `owner` to its owner.
 bool find_owner(const std::string& folder, ::uid_t& owner) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
@@ -61,7 +61,7 @@ bool find_owner(const std::string& folder, ::uid_t& owner) {
   return true;
 }
 
-/// With the mode that the XDG specification asks for.
+/// Creates the folder and its parents, with the mode that the XDG specification requires.
 void make_folders(const std::filesystem::path& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno != ENOENT || !path.has_relative_path()) return;
   make_folders(path.parent_path());
@@ -72,15 +72,16 @@ void make_folders(const std::filesystem::path& path) {
 
 std::optional<std::string> default_cache_folder() {
   if (auto chosen = support::environment_path("WEIR_CACHE_DIR")) return chosen;
-  // Under sudo -E these variables belong to another user, who could not use a folder created by root.
+  // With sudo -E these variables belong to another user, who could not use a folder that root creates. So the owner is
+  // checked.
   ::uid_t owner = 0;
-  // By the XDG specification, a relative XDG_CACHE_HOME is ignored, and a missing folder is created.
+  // The XDG specification requires to ignore a relative XDG_CACHE_HOME, and to create the folder if it is missing.
   const auto xdg = support::environment("XDG_CACHE_HOME");
   if (xdg && xdg->starts_with('/')) {
     if (find_owner(*xdg, owner) && owner != ::geteuid()) return std::nullopt;
     return *xdg + "/weir";
   }
-  // Users without a home, such as services, have a path that does not exist. It is not created.
+  // Users without a home, such as services, have a HOME that does not exist. That folder is not created.
   const auto home = support::environment("HOME");
   if (home && home->starts_with('/') && find_owner(*home, owner) && owner == ::geteuid()) return *home + "/.cache/weir";
   return std::nullopt;
@@ -190,7 +191,7 @@ std::optional<Bytes> KernelCache::find(const CacheKey& key) {
 }
 
 std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
-  // O_NONBLOCK, because opening a FIFO would wait for a writer.
+  // O_NONBLOCK: if the file is a FIFO, opening it must not wait for a writer.
   const FileDescriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -207,7 +208,7 @@ std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
     ::unlinkat(folder_.number(), name.c_str(), 0);
     return std::nullopt;
   }
-  ::futimens(file.number(), nullptr);  // marks it as recently used; see trim
+  ::futimens(file.number(), nullptr);  // sets the time of last use, for `trim`
   return Bytes(content.begin(), content.end());
 }
 
@@ -263,7 +264,7 @@ void KernelCache::trim() {
   ::closedir(listing);
   if (total <= capacity_) return;
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  // Removes entries until three quarters remain, so that not every new entry causes a removal.
+  // Removes entries until the cache is three quarters full, so that the next new entries cause no removal.
   for (const Entry& entry : entries) {
     if (total <= capacity_ / 4 * 3) break;
     ::unlinkat(folder_.number(), entry.name.c_str(), 0);

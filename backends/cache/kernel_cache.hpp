@@ -14,19 +14,20 @@
 
 #include "core/base/file_descriptor.hpp"
 
-/// Stores a backend's compiled code under the hash of all its inputs: on disk, or in memory without a usable folder.
+/// A cache of compiled code. The key is a hash of all inputs of a compilation. Entries are on disk, or in memory if there is
+/// no usable folder.
 namespace weir::cache {
 
 using detail::FileDescriptor;
 
-/// 128 bits of XXH3.
+/// A hash of a compilation's inputs: 128 bits of XXH3.
 struct CacheKey {
   std::array<std::uint8_t, 16> bytes{};
   std::string hex() const;
   friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
 };
 
-/// Hashes a list of parts, including their lengths, so that different lists never give the same bytes.
+/// Computes a key from a list of parts. The lengths are hashed as well, so that different lists never hash the same bytes.
 class CacheKeyBuilder {
  public:
   CacheKeyBuilder();
@@ -42,30 +43,32 @@ class CacheKeyBuilder {
 
 using Bytes = std::vector<std::byte>;
 
-/// Whether an entry's file may have this name.
+/// Whether a file of this name may be an entry.
 bool is_entry_name(std::string_view name) noexcept;
-/// Whether these bytes begin like an entry's file.
+/// Whether these bytes begin as an entry does.
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
-/// Returns the content of an entry's file and sets its key. Sets `flaw` to the damage found, or leaves it empty.
+/// Returns the content of an entry's file, and sets `key` to its key. `flaw`: set to a description of any damage; otherwise
+/// empty.
 std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
-/// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME exists; nothing if the folder of the last
-/// two belongs to another user. Throws `invalid_environment`.
+/// Returns the folder: WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME exists. Returns
+/// nothing if none applies, or if the folder of the last two belongs to another user. Throws `invalid_environment`.
 std::optional<std::string> default_cache_folder();
 
-/// Any number of threads and processes may share a folder, since entries are renamed into place. Damaged entries are removed
-/// and never used. The folder holds at most `capacity` bytes; the least recently used entries are removed first.
+/// Any number of threads and processes may use one folder at once, because each entry is written under another name and then
+/// renamed. Damaged entries are removed and never used. The folder holds at most `capacity` bytes; the least recently used
+/// entries are removed first.
 class KernelCache {
  public:
   static constexpr std::uint64_t default_capacity = std::uint64_t{256} << 20U;
 
-  /// Stores entries in the folder `backend` ("cuda") of `folder`, which is created if possible. Since code is loaded from
-  /// it, it is used only if it belongs to this user alone. If there is no usable folder, entries are kept in memory and a
+  /// Stores entries in the folder `backend` ("cuda") of `folder`, and creates it if possible. The cache loads code from this
+  /// folder, so it uses it only if it belongs to this user alone. Without a usable folder, entries are kept in memory, and a
   /// warning is logged.
   KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity = default_capacity);
 
   std::optional<Bytes> find(const CacheKey& key);
-  /// A full folder is no error.
+  /// Stores an entry. A full folder is not an error.
   void store(const CacheKey& key, std::span<const std::byte> content);
 
  private:
@@ -76,7 +79,7 @@ class KernelCache {
   void warn_once(const std::string& cause);
 
   std::string path_;
-  FileDescriptor folder_;  // of the folder that was checked, even if it is renamed
+  FileDescriptor folder_;  // the folder that was checked; stays valid if that folder is renamed
   std::uint64_t capacity_;
   std::mutex mutex_;
   bool warned_ = false;

@@ -16,7 +16,7 @@
 namespace weir::cache {
 namespace {
 
-/// Thrown with the reason why a compilation's input files cannot be determined.
+/// Thrown if the files that a compilation reads cannot be determined. Contains the reason.
 class Unknown : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -125,7 +125,7 @@ class Reader {
     return at;
   }
 
-  // The operand of `#include`: <name>, "name", or a macro.
+  // Handles the operand of an `#include`: <name>, "name", or a macro.
   void directive(std::string_view text, const std::string& folder, bool is_include) {
     const char open = text.empty() ? '\0' : text[0];
     const std::size_t close = open == '<' ? text.find('>') : open == '"' ? text.find('"', 1) : std::string_view::npos;
@@ -136,7 +136,7 @@ class Reader {
     include(std::string(text.substr(1, close - 1)), folder, is_include);
   }
 
-  // Adds every file that the include may refer to.
+  // Adds every file to which the include may refer.
   void include(const std::string& name, const std::string& folder, bool must_be_known) {
     bool known = false;
     for (std::size_t i = 0; i < files_.header_names.size(); ++i) {
@@ -152,14 +152,15 @@ class Reader {
       if (!folder.empty()) known = file(folder + "/" + name) || known;
       for (const std::string& searched : folders_) known = file(searched + "/" + name) || known;
     }
-    // A header given as text includes the file that it hides as "./name"; no system header has such a name.
+    // A header that is given as text may include the real file of the same name as "./name". No system header has such a
+    // name.
     if (!known && must_be_known && files_.has_own_folders && !name.starts_with("./")) {
       throw Unknown(
           fmt::format("'{}' is in none of the folders that were given, but may be in one of the compiler's", name));
     }
   }
 
-  // Adds the file if it exists; returns whether it does.
+  // Adds the file to the key if it exists. Returns whether it exists.
   bool file(const std::string& path) {
     if (!seen_.insert(path).second) return present_.count(path) != 0;
     const auto text = read_file(path, left_);
@@ -178,7 +179,7 @@ class Reader {
   const SourceFiles& files_;
   std::vector<std::string> folders_, included_first_;
   std::set<std::string> seen_, present_;
-  std::size_t left_ = std::size_t{64} << 20U;  // bytes that may still be read
+  std::size_t left_ = std::size_t{64} << 20U;  // how many bytes may still be read
 };
 
 }  // namespace
