@@ -41,7 +41,7 @@
 #include "weir/plugin/support.hpp"
 #include "weir/version.hpp"
 
-/// From source to a module: preprocess, complete, compile, link, cache, load.
+/// Compiles a source to a module: preprocesses, completes, compiles, links, caches and loads it.
 namespace weir::host {
 namespace {
 
@@ -53,10 +53,10 @@ cache::KernelCache& kernel_cache() {
   return kept;
 }
 
-/// What Weir adds to a compiler's messages about code that only GPUs run.
+/// What Weir adds to a compiler's messages if they are about code for GPUs only.
 std::string_view advice_for(std::string_view output) {
   struct Advice {
-    std::vector<std::string_view> signs;  // as Clang and GCC write them
+    std::vector<std::string_view> signs;  // parts of messages, as Clang and GCC write them
     std::string_view text;
   };
   const Advice all[] = {
@@ -74,7 +74,7 @@ std::string_view advice_for(std::string_view output) {
   return "";
 }
 
-/// A compilation step failed. Has the compiler's name and its whole output.
+/// Thrown if a compilation step fails. Contains the compiler's name and its whole output.
 class StepFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -110,7 +110,8 @@ bool exceeded_its_time(const detail::ChildOutcome& outcome) {
                                         outcome.output.find("CPU time limit exceeded") != std::string::npos);
 }
 
-// The path at which the compiler reads the source for its messages, if it is below the folder where the compiler runs.
+// The path under which the compiler reads the source, as its messages show it. Empty if that path is not below the folder in
+// which the compiler runs.
 std::optional<std::filesystem::path> shown_file(const std::string& name) {
   const std::filesystem::path path(name);
   if (!path.is_relative() || !path.has_filename()) return std::nullopt;
@@ -120,8 +121,8 @@ std::optional<std::filesystem::path> shown_file(const std::string& name) {
   return path;
 }
 
-// The tier to try first: blocks formed by the work-group pass, if the compiler supports it; otherwise fibers. The pass needs
-// optimization.
+// The tier to try first. If the compiler supports the work-group pass, which needs optimization, the pass forms the blocks;
+// otherwise threads are fibers.
 Tier choose_tier(const Compiler& compiler, bool debug) {
   constexpr const char* variable = "WEIR_HOST_TIER";
   const auto asked = support::environment(variable);
@@ -144,7 +145,7 @@ Tier choose_tier(const Compiler& compiler, bool debug) {
   return asked == "fibers" || compiler.pass.empty() || debug ? Tier::fibers : Tier::groups;
 }
 
-// The pass's remarks on each kernel, without the locations that Clang adds.
+// The remarks that the pass makes about kernels, without the locations that Clang adds.
 std::string remarks_of(std::string_view output) {
   constexpr std::string_view begin = "remark: ", end = " [-Rpass";
   std::string remarks;
@@ -194,7 +195,7 @@ class Compilation {
       while (static_cast<std::size_t>(std::count(shown_.begin(), shown_.end(), '/')) < ups + 1) shown_ += "/in";
     }
     if (!options.headers.empty()) flags_.emplace_back("-I.");
-    // Results that will be compared must be rounded in the same way.
+    // Launches are checked by comparing results, so both runs must round in the same way.
     if (checks_launches() && !compiler_.is_gcc) flags_.insert(flags_.end(), {"-ffp-contract=off", "-fveclib=none"});
   }
 
@@ -206,7 +207,8 @@ class Compilation {
     return compile(log);
   }
 
-  /// Compiles without the cache, in a folder where a debugger finds the source as long as the folder exists.
+  /// Compiles without the cache. The folder in the result contains the source for debuggers; keep it as long as they need
+  /// it.
   std::pair<Image, detail::TemporaryFolder> image_for_debugger() {
     start();
     std::string log;
@@ -236,7 +238,7 @@ class Compilation {
       support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
   }
 
-  // Whether the text alone determines the result, so that a cached module is found without running the compiler.
+  // Whether the text alone determines the result, so that the cache can be searched without running the compiler.
   bool stands_alone() const {
     if (!options_.extra.empty()) return false;
     std::string text(source_);
@@ -257,7 +259,7 @@ class Compilation {
         .add(compiler_.identity)
         .add(cpu_features());
     for (const std::string& flag : flags_) builder.add(flag);
-    // The key must not depend on the tier, which is not yet known.
+    // The key must not depend on the tier, which is not known yet.
     builder.add(compose_unit({}, options_, warp_size_, Tier::fibers, front_end()))
         .add(complete_unit({}, Tier::lockstep, front_end()).text)
         .add(kernels::fiber_groups_header);
@@ -319,7 +321,7 @@ class Compilation {
     return outcome;
   }
 
-  // For a user at a terminal: returns a function that reports a slow step, once.
+  // If a user is at a terminal, returns a function that reports, once, that a step is slow.
   std::function<void()> say_what_takes_long() const {
     if (said_ || ::isatty(STDERR_FILENO) == 0) return {};
     return [this] {
@@ -349,7 +351,7 @@ class Compilation {
     if (const auto file = shown_file(options_.name)) write_shown(*file, text);
   }
 
-  // The path of a step's own file, relative to the compiler's folder.
+  // The path of a file that belongs to a step, relative to the folder in which the compiler runs.
   std::string own(const char* name) const {
     std::string path;
     for (const char c : shown_) path += c == '/' ? "../" : "";
@@ -376,7 +378,8 @@ class Compilation {
   std::string preprocess(std::string_view unit) const {
     write_file(folder_->path() + "/unit.cpp", unit);
     std::vector<std::string> arguments = flags_;
-    // Before the user's folders, which might contain CUDA's own headers; this compiler cannot read those.
+    // This folder comes before the user's folders, because those might contain CUDA's own headers, which this compiler
+    // cannot read.
     if (source_.find("include") != std::string_view::npos) {
       const std::string folder(kernels::header_folder);
       write_kernel_headers(folder_->path() + shown_ + "/" + folder);
@@ -389,7 +392,8 @@ class Compilation {
 
   // Compiles with the work-group pass. Returns nothing if that fails: the tier of fibers then reports the reason.
   std::optional<Image> compile_groups(std::string& log) try {
-    // Adding the code for fibers costs a tenth of the time, and few sources have a kernel that needs it.
+    // The code for fibers is added only if a kernel needs it: it takes a tenth of the time, and few sources have such a
+    // kernel.
     std::string remarks = remarks_of(compile_object(Tier::groups));
     if (remarks.find(" runs on fibers: ") != remarks.npos)
       remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
@@ -471,7 +475,8 @@ class Compilation {
     return outcome.output + run_program({assembler, own("division.s"), own(assembler_input), "-o", own(object)}).output;
   }
 
-  // A program that Clang would run, if it can be run directly with these arguments only. Empty: let the compiler run it.
+  // The path of a program that Clang would run, if it can be run directly with these arguments alone. Empty if the compiler
+  // must run it.
   std::string own_program(const char* name) const {
     if (compiler_.is_gcc || !options_.extra.empty()) return {};
     const std::string beside = compiler_.path.substr(0, compiler_.path.rfind('/') + 1) + name;

@@ -10,13 +10,13 @@ namespace weir {
 struct ImageCompilation;
 }
 
-/// From a source to a module.
+/// Compiles a kernel source to a module.
 namespace weir::host {
 
-/// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.
+/// Implements `Device::compile` for the host: runs the system's C++ compiler, caches the result by content, and loads it.
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
-/// The same ahead of time, for processors given as in the compiler's option `-march=`, and for warps of `image_warp_size`
-/// threads. Neither caches nor loads.
+/// Compiles ahead of time. The request gives the processor as in the compiler's option `-march=`; warps have
+/// `image_warp_size` threads. Neither caches nor loads the result.
 void compile_image(ImageCompilation& request);
 inline constexpr int image_warp_size = 32;
 

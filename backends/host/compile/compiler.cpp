@@ -29,10 +29,10 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// For Clang. Version 14's CUDA front end needs NVIDIA's toolkit.
+// The oldest Clang whose CUDA front end is used: that of version 14 needs NVIDIA's toolkit.
 constexpr int oldest_cuda_clang = 16;
 
-// Clang's major version from "Debian clang version 14.0.6"; 0 if it is not in the text.
+// Clang's major version, from a text such as "Debian clang version 14.0.6"; 0 if the text has none.
 int major_version(const Compiler& compiler) {
   constexpr std::string_view before = "version ";
   const std::size_t at = compiler.version.find(before);
@@ -43,7 +43,7 @@ int major_version(const Compiler& compiler) {
   return major;
 }
 
-// Queries a program's version. Throws std::runtime_error if its answer is not that of a compiler.
+// Runs a program with --version. Throws std::runtime_error if the output is not that of a compiler.
 Compiler ask(const std::string& path) {
   const detail::ChildOutcome answer = detail::run_child({path, "--version"}, "/", detail::program_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
@@ -61,7 +61,8 @@ Compiler ask(const std::string& path) {
   return compiler;
 }
 
-// The compiler at a path. Queries it again if the file has changed. Throws std::runtime_error with the reason.
+// Describes the compiler at a path. Runs it again only if its file has changed. Throws std::runtime_error with the reason if
+// it is not usable.
 Compiler compiler_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || ::access(path.c_str(), X_OK) != 0) {
@@ -112,7 +113,7 @@ bool is_option(const std::string& option, std::string_view name) {
          (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
 }
 
-// Options that only NVRTC or HIPRTC accept.
+// Options that only NVRTC or HIPRTC have.
 constexpr std::string_view gpu_options =
     "--gpu-architecture -arch --offload-arch --gpu-code -code --device-c -dc --device-w -dw --relocatable-device-code "
     "-rdc --extensible-whole-program -ewp --device-debug -G --generate-line-info -lineinfo --dopt -dopt "
@@ -135,7 +136,7 @@ bool is_gpu_option(const std::string& option) {
   return false;
 }
 
-// Options that change the kind of compilation, and options that Weir sets itself.
+// Options that users may not pass: those that change what the compiler does, and those that Weir sets itself.
 constexpr std::string_view reserved_options[] = {
     "-c",          "-E",           "-S",        "-P",    "-C", "-CC", "-###", "-shared", "-static", "-pie", "-fsyntax-only",
     "-save-temps", "--save-temps", "--version", "--help"};
@@ -170,7 +171,7 @@ void check_extra(const std::vector<std::string>& extra) {
     }
     if (!is_one_of(option, options_with_value)) continue;
     if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
-    if (extra[i].starts_with('@')) {  // compilers read options from such a file, at any position
+    if (extra[i].starts_with('@')) {  // '@' names a file of options, which may come at any position
       throw std::invalid_argument(
           fmt::format("the option '{}' cannot have the value '{}', since it begins with '@'", option, extra[i]));
     }

@@ -3,17 +3,18 @@
 
 #include <string_view>
 
-/// Makes integer division behave as on a GPU, where it never ends a program. x86's instructions raise SIGFPE for a divisor
-/// of 0, and for the lowest integer divided by -1. No compiler has an option against that, and `/` of two integers cannot be
-/// overloaded. But the assembler prefers a macro of an instruction's name to the instruction.
+/// Makes integer division behave as on a GPU, where it never ends a program. x86's division instructions raise SIGFPE for a
+/// divisor of 0, and for the lowest integer divided by -1. No compiler has an option against that, and C++ cannot overload
+/// `/` for two integers. But an assembler macro can have the name of an instruction, and then replaces it.
 ///
-/// The macros compare the divisor first, which costs two predicted branches with an instruction of ten cycles or more. The
-/// lowest integer divided by -1 yields itself, remainder 0; a division by 0 yields all ones for quotient and remainder.
-/// Compilers never use the flags after a division, which leaves them undefined.
+/// The macros compare the divisor first. This adds two predicted branches to an instruction of ten cycles or more. The
+/// lowest integer divided by -1 yields itself with remainder 0; a division by 0 yields a quotient and a remainder with all
+/// bits set. The flags may differ from the instruction's, because the instruction leaves them undefined and compilers never
+/// use them.
 namespace weir::host {
 
-/// Assembly that precedes a module, for compilers that write assembly: see `compiler_flags`. It is not in the unit, because
-/// Clang drops `asm` outside of functions from device code.
+/// Assembly to be put before a module's assembly, for compilers that write assembly (see `compiler_flags`). It is not part
+/// of the source, because Clang drops `asm` outside of functions in device code.
 #define WEIR_DIVISION(suffix, low, high, negated)                                                                          \
   ".macro weir_define_idiv" suffix "\n.macro idiv" suffix " divisor:vararg\ncmp" suffix                                    \
   " $0, \\divisor\n je 8660f\n"                                                                                            \

@@ -67,7 +67,7 @@ T read(std::span<const std::byte> bytes, std::uint64_t offset, const char* what)
   return value;
 }
 
-// Calls `use(symbol, name)` for each symbol in the sections of that type.
+// Calls `use(symbol, name)` for each symbol in all sections of type `section_type`.
 template <class Use>
 void for_each_symbol(std::span<const std::byte> bytes, unsigned section_type, Use&& use) {
   const auto header = read<Header>(bytes, 0, "the ELF header");

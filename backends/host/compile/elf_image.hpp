@@ -9,17 +9,18 @@
 #include <string_view>
 #include <vector>
 
-/// Reads a compiler's output. It does not load a shared object for that, because loading runs its initializers.
+/// Reads a shared object that a compiler wrote. It reads the file's bytes and does not load the object, because loading
+/// would run the object's initializers.
 namespace weir::host {
 
-/// Why an image is not usable.
+/// Thrown if an image is not usable; contains the reason.
 class BadImage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Appends a hash to an image, where the loader ignores it, so that a damaged image is never loaded: the loader does not
-/// check its input.
+/// Appends a hash to an image. The loader ignores these bytes and does not check its input, so `check_seal` checks the hash
+/// first: a damaged image is never loaded.
 void seal(std::vector<std::byte>& image);
 /// Throws BadImage unless the image ends with the correct hash.
 void check_seal(std::span<const std::byte> image);
@@ -29,22 +30,22 @@ std::vector<std::string> undefined_thread_variables(std::span<const std::byte> o
 
 class ElfImage {
  public:
-  /// An exported variable.
+  /// An exported variable of an image.
   struct Variable {
     std::string name;
     std::uint64_t address;  ///< relative to the load address
     std::size_t size;
   };
 
-  /// Checks that the bytes are a complete shared object for this processor. Throws BadImage. The bytes must outlive the
+  /// Checks that the bytes are a complete shared object for this processor. Throws BadImage. `bytes` must outlive this
   /// object.
   explicit ElfImage(std::span<const std::byte> bytes);
 
-  /// The size of its memory when loaded.
+  /// The bytes of memory that the image occupies when it is loaded.
   std::size_t loaded_size() const noexcept { return loaded_size_; }
   const std::vector<Variable>& variables() const noexcept { return variables_; }
   const Variable* find(std::string_view name) const noexcept;
-  /// The initial content of a string variable; empty if it is not in the file.
+  /// The initial content of a variable that is a string; empty if the file does not contain it.
   std::string_view string(const Variable& variable) const;
 
  private:

@@ -37,7 +37,7 @@ using kernels::TokenizedSource;
 // would give each thread its own variable.
 constexpr std::string_view checked_keywords[] = {"__global__", "__device__", "__shared__", "__constant__"};
 
-// Marks the continuation of the prelude for the preprocessor.
+// A line marker before each piece of the prelude, so that the preprocessor counts the piece as a system header.
 constexpr const char* marker = "# 1 \"{}\" 3\n";
 constexpr std::string_view packed_file_name = "<weir prelude>: packed";
 
@@ -55,7 +55,7 @@ bool fits_a_line(std::string_view text) {
   return text.find_first_of(std::string_view("\n\r\0", 3)) == std::string_view::npos;
 }
 
-// The record of a kernel: {0} is the function, {1} its name, {2} its bounds, {3} a number.
+// The text of a kernel's record: {0} is the function, {1} its name, {2} its bounds, {3} a number.
 constexpr const char* rules[] = {
     "static_assert(::weir_host::rules<decltype(&{0})>::returns_void, "
     "\"a __global__ function returns void, and is neither noexcept nor variadic\");",
@@ -75,13 +75,13 @@ constexpr const char* cuda_record =
     "::weir_host::recorder<decltype(&{0}), &weir_pointer_{3}>::record(\"{1}\", {2}); "
     "static WEIR_DEVICE __attribute__((used, section(\"weir_kernels\"))) "
     "const ::weir_host::kernel_record* weir_entry_{3} = &weir_record_{3};";
-// The record of a name that several kernels have: {0} is the name, {1} a number, {2} WEIR_DEVICE in CUDA.
+// The record of a name that several kernels share: {0} is the name, {1} a number, {2} WEIR_DEVICE in CUDA.
 constexpr const char* overloaded_record =
     "static constexpr {2} ::weir_host::kernel_record weir_record_{1} = ::weir_host::overloaded(\"{0}\"); "
     "static {2} __attribute__((used, section(\"weir_kernels\"))) "
     "const ::weir_host::kernel_record* weir_entry_{1} = &weir_record_{1};";
 
-// Opens the namespaces of "a::b::", and closes them.
+// For the scope "a::b::": the text that opens these namespaces, and the text that closes them.
 std::pair<std::string, std::string> namespaces(std::string_view scope) {
   std::pair<std::string, std::string> text;
   for (std::size_t colons; (colons = scope.find("::")) != scope.npos; scope.remove_prefix(colons + 2)) {
@@ -129,7 +129,7 @@ class RecordWriter {
                kernel.c_linkage ? kernel.name : name, bounds, end);
   }
 
-  // One of `CompileOptions::kernels`.
+  // Adds the record of one expression in `CompileOptions::kernels`.
   void add_named(const std::string& expression) {
     const std::string name = kernels::normalized_name(expression);
     const std::string function = name.substr(0, name.find('<'));
@@ -178,13 +178,14 @@ class RecordWriter {
   bool cuda_;
   std::string_view prefix_;
   std::string text_;
-  // Names of kernels and templates; qualified names of kernels with a record, and of templates with bounds.
+  // Names of all kernels and templates, then qualified names: of kernels with a record, of templates with bounds, and of
+  // kernels that share a name.
   std::set<std::string> known_, recorded_, bounded_, overloaded_;
   int count_ = 0;
 };
 
-// Removes `prelude_packed` from a source that uses none of its functions, because it makes up a third of the prelude's
-// compile time. `names`: of instances, whose arguments may also be functions.
+// Removes `prelude_packed` from a source that uses none of its functions, because that text takes a third of the prelude's
+// compile time. `names`: the names of instances, whose template arguments may also be such functions.
 void drop_packed(std::string& preprocessed, std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (name.find("__") != name.npos || name.find("cyl_") != name.npos) return;
@@ -232,7 +233,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
                    "#define WEIR_SPIN() weir_host::spin()\n"
                    "#define WEIR_FIBER(name) __weir_##name\n"
                    "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n";
-  if (options.debug) unit += "#define WEIR_FOR_DEBUGGER 1\n";  // makes threadIdx a variable
+  if (options.debug) unit += "#define WEIR_FOR_DEBUGGER 1\n";  // for debuggers: threadIdx becomes a variable
   unit.append(cuda ? prelude_cuda_library : prelude_c_library)
       .append(prelude_types)
       .append(begin)
@@ -262,7 +263,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   // Editors write this mark at the start of a file; inside a unit it would be an invalid token.
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (source.starts_with(byte_order_mark)) source.remove_prefix(byte_order_mark.size());
-  // `Module::global` finds variables by their symbols.
+  // Makes variables visible, because `Module::global` finds them by their symbols.
   if (!cuda) unit += "#pragma GCC visibility push(default)\n";
   fmt::format_to(std::back_inserter(unit), "# 1 {}\n{}\n", in_quotes(options.name), source);
   if (!cuda) unit += "#pragma GCC visibility pop\n";
@@ -297,7 +298,8 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
 
   const std::string prelude_line = fmt::format("\n# 1 {} 3\n", in_quotes(prelude_file_name));
   std::string text = prelude_line.substr(1);
-  // Compilers assume that the sanitizer's functions change no variables of the module, so hide that they do.
+  // Compilers assume that the sanitizer's functions do not change the module's variables. They do here, so variables are
+  // hidden from the optimizer.
   text += tier == Tier::lockstep ? "#define WEIR_VISIBLE() __asm__ volatile(\"\" ::: \"memory\")\n"
                                  : "#define WEIR_VISIBLE() ((void)0)\n";
   // `__restrict__` constrains one thread. Compilers also assume that no other thread's writes become visible at a barrier,

@@ -12,20 +12,21 @@
 /// Kernel source for the host's compiler: adds the text before and after it.
 namespace weir::host {
 
-/// How the threads of a block run.
+/// How the threads of a block run on the host.
 enum class Tier : std::uint8_t {
-  fibers,    ///< a waiting thread stays on its stack (backends/host/run/fibers.hpp)
-  lockstep,  ///< like `fibers`, and the lanes of a warp also synchronize at each volatile access
-  groups     ///< loops over threads, made by the work-group pass (kernels/workgroup). Only for `FrontEnd::cuda`
+  fibers,    ///< each thread is a fiber; one that waits keeps its stack (backends/host/run/fibers.hpp)
+  lockstep,  ///< like `fibers`, and the lanes of a warp synchronize at each volatile access as well
+  groups     ///< the threads run in loops that the work-group pass makes (kernels/workgroup); only for `FrontEnd::cuda`
 };
 
-/// The text to be preprocessed: the prelude, the options' macros, and the source under the name used in messages. It is the
-/// same for `fibers` and `lockstep`. Throws std::invalid_argument for a macro or a name that does not fit into one line.
+/// Returns the text to be preprocessed: the prelude, the macros in the options, and the source, under the name that messages
+/// use. The text is the same for `fibers` and `lockstep`. Throws std::invalid_argument for a macro or a name that does not
+/// fit into one line.
 std::string compose_unit(std::string_view source, const CompileOptions& options, int warp_size, Tier tier,
                          FrontEnd front_end);
 
-/// Whether the user's part of a preprocessed unit contains `volatile`, even within a word: a warp's threads may then rely on
-/// lockstep.
+/// Whether the user's part of a preprocessed unit contains `volatile`, even as a part of a word. If so, the lanes of a warp
+/// may rely on lockstep.
 bool mentions_volatile(std::string_view preprocessed);
 
 /// Change it if a source is transformed differently: modules cached by another revision are not used.
@@ -33,13 +34,13 @@ inline constexpr int unit_revision = 21;
 
 struct CompilableUnit {
   std::string text;
-  /// Whether a multiplication may be fused with an addition. False if the source uses __fmul_rn or similar functions.
+  /// Whether the compiler may fuse multiplications with additions. False if the source uses __fmul_rn or similar functions.
   bool may_fuse;
 };
 
-/// Completes a preprocessed unit for compilation; it is preprocessed once more. Defines CUDA's keywords, and appends a
-/// record of each kernel, which the module exports. `cooperation`: whether threads of a block may cooperate. `names`:
-/// template instances that also get a record. Throws RefusedSource.
+/// Completes a preprocessed unit for compilation, which preprocesses the result once more. Defines CUDA's keywords, and
+/// appends a record of each kernel, which the module exports. `cooperation`: whether the threads of a block can wait for
+/// each other. `names`: template instances that get a record as well. Throws RefusedSource.
 CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd front_end, bool cooperation = true,
                              std::span<const std::string> names = {});
 

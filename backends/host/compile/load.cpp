@@ -35,11 +35,13 @@ int make_memory_file() noexcept {
 #define MFD_EXEC 0x0010U
 #endif
   const int descriptor = ::memfd_create("weir-kernels", MFD_CLOEXEC | MFD_EXEC);
-  return descriptor >= 0 || errno != EINVAL ? descriptor : ::memfd_create("weir-kernels", MFD_CLOEXEC);  // Linux before 6.3
+  // For Linux before 6.3, which lacks this flag.
+  return descriptor >= 0 || errno != EINVAL ? descriptor : ::memfd_create("weir-kernels", MFD_CLOEXEC);
 }
 
-// A path of the open file that no other call uses. The loader treats an object with a known name as loaded, and descriptor
-// numbers are reused. So the path encodes a serial number in components without effect.
+// Returns a path of the open file that differs from the paths of all other calls. The loader treats an object as loaded
+// already if it knows the path, and descriptor numbers are reused. So the path encodes a serial number in components that
+// have no effect.
 std::string unique_path(int descriptor) {
   static std::atomic<std::uint32_t> loads{0};
   std::string path = "/proc/self/fd";
@@ -61,7 +63,7 @@ void* open_as_file(std::span<const std::byte> image, const detail::TemporaryFold
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// The features that the code needs and the processor lacks.
+// Returns the processor features that the code needs and this processor lacks.
 std::string missing_features(std::string_view needed) {
   std::string missing;
   if (cpu_features().empty()) return missing;
@@ -126,7 +128,7 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::opti
   }
   std::vector<HostModule::Variable> variables;
   for (const ElfImage::Variable& variable : image.variables()) {
-    // belongs to the prelude
+    // Variables of the prelude are not the program's.
     if (variable.name.starts_with("weir_host_") || variable.name.starts_with("_ZN9weir_host")) continue;
     auto* const address = reinterpret_cast<std::byte*>(map->l_addr + variable.address);
     variables.push_back({variable.name, Span<std::byte>(address, variable.size)});
@@ -147,7 +149,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
       bytes = cache::content_of_entry(bytes, key, flaw);
       if (!flaw.empty()) throw BadImage("as an entry of the cache of kernels, it " + flaw);
     } else {
-      check_image(ElfImage(bytes));  // gives the best message for bytes that are not an image
+      check_image(ElfImage(bytes));  // reports the error best if the bytes are not an image
       check_seal(bytes);
     }
     return load_image(device, bytes, std::nullopt);
@@ -163,7 +165,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
 }
 
 int rank_image(const Device& device, std::span<const std::byte> bytes) {
-  // The sizes of a block and of a warp are compiled in.
+  // An image is compiled for this warp size, and for devices on which the threads of a block can wait for each other.
   if (device.properties().warp_size != image_warp_size || !device.supports(Feature::block_cooperation)) return 0;
   try {
     const ElfImage image(bytes);

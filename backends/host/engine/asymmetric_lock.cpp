@@ -8,7 +8,7 @@
 namespace weir::host {
 namespace {
 
-/// A full memory barrier on each processor that runs a thread of this process.
+/// Executes a full memory barrier on each processor that runs a thread of this process (membarrier(2)).
 bool order_all_threads() noexcept {
   static const bool registered = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   return registered && ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -23,7 +23,7 @@ bool AsymmetricLock::close() noexcept {
     open();
     return false;
   }
-  // A thread that enters from here on sees that it is closed; one that entered before is seen here.
+  // If the owner enters from here on, it sees that the lock is closed. If it entered before, `inside_` shows that here.
   while (inside_.load(std::memory_order_acquire)) std::this_thread::yield();
   return true;
 }

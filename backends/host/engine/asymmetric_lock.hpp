@@ -8,16 +8,17 @@
 
 namespace weir::host {
 
-/// An asymmetric lock: cheap for its owner, a single thread at a time that takes it often, and costly, by membarrier(2), for
-/// other threads, which rarely take it. An atomic exchange would cost the owner a fifth of an empty host function; this
-/// costs two stores and a load.
+/// An asymmetric lock. It is cheap for its owner, one thread at a time that takes it often. It is expensive for other
+/// threads, which take it rarely and call membarrier(2). An atomic exchange would cost the owner a fifth of the time of an
+/// empty host function; this lock costs the owner two stores and a load.
 class AsymmetricLock {
  public:
-  /// Called by the owner.
+  /// Takes the lock. Called by the owner only.
   void enter() noexcept {
     for (;;) {
       inside_.store(true, std::memory_order_relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // `close` makes the processor keep this order
+      // Keeps the compiler from reordering; `close` makes the processor keep the order as well.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
       if (!closed_.load(std::memory_order_acquire)) [[likely]]
         return;
       inside_.store(false, std::memory_order_release);
@@ -26,7 +27,7 @@ class AsymmetricLock {
   }
   void leave() noexcept { inside_.store(false, std::memory_order_release); }
 
-  /// Called by any other thread: returns when the owner is outside, and keeps it out until `open`. Returns false and does
+  /// Called by other threads. Returns when the owner is outside, and keeps it outside until `open`. Returns false and does
   /// nothing if the system lacks membarrier(2).
   bool close() noexcept;
   void open() noexcept;

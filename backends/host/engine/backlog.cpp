@@ -12,9 +12,9 @@ namespace weir::host {
 
 namespace {
 
-constexpr std::size_t block_bytes = 4080;  // a page minus the heap's header
+constexpr std::size_t block_bytes = 4080;  // one page minus the heap's own header
 
-// Free blocks, which are kept for reuse: at most 16 MiB.
+// The free blocks, kept for reuse: at most 16 MiB.
 struct Kept {
   SpinLock lock;
   Backlog::Block* first = nullptr;

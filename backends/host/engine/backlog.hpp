@@ -9,14 +9,14 @@
 
 #include "backends/host/engine/work.hpp"
 
-/// The unfinished operations of a queue, in order. They are stored contiguously, because one heap allocation of the largest
-/// size for each would cost more than an empty host function. The first few are in the queue itself, which is enough for a
-/// queue that keeps up. The others are in blocks that all queues share.
+/// The unfinished operations of a queue, in order. They are stored one after the other in blocks of memory, because a heap
+/// allocation for each would cost more than an empty host function. The first few are in the queue itself, which is enough
+/// for a queue that keeps up with its work. Blocks are shared by all queues.
 namespace weir::host {
 
 class Backlog {
  public:
-  /// The header of an operation. The host function or the work follows it in memory.
+  /// The header of an operation. In memory it is followed by the host function or the work.
   class alignas(16) Operation {
    public:
     bool is_function() const noexcept { return is_function_; }
@@ -32,11 +32,11 @@ class Backlog {
 
   struct Block {
     Block* next = nullptr;
-    std::byte* end = nullptr;  // of its operations, once a next block exists
+    std::byte* end = nullptr;  // end of the block's operations, set once there is a next block
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* data() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
   };
-  /// Returns a free block or a new one. Throws `std::bad_alloc`.
+  /// Returns a free block or allocates one. Throws `std::bad_alloc`.
   static Block* take_block();
   static void give_back(Block* blocks) noexcept;
 
@@ -44,15 +44,15 @@ class Backlog {
   Backlog(const Backlog&) = delete;
   Backlog& operator=(const Backlog&) = delete;
 
-  // For enqueuing threads, under the queue's lock.
+  // The next functions are for enqueuing threads, under the queue's lock.
 
   template <class Payload>
   bool has_room() const noexcept {
     return bytes_of<Payload> <= room_;
   }
-  /// Makes room; takes ownership of the block.
+  /// Adds `block`, which provides room for more operations. Takes ownership.
   void extend(Block* block) noexcept;
-  /// Adds a `HostFunction` or a `Work`, for which there must be room.
+  /// Adds a `HostFunction` or a `Work`. There must be room for it.
   template <class Payload>
   Operation& append(Payload&& payload) noexcept {
     using Stored = std::decay_t<Payload>;
@@ -66,32 +66,33 @@ class Backlog {
     return *operation;
   }
 
-  // For the thread that runs the queue.
+  // The next functions are for the thread that runs the queue.
 
-  /// Under the queue's lock: makes new operations visible to `next`. Returns false if all are done. `idle`: set to a block
-  /// to return, or null.
+  /// Makes new operations visible to `next`. Call it under the queue's lock. Returns false if all operations are done.
+  /// `idle`: set to a block that the caller must give back, or null.
   bool look(Block*& idle) noexcept;
   /// The next visible operation, or null.
   Operation* first() const noexcept { return next_ != seen_ ? std::launder(reinterpret_cast<Operation*>(next_)) : nullptr; }
-  /// Whether all operations of the first block have been removed and the next ones are in another block.
+  /// Whether all operations of the first block were removed, and the next operations are in another block.
   bool is_block_spent() const noexcept { return block_ != seen_block_ && next_ == block_->end; }
 
-  // For the thread that runs the queue, while no thread peeks.
+  // The next functions are for the thread that runs the queue, at times when no other thread calls `peek`.
 
-  /// Removes the first operation, which the caller destroys.
+  /// Removes the first operation and returns it. The caller must destroy it.
   Operation& take_first() noexcept;
   static void destroy(Operation& operation) noexcept;
-  /// Leaves the first block, which is used up. The caller must return the result, a block or null, to the free blocks.
+  /// Leaves the first block, which is used up. Returns a block that the caller must give back, or null.
   Block* leave_block() noexcept;
 
-  // For any thread, under the queue's lock, while the running thread calls none of the above.
+  // The next functions are for any thread, under the queue's lock, while the thread that runs the queue calls none of the
+  // functions above.
 
   /// The first operation, visible or not; null if the backlog is empty.
   const Operation* peek() const noexcept {
     Cursor cursor{block_, next_};
     return operation_at(cursor);
   }
-  /// Calls `function(operation)` for each, in order.
+  /// Calls `function(operation)` for each operation, in order.
   template <class F>
   void for_each(F&& function) const {
     Cursor cursor{block_, next_};
@@ -111,14 +112,14 @@ class Backlog {
     const Block* block;
     const std::byte* next;
   };
-  /// Null after the last one. At the end of a block the cursor moves to the next block.
+  /// The operation at the cursor; null after the last one. At the end of a block the cursor moves to the next block.
   const Operation* operation_at(Cursor& cursor) const noexcept {
     if (cursor.block != last_ && cursor.next == cursor.block->end) cursor = {cursor.block->next, cursor.block->next->data()};
     return cursor.next != end_ ? std::launder(reinterpret_cast<const Operation*>(cursor.next)) : nullptr;
   }
 
-  // The running thread and the enqueuing threads write to separate parts of this object, with `own_` in between: on one
-  // cache line they would contend at every operation.
+  // The members used by the running thread and those used by enqueuing threads are separated by `own_`: on one cache line,
+  // the threads would contend at every operation.
   Block* block_;  // contains the first operation
   std::byte* next_;
   std::byte* seen_;
@@ -130,8 +131,8 @@ class Backlog {
   } own_;
 
   Block* last_;
-  std::byte* end_;      // of the last block's operations: the next one is added here
-  std::uint32_t room_;  // bytes left after it
+  std::byte* end_;      // end of the last block's operations, where the next one is added
+  std::uint32_t room_;  // free bytes after `end_`
 };
 
 }  // namespace weir::host

@@ -8,7 +8,7 @@
 
 namespace weir::host {
 
-/// State that the queues of one device share.
+/// The state that all queues of one device share.
 class Engine {
  public:
   explicit Engine(Device& device) : device_(device), default_queue_(make_ptr<Queue>(*this, Queue::Role::legacy, 0)) {}
@@ -16,7 +16,7 @@ class Engine {
   Device& device() const noexcept { return device_; }
   HostThread& host_thread() noexcept { return host_thread_; }
   Queue& default_queue() const noexcept { return *default_queue_; }
-  /// Held while enqueuing work that is ordered against the legacy default stream.
+  /// A mutex to hold while enqueuing work that is ordered against the legacy default stream.
   std::mutex& default_stream_mutex() noexcept { return default_stream_mutex_; }
 
  private:

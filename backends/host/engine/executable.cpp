@@ -21,7 +21,7 @@ class Executable::Node final : public Runnable, public Continuation {
       executable->run_from(next, executable->schedule_ != nullptr ? ThreadKind::none : thread_kind);
   }
   using Runnable::follow;
-  static constexpr std::uint32_t done = ~0U;  // for `awaited`
+  static constexpr std::uint32_t done = ~0U;  // the value of `awaited` for a node that is done
 
   Executable* executable = nullptr;
   Work work;
@@ -30,7 +30,7 @@ class Executable::Node final : public Runnable, public Continuation {
   std::uint32_t predecessors = 0;
   std::atomic<std::uint32_t> awaited{done};
   NodeKind kind{};
-  std::chrono::steady_clock::time_point begin;  // if tools watch the run
+  std::chrono::steady_clock::time_point begin;  // set if tools watch the run
 };
 
 Executable::Executable(const GraphData& graph)
@@ -94,9 +94,9 @@ Progress Executable::start(Queue& queue, Continuation& continuation) {
   for (std::uint32_t i = 0; i < node_count_; ++i) {
     nodes_[i].awaited.store(nodes_[i].predecessors, std::memory_order_relaxed);
   }
-  // One more than the number of nodes, so that the continuation is not resumed before this returns.
+  // Counts one more than the nodes, so that the continuation is not resumed before this function returns.
   unfinished_.store(node_count_ + 1, std::memory_order_release);
-  // With a schedule, even a single root must be chosen by it.
+  // If there is a schedule, it must choose even the only root, so no root starts here.
   const bool begins_here = roots_.size() == 1 || schedule_ == nullptr;
   for (std::size_t i = begins_here ? 1 : 0; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
   if (begins_here) run_from(&nodes_[roots_[0]], ThreadKind::worker);
@@ -153,14 +153,15 @@ void Executable::report_end(const Node& node) noexcept {
 }
 
 void Executable::run_from(Node* node, ThreadKind thread_kind) noexcept {
-  TimeSlice turn(queue_->level());  // the executable may be destroyed after its last node
+  TimeSlice turn(queue_->level());  // a local object, because the executable may be destroyed after its last node
   for (int done = 0; node != nullptr; ++done) {
     const ThreadKind wanted = thread_kind_of(node->work);
     const bool is_over =
         (thread_kind == ThreadKind::worker || (schedule_ != nullptr && thread_kind == ThreadKind::host_functions)) &&
         done != 0 && turn.is_over();
     const bool is_elsewhere = wanted != ThreadKind::none && wanted != thread_kind;
-    // The schedule has chosen this function.
+    // The schedule itself has chosen this host function, so submit it directly; `hand_out` would let the schedule choose
+    // again.
     if (is_elsewhere && schedule_ != nullptr && thread_kind == ThreadKind::worker && done == 0) {
       queue_->engine().host_thread().submit(node);
       return;
@@ -195,7 +196,7 @@ Executable::Node* Executable::after(Node& node, ThreadKind thread_kind) noexcept
       hand_out(successor);
     }
   }
-  // If this was the last node, the executable may be destroyed as soon as its continuation is resumed.
+  // If this was the last node, resuming the continuation may destroy the executable, so reset the members first.
   if (finish(1)) {
     launch_ = 0;
     continuation_->resume(thread_kind);

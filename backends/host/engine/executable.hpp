@@ -10,7 +10,8 @@
 #include "backends/host/engine/graph_data.hpp"
 #include "backends/host/engine/work.hpp"
 
-/// A graph prepared to run. Independent branches run concurrently. There is one run at a time, and runs do not allocate.
+/// A graph that is prepared to run. Independent branches run concurrently. Runs of one executable do not overlap, and a run
+/// does not allocate.
 namespace weir::host {
 
 struct OperationName;
@@ -20,24 +21,26 @@ class Executable final : public RefCounted {
   explicit Executable(const GraphData& graph);
   ~Executable() override;
 
-  /// Runs all nodes once for `queue`, starting on this thread, which must be a worker. If they are not done on return,
-  /// `continuation` is resumed when they are.
+  /// Runs all nodes once for `queue`. The first nodes run on the calling thread, which must be a worker. If the run is not
+  /// finished on return, `continuation` is resumed when it is.
   Progress start(Queue& queue, Continuation& continuation);
 
-  /// Called when a launch was enqueued, which will record the graph's events, including those of subgraphs.
+  /// Called when a launch is enqueued that will record the graph's events, including those of subgraphs.
   void expect_records() noexcept;
   bool calls_host_functions() const noexcept { return calls_host_functions_; }
-  /// Whether a launch records an event whose records are counted by that signal.
+  /// Whether launches record an event whose records are counted by `signal`.
   bool records(const Signal& signal) const noexcept;
-  /// Calls `function(number, work, item)` for each node of the present run that is not done; `begun`: only for nodes that
-  /// may have begun. `item`: what a thread runs. The run's launch must stay in its queue meanwhile.
+  /// Calls `function(number, work, item)` for each node of the current run that is not done, or, if `begun`, only for nodes
+  /// that may have begun. `item`: the object through which threads run the node. The launch must stay in its queue
+  /// meanwhile.
   void for_each_open(bool begun,
                      const std::function<void(std::uint32_t number, const Work&, const Runnable& item)>& function) const;
-  /// The present records of the events that a run waits for, including those of subgraphs.
+  /// For each event that a run waits for, including those of subgraphs: its present record.
   std::vector<SignalWait> wait_points() const;
-  /// Sets what the next run waits for: the result of `wait_points` when the run was enqueued. Empty: unchanged.
+  /// Sets the records that the next run waits for: the result of `wait_points` at the time when the run was enqueued. An
+  /// empty list changes nothing.
   void set_wait_points(const std::vector<SignalWait>& points);
-  /// Reports each node of later runs to tools. `launch`: the launch's number for tools; `parent`: the node that contains
+  /// Makes later runs report each node to tools. `launch`: the launch's number for tools. `parent`: the node that contains
   /// this graph, or null.
   void watch(std::uint64_t launch, const void* parent) noexcept {
     launch_ = launch;
@@ -57,7 +60,7 @@ class Executable final : public RefCounted {
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
   std::vector<std::uint32_t> roots_;
-  // The records in the nodes of this executable and of its subgraphs.
+  // The nodes of this executable and of its subgraphs that record events, and those that wait for events.
   std::vector<ExternalRecord*> recorded_;
   std::vector<ExternalWait*> waited_;
   bool calls_host_functions_ = false;
@@ -66,7 +69,7 @@ class Executable final : public RefCounted {
   Continuation* continuation_ = nullptr;
   std::uint64_t launch_ = 0;
   const void* parent_ = nullptr;
-  const Node* outer_ = nullptr;  // the node that contains this graph; never changes
+  const Node* outer_ = nullptr;  // the node that contains this graph, or null; never changes
   SchedulePolicy* const schedule_ = Scheduler::instance().policy();
   std::atomic<std::uint32_t> unfinished_{0};
 };

@@ -20,7 +20,7 @@ namespace {
 struct OwnThreads {
   std::mutex mutex;
   std::vector<pid_t> numbers;
-  std::size_t expected = 0;  // `numbers` has room for this many
+  std::size_t expected = 0;  // number of threads for which `numbers` has room
 
   static OwnThreads& instance() {
     static detail::NoDestructor<OwnThreads> threads;
@@ -28,7 +28,7 @@ struct OwnThreads {
   }
 };
 
-/// The state in /proc/[pid]/stat; 0 if the thread has ended.
+/// Returns the thread's state from /proc/self/task/[tid]/stat; 0 if the thread has ended.
 char state_of(const char* number) {
   const std::string file = std::string("/proc/self/task/") + number + "/stat";
   const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -73,7 +73,7 @@ bool is_program_running() noexcept {
     const bool is_own = std::find(own.numbers.begin(), own.numbers.end(), std::atoi(entry->d_name)) != own.numbers.end();
     if (is_own || entry->d_name[0] == '.') continue;
     const char state = state_of(entry->d_name);
-    runs |= state == 'R' || state == 'D';  // D: waits for a page or a disk
+    runs |= state == 'R' || state == 'D';  // D: in a page fault or waiting for a disk, which ends by itself
   }
   ::closedir(folder);
   return runs;

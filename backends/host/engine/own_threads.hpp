@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Registers this backend's threads, so that a schedule can tell whether the program's own threads are running.
+/// A register of the backend's own threads. A schedule uses it to find whether any thread of the program itself is running.
 namespace weir::host {
 
-/// Called before one of the backend's threads starts. Throws std::bad_alloc here, because the thread could not.
+/// Announces a thread that is about to start. Throws std::bad_alloc, because the new thread itself could not report a
+/// failure.
 void expect_own_thread();
-/// The expected thread did not start.
+/// Called if the announced thread did not start.
 void forget_own_thread() noexcept;
-/// Registers the calling thread, which was expected.
+/// Registers the calling thread, which must have been announced.
 void register_own_thread() noexcept;
-/// Whether a thread of the program runs, or would run if a processor were free.
+/// Whether a thread of the program runs, or is ready to run on the next free processor.
 bool is_program_running() noexcept;
 
 }  // namespace weir::host

@@ -18,11 +18,11 @@
 namespace weir::host {
 namespace {
 
-// After this many host functions a queue yields its thread to others that wait.
+// After this many host functions in a row, a queue leaves its thread to other queues that wait for it.
 constexpr unsigned turn_of_functions = 256;
 
-/// Whether an operation counts for operation names. Waits do not count, because a wait for something already complete is not
-/// enqueued.
+/// Whether the operation counts in operation names. Waits do not count, because a wait for a record that is already complete
+/// is not enqueued.
 bool has_name(const Work& work) noexcept {
   return !std::holds_alternative<SignalWait>(work) && !std::holds_alternative<TimedRecord>(work);
 }
@@ -34,7 +34,7 @@ std::uint64_t new_id() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// All existing queues. Handles are looked up here, because a program may pass any number as a handle.
+/// All existing queues. `from_handle` looks up handles here, because a program may pass any number as a handle.
 struct LiveQueues {
   std::mutex mutex;
   std::unordered_set<const void*> queues;
@@ -104,7 +104,7 @@ void Queue::push(Payload&& payload) {
   Backlog::Operation& operation = backlog_.append(std::forward<Payload>(payload));
   submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool was_active = std::exchange(active_, true);
-  // Evaluated before another thread can run the operation.
+  // Computed before the unlock, because afterwards another thread may run and destroy the operation.
   const ThreadKind thread_kind = was_active ? ThreadKind::none : thread_kind_of(operation);
   lock_.unlock();
   if (block != nullptr) [[unlikely]]
@@ -140,7 +140,7 @@ void Queue::enqueue(HostFunction&& function) { enqueue_in_order(std::move(functi
 bool Queue::run_here(const Work& work) {
   if (schedule_ != nullptr) return false;
   if (role_ != Role::non_blocking && !has_reached(point())) return false;
-  // The thread that did the last operation may be about to leave the queue.
+  // The thread that ran the last operation may be about to leave the queue, so try to lock a few times.
   const auto enter = [this] {
     const std::lock_guard lock(lock_);
     return has_reached(submitted()) && !std::exchange(active_, true);
@@ -149,7 +149,7 @@ bool Queue::run_here(const Work& work) {
     if (tries == 100 || !has_reached(submitted())) return false;
     spin_pause();
   }
-  // From here on this thread runs the queue, and other threads only add to it.
+  // From here on this thread runs the queue. Other threads can only add operations.
   work_run_.start(work, *this, *this);
   if (!take_more()) return true;
   retain();
@@ -204,14 +204,14 @@ bool Queue::take_more() noexcept {
   {
     std::lock_guard lock(lock_);
     more = backlog_.look(idle);
-    // From here on another thread may be running the queue.
+    // From here on another thread may run the queue.
     if (!more) active_ = false;
   }
   if (idle != nullptr) Backlog::give_back(idle);
   return more;
 }
 
-/// Whether the policy lets the first operation run now.
+/// Whether the schedule's policy allows the first operation to run now.
 bool Queue::may_start(ThreadKind thread_kind) {
   if (schedule_->needs_names()) {
     Backlog::Operation& operation = *backlog_.first();
@@ -228,8 +228,8 @@ void Queue::finish_first() noexcept {
   departure_.enter();
   Backlog::Operation& done = backlog_.take_first();
   departure_.leave();
-  Backlog::destroy(done);  // outside the lock, because this may run the program's code
-  // Enqueuing threads may still add to the last block that was seen.
+  Backlog::destroy(done);  // outside the lock, because destructors may run the program's code
+  // Enqueuing threads may still add operations to the last block, so only earlier blocks are left.
   if (backlog_.is_block_spent()) [[unlikely]] {
     departure_.enter();
     Backlog::Block* const left = backlog_.leave_block();
@@ -250,7 +250,8 @@ void Queue::execute(ThreadKind thread_kind) noexcept {
     Backlog::Operation& operation = *backlog_.first();
     const ThreadKind wanted = thread_kind_of(operation);
     if (wanted != ThreadKind::none && wanted != thread_kind) {
-      if (schedule_ != nullptr && thread_kind == ThreadKind::worker && done == 0) {  // the schedule has chosen this function
+      // The schedule itself has chosen this host function.
+      if (schedule_ != nullptr && thread_kind == ThreadKind::worker && done == 0) {
         engine_.host_thread().submit(this);
       } else {
         hand_to(wanted);
@@ -289,7 +290,7 @@ BusyQueues& BusyQueues::instance() noexcept {
 
 void BusyQueues::add(Queue& queue) noexcept {
   std::lock_guard lock(mutex_);
-  // A queue may be busy again before the thread that emptied it has reported that.
+  // A thread may make the queue busy again before the thread that emptied it has reported that.
   if (queue.busy_++ != 0) return;
   queue.busy_previous_ = nullptr;
   queue.busy_next_ = first_;

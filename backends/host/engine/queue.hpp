@@ -17,30 +17,30 @@
 #include "backends/host/engine/work.hpp"
 #include "core/base/spin_lock.hpp"
 
-/// The queue of a stream; the native stream handle points to it. It counts its finished operations, occupies no thread while
-/// it waits or is idle, and lives as long as it has work.
+/// The queue of a stream. The stream's native handle is a pointer to it. A queue counts its finished operations, occupies no
+/// thread while it waits or is idle, and lives as long as it has work.
 namespace weir::host {
 
 class Engine;
 
-/// The state of a queue that is in a capture. Captures set it, under their lock.
+/// A queue's part of a capture. Only captures write it, under the lock of all captures.
 struct QueueCapture {
   std::atomic<bool> is_open{false};
   Ptr<RefCounted> capture;
-  std::vector<std::uint32_t> nodes;  ///< the nodes before the queue's next node
+  std::vector<std::uint32_t> nodes;  ///< the nodes that the queue's next node depends on
 };
 
 class Queue final : public Signal, private Runnable, private Continuation {
  public:
-  /// The queue's relation to its device's legacy default stream.
+  /// How the queue is ordered against its device's legacy default stream.
   enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
 
-  /// `most_workers`: how many may run one kernel of this queue concurrently.
+  /// `most_workers`: how many workers may run one kernel of this queue at the same time.
   Queue(Engine& engine, Role role, int priority, std::uint32_t most_workers = all_workers);
   ~Queue() override;
 
-  /// The queue of a native handle. Throws `invalid_argument` if it is not a queue, `wrong_device` for a queue of another
-  /// device.
+  /// Returns the queue with this native handle. Throws `invalid_argument` if there is none, and `wrong_device` if it is a
+  /// queue of another device.
   static Queue& from_handle(Engine& engine, void* handle);
 
   Engine& engine() const noexcept { return engine_; }
@@ -54,32 +54,34 @@ class Queue final : public Signal, private Runnable, private Continuation {
 
   void enqueue(Work&& work);
   void enqueue(HostFunction&& function);
-  /// If the queue is idle, runs `work`, which must be indivisible and wait for nothing, on the calling thread. Otherwise it
-  /// returns false: enqueue the work. This is faster for small copies than waking a worker.
+  /// Runs `work` on the calling thread if the queue is idle. `work` must be indivisible and must wait for nothing. Returns
+  /// false if the queue is not idle: enqueue the work then. For small copies this is faster than waking a worker.
   bool run_here(const Work& work);
-  /// The number that this signal reaches when all present work is done. If the queue is ordered against the legacy default
-  /// stream, that includes the work of the other side.
+  /// Returns the number that this signal reaches when all work enqueued so far is done. If the queue is ordered against the
+  /// legacy default stream, that includes work of the other side enqueued so far.
   std::uint64_t point();
   bool is_idle() const noexcept { return has_reached(submitted()); }
   std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
-  /// With WEIR_SCHEDULE: the number of operations enqueued, by which they are named, and how many have begun.
+  /// With WEIR_SCHEDULE: how many operations were enqueued (operations are named by this count), and how many of them have
+  /// begun.
   std::uint64_t given() const noexcept { return given_.load(std::memory_order_relaxed); }
   std::uint64_t begun() const noexcept { return begun_; }
 
-  /// Calls `look(backlog, left)` while nothing leaves the queue: `left` operations are not done, the first in the backlog.
-  /// Does not call it if all are done. Returns false if the system cannot hold the queue still.
+  /// Calls `look(backlog, left)` while no operation can leave the queue. `left`: the number of unfinished operations, of
+  /// which the backlog contains the first one. Does not call it if all are done. Returns false if the system lacks the means
+  /// to stop the queue.
   template <class Look>
   bool inspect(Look&& look) const;
-  /// The item that a thread runs for this queue.
+  /// This queue as the item that threads run.
   const Runnable& as_item() const noexcept { return *this; }
 
-  /// Makes the caller of `release_handle` the owner of the queue, until its handle is adopted.
+  /// Makes the program the owner of the queue when it calls `release_handle`, until it adopts the handle again.
   void release_to_caller() noexcept;
-  /// Returns false if no caller owns the queue.
+  /// Ends that ownership. Returns false if the program does not own the queue.
   bool take_from_caller() noexcept { return released_.exchange(false, std::memory_order_acq_rel); }
 
-  /// Stores an error for the queue's next synchronize, unless one is stored already. `status`: passed to callbacks until
-  /// then, for an error of work.
+  /// Stores an error for the queue's next synchronize, unless an error is stored already. `status`: the error code of failed
+  /// work, which is passed to callbacks until then.
   void keep_error(std::exception_ptr error, std::error_code status = {}) noexcept;
   std::exception_ptr take_error() noexcept;
   std::error_code status() noexcept;
@@ -109,16 +111,16 @@ class Queue final : public Signal, private Runnable, private Continuation {
   const Queue* queue() const noexcept override { return this; }
 
   SchedulePolicy* const schedule_ = Scheduler::instance().policy();
-  std::uint64_t begun_ = 0;  // used only, like the next, by the thread that runs the queue
+  std::uint64_t begun_ = 0;  // this and the next member: used only by the thread that runs the queue
   WorkRun work_run_;
-  mutable AsymmetricLock departure_;  // held while the first operation leaves the backlog, and by `inspect`
-  Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
+  mutable AsymmetricLock departure_;  // held while the first operation leaves the backlog, and during `inspect`
+  Backlog backlog_;   // also keeps the members above and those below, which enqueuing threads use, on separate cache lines
 
-  // Used by enqueuing threads and the running thread.
+  // The following members are used by enqueuing threads and by the running thread.
   mutable SpinLock lock_;
   bool active_ = false;
   const Role role_;
-  const bool is_plain_;  // neither ordered against other streams nor scheduled
+  const bool is_plain_;  // the queue is neither ordered against other streams nor scheduled
   const int priority_;
   const std::uint32_t most_workers_;
   std::atomic<std::uint64_t> submitted_{0}, given_{0};
@@ -126,8 +128,8 @@ class Queue final : public Signal, private Runnable, private Continuation {
   const std::uint64_t id_;
   std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
   std::atomic<bool> released_{false};
-  // Under the device's default-stream mutex: how far this queue waits for the default stream's queue, and the other way
-  // round.
+  // Guarded by the device's default-stream mutex: the number of the default stream's queue that this queue waits for, and
+  // the number of this queue that the default stream's queue waits for.
   std::uint64_t default_stream_seen_ = 0;
   std::uint64_t default_stream_waits_ = 0;
 
@@ -138,7 +140,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::exception_ptr error_;
   std::error_code status_;
 
-  // In the list of busy queues, under its lock.
+  // Links in the list of busy queues; guarded by the lock of that list.
   Queue* busy_previous_ = nullptr;
   Queue* busy_next_ = nullptr;
   std::uint32_t busy_ = 0;
@@ -156,16 +158,16 @@ bool Queue::inspect(Look&& look) const {
     if (left == 0) return true;
     if (!departure_.close()) return false;
     const ReopenAtEnd reopen{departure_};
-    if (backlog_.peek() == nullptr) continue;  // the last operation is done but not yet counted
+    if (backlog_.peek() == nullptr) continue;  // the last operation is done, but its queue has not counted it yet
     look(backlog_, left);
     return true;
   }
 }
 
-/// The queue of this backend's stream: its native handle.
+/// The queue of a stream of this backend, which the stream's native handle points to.
 inline Queue& queue_of(const Stream& stream) noexcept { return *static_cast<Queue*>(stream.native_handle()); }
 
-/// The queues of all devices that have work, so that waits for them need not look at idle ones.
+/// The queues of all devices that have work. A wait for all work needs to check only these, not idle queues.
 class BusyQueues {
  public:
   static BusyQueues& instance() noexcept;

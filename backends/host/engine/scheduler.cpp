@@ -29,7 +29,7 @@ namespace weir::host {
 namespace {
 
 constexpr int most_threads = 1024;
-// After this many items the worker returns, so that oneTBB may send it to another arena.
+// After this many items a worker returns to oneTBB, which may then assign it to another arena.
 constexpr int most_items_at_once = 64;
 
 [[noreturn]] void throw_no_thread(const char* purpose, const char* cause) {
@@ -76,8 +76,8 @@ Runnable* RunList::take(std::size_t before) noexcept {
 
 namespace {
 
-/// Blocks signals in each worker when it first enters the arena, because oneTBB starts workers with the mask of the
-/// enqueuing thread. They stay blocked, because a sleeping worker is in no arena.
+/// Blocks signals in each worker when the worker first enters the arena, because oneTBB starts workers with the signal mask
+/// of the enqueuing thread. The signals stay blocked when a worker leaves, because a sleeping worker is in no arena.
 class WorkerSignals final : public tbb::task_scheduler_observer {
  public:
   explicit WorkerSignals(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
@@ -94,22 +94,23 @@ struct Scheduler::Arena {
         arena(threads, 0),
         worker_signals(arena) {}
 
-  /// oneTBB counts the caller as a worker, but streams have no caller, so one more is needed.
+  /// oneTBB counts the thread that calls it as one of the workers. Streams have no such thread, so one more is requested.
   static std::size_t wanted_parallelism(int threads) {
     return std::max(static_cast<std::size_t>(threads) + 1,
                     tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   }
 
-  tbb::global_control more_workers;  // created before the arena, which it affects
+  tbb::global_control more_workers;  // must exist before the arena, because it limits the arena's workers
   tbb::task_arena arena;
   WorkerSignals worker_signals;
 };
 
-/// Where a worker that has helped looks for more such work: finding it again through oneTBB would take a microsecond, as
-/// long as a small kernel. It has its own cache line, because passing on an item this way costs the transfer of one line
-/// between processors.
+/// The place where a worker that has just helped waits for more such work. Getting it through oneTBB would take a
+/// microsecond, as long as a small kernel. Each has its own cache line, so passing an item to a worker costs the transfer of
+/// one line between processors.
 struct alignas(64) Scheduler::IdleWorker {
-  /// Null; `&spinning` while the worker spins; or the address of the item to help with, plus the worker's number for it.
+  /// Null if the worker is not here; `&spinning` while it waits; or the address of the item to help with, plus the number
+  /// for the worker.
   std::atomic<std::byte*> state{nullptr};
   static inline std::byte spinning{};
   static constexpr std::uintptr_t numbers = 64;
@@ -134,9 +135,9 @@ Scheduler::Scheduler(int threads, std::unique_ptr<SchedulePolicy> policy)
       arena_(new Arena(threads)),
       idle_workers_(new IdleWorker[static_cast<std::size_t>(threads)]),
       policy_(std::move(policy)) {
-  // Creates the arena here, where it may fail for lack of memory, and not for the first work. That may be submitted when
-  // static objects are destroyed, and then oneTBB creates no arenas; existing ones still work.
-  const support::SignalsBlocked no_signals;  // for the workers that this starts
+  // Creates the arena now, where a failure for lack of memory can be reported, and not at the first work. The first work may
+  // be submitted while static objects are destroyed, when oneTBB creates no arenas any longer; existing ones still work.
+  const support::SignalsBlocked no_signals;  // inherited by the workers that start here
   try {
     arena_->arena.initialize();
     arena_->arena.enqueue([] {});
@@ -157,7 +158,7 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
   if (policy_ != nullptr) [[unlikely]]
     return policy_->made_ready();
   try {
-    // The task is empty: the worker that runs it takes the most urgent work at that moment.
+    // The task names no item: the worker that runs the task takes the most urgent item at that moment.
     if (!helps) {
       arena_->arena.enqueue([] { instance().run_most_urgent(); });
     } else {
@@ -167,7 +168,7 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
       });
     }
   } catch (const std::bad_alloc&) {
-    // Out of memory for a task: this thread runs the work, which never blocks.
+    // There is no memory for a task. So this thread runs the work itself, which never blocks.
     run_most_urgent();
   }
 }
@@ -225,7 +226,7 @@ std::uint32_t Scheduler::wake_idle_workers(Runnable* item, std::uint32_t most) n
     return idle_workers_[(first + i) % threads].change(&IdleWorker::spinning, address + number);
   };
   most = std::min({most, most_woken, threads - 1});
-  std::uint32_t missing = 0;  // a bit for each number
+  std::uint32_t missing = 0;  // numbers without a worker, one bit each
   for (std::uint32_t i = 1; i <= most; ++i) missing |= call(i, i) ? 0U : 1U << i;
   for (std::uint32_t i = most + 1; missing != 0 && i < threads; ++i) {
     if (call(i, static_cast<std::uint32_t>(std::countr_zero(missing)))) missing &= missing - 1;
@@ -236,7 +237,8 @@ std::uint32_t Scheduler::wake_idle_workers(Runnable* item, std::uint32_t most) n
 bool Scheduler::help_again() noexcept {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
-  constexpr auto spin_time = 30us;  // covers the time between kernels, and until the slowest share of a kernel is done
+  // Covers the time between two kernels, and the time until a kernel's slowest share is done.
+  constexpr auto spin_time = 30us;
   constexpr int spins_between_clock_reads = 16;
   IdleWorker& seat = idle_workers_[worker()];
   seat.state.store(&IdleWorker::spinning, std::memory_order_relaxed);
@@ -317,7 +319,7 @@ void HostThread::submit(Runnable* item) {
 }
 
 void HostThread::loop() noexcept {
-  // Waking a thread costs more than a short host function, so the thread spins a little before it sleeps.
+  // Waking a thread takes longer than a short host function, so the thread polls a little before it sleeps.
   constexpr int looks_before_sleep = 400;
   for (int looks = 0;; ++looks) {
     if (waiting_.load(std::memory_order_relaxed) == 0 && looks < looks_before_sleep) {

@@ -13,28 +13,29 @@
 
 #include "core/base/spin_lock.hpp"
 
-/// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
+/// The backend's threads: a pool of workers that all devices share, and one thread for host functions on each device.
 namespace weir::host {
 
 class Queue;
 class SchedulePolicy;
 class Signal;
 
-/// The kinds of threads that run work. `none`: a thread that runs no work, such as one that waited.
+/// The kinds of threads that run work. `none` stands for a thread that must not run work, such as one that has only waited.
 enum class ThreadKind : std::uint8_t { worker, host_functions, none };
 
-/// Priority in the pool, most urgent first.
+/// The priority levels of the pool, most urgent first.
 enum class Level : std::uint8_t { high, normal, low };
 inline constexpr std::size_t level_count = 3;
-/// The level of a priority in the vendors' numbering: lower is more urgent.
+/// The level for a stream's priority. As with the vendors, a lower number is more urgent.
 inline Level level_of(int priority) noexcept {
   return priority < 0 ? Level::high : priority > 0 ? Level::low : Level::normal;
 }
 
-/// A thread that starts on first use and lives until the process ends.
+/// A thread that is started when it is first needed and lives until the process ends.
 class OnDemandThread {
  public:
-  /// Throws `out_of_memory`, with `purpose`, if the system cannot start a thread.
+  /// Starts the thread unless it is running. Throws `out_of_memory`, with `purpose` in the message, if the system cannot
+  /// start a thread.
   template <class Loop>
   void ensure_started(const char* purpose, Loop&& loop) {
     if (!started_.load(std::memory_order_acquire)) [[unlikely]] start(purpose, std::forward<Loop>(loop));
@@ -47,20 +48,20 @@ class OnDemandThread {
   std::atomic<bool> started_{false};
 };
 
-/// An item that runs once each time it is submitted. It may be in one list at a time.
+/// An item that the scheduler runs once each time it is submitted. It may be in one list at a time.
 class Runnable {
  public:
   virtual void execute(ThreadKind thread_kind) noexcept = 0;
-  /// Called on a worker that `Scheduler::wake_idle_workers` has woken with this number. Several workers may call it
-  /// concurrently, even while the item is in a list.
+  /// Called on a worker that `Scheduler::wake_idle_workers` has woken, with the number that it passed. Several workers may
+  /// call it concurrently, even while the item is in a list.
   virtual void help(std::uint32_t /*number*/) noexcept {}
-  /// The queue that the item belongs to, or null.
+  /// The queue that the item belongs to; null if it belongs to none.
   virtual const Queue* queue() const noexcept { return nullptr; }
 
  protected:
   virtual ~Runnable() = default;
-  /// For schedules: this item inherits the priority of `other`, whose work it continues; or it gets a new priority when it
-  /// comes next.
+  /// For schedules. `follow`: this item continues the work of `other` and inherits its priority. `forget_priority`: the item
+  /// gets a new priority the next time.
   void follow(const Runnable& other) noexcept { priority_ = other.priority_; }
   void forget_priority() noexcept { priority_ = 0; }
 
@@ -68,11 +69,11 @@ class Runnable {
   friend class RunList;
   friend class SchedulePolicy;
   Runnable* next_runnable_ = nullptr;
-  std::uint64_t priority_ = 0;  // set by schedules; 0: not drawn
+  std::uint64_t priority_ = 0;  // set by schedules; 0 means that none was drawn
 };
 
-/// Called once when work finishes that was not finished on return. `thread_kind`: that of the calling thread, which the
-/// continuation may use.
+/// Called once when work finishes that was not finished when `start` returned. `thread_kind`: the kind of the calling
+/// thread, on which the continuation may run work of that kind.
 class Continuation {
  public:
   virtual void resume(ThreadKind thread_kind) noexcept = 0;
@@ -88,7 +89,7 @@ class RunList {
   Runnable* first() const noexcept { return head_; }
   void push(Runnable* item) noexcept;
   Runnable* pop() noexcept;
-  /// Removes the item at index `before`, which must exist.
+  /// Removes the item that has `before` items before it, which must exist.
   Runnable* take(std::size_t before) noexcept;
 
  private:
@@ -96,30 +97,31 @@ class RunList {
   Runnable* tail_ = nullptr;
 };
 
-/// The workers, which are oneTBB's. Their work does not wait for other work, except in cooperative launches, so one worker
-/// serves any number of streams.
+/// The pool of workers, which are threads of oneTBB. Work on a worker does not wait for other work, except in cooperative
+/// launches. So one worker can serve any number of streams.
 class Scheduler {
  public:
-  /// The process's scheduler, with WEIR_HOST_THREADS workers; never destroyed.
+  /// The scheduler of the process. It has WEIR_HOST_THREADS workers and is never destroyed.
   static Scheduler& instance();
 
   int threads() const noexcept { return threads_; }
   void submit(Runnable* item, Level level) { submit(item, level, false); }
-  /// Submits work of about a microsecond; afterwards its worker polls for more such work for a while.
+  /// Submits an item that runs for about a microsecond. Its worker then polls for more such items for a while.
   void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
-  /// Wakes up to `most` spinning workers. Each calls `item->help(number)`, whatever the item's level. Numbers are from 1 to
-  /// `most`, each at most once. Returns how many were woken, at most `most_woken`. A worker gets the same number each time
-  /// if possible: the n-th after this worker gets n, and later workers replace busy ones. `item` is aligned to 64 bytes.
+  /// Wakes up to `most` spinning workers. Each calls `item->help(number)`, even if the item's level is low. The numbers are
+  /// from 1 to `most`, each at most once. Returns how many workers were woken, at most `most_woken`. If possible, a worker
+  /// gets the same number each time: the n-th worker after this one gets n; if it is busy, a later one takes its place.
+  /// `item` must be aligned to 64 bytes.
   std::uint32_t wake_idle_workers(Runnable* item, std::uint32_t most) noexcept;
   static constexpr std::uint32_t most_woken = 31;
-  /// This worker's number, below `threads()`. Any number on other threads.
+  /// The number of the calling worker, below `threads()`. On other threads it may be any such number.
   std::uint32_t worker() const noexcept;
-  /// Whether work at least as urgent as `level` needs a worker.
+  /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
-  /// The policy that WEIR_SCHEDULE selects, or null.
+  /// The policy that WEIR_SCHEDULE selects; null if there is none.
   SchedulePolicy* policy() const noexcept { return policy_.get(); }
   bool has_policy() const noexcept { return policy_ != nullptr; }
-  /// Runs the item that the policy chooses, if any is ready.
+  /// Runs the item that the policy chooses; does nothing if no item is ready.
   void run_chosen() noexcept;
 
  private:
@@ -140,30 +142,31 @@ class Scheduler {
   std::atomic<std::uint32_t> ready_count_[level_count]{};
 };
 
-/// Represents a host thread's wait until a signal reaches a number; null signal: until nothing can run.
+/// Registers a host thread's wait with the policy, for the lifetime of this object. The thread waits until `signal` reaches
+/// `number`, or, if `signal` is null, until nothing can run.
 class HostWait {
  public:
   explicit HostWait(const Signal* signal, std::uint64_t number = 0);
   ~HostWait();
   HostWait(const HostWait&) = delete;
   HostWait& operator=(const HostWait&) = delete;
-  /// Ends the wait at its deadline.
+  /// Called when the wait has reached its deadline.
   void give_up() noexcept;
 
   bool is_over() const noexcept;
-  HostWait* next = nullptr;  ///< in the policy's list
+  HostWait* next = nullptr;  ///< next in the policy's list of waits
 
  private:
   const Signal* signal_;
   std::uint64_t number_;
 };
 
-/// How long a worker continues with one stream or graph.
+/// Limits how long a worker continues with one stream or graph.
 class TimeSlice {
  public:
   explicit TimeSlice(Level level) noexcept : level_(level) {}
-  /// Called between two operations: whether more urgent work needs a worker, other work has waited for a millisecond, or a
-  /// schedule chooses after each operation.
+  /// Called between two operations. Returns true if more urgent work needs a worker, if other work has waited for a
+  /// millisecond, or if a schedule must choose after each operation.
   bool is_over() noexcept;
 
  private:
@@ -172,20 +175,20 @@ class TimeSlice {
   Clock::time_point others_since_{};
 };
 
-/// A device's thread for host functions. There is only one, so host functions of different streams run one at a time, as in
-/// drivers. Started when the first function is enqueued.
+/// A device's thread for host functions. There is only one, so host functions of different streams run one at a time, as
+/// with CUDA's and HIP's drivers. It is started when the first function is enqueued.
 class HostThread {
  public:
   HostThread() = default;
-  /// Call it before the first submission. Throws `out_of_memory` if the system cannot start a thread.
+  /// Call this before the first submission. Throws `out_of_memory` if the system cannot start a thread.
   void ensure_started() {
     thread_.ensure_started("for host functions", [this] { loop(); });
   }
   void submit(Runnable* item);
   bool others_wait() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-  /// Whether it is running that item.
+  /// Whether the thread is running `item`.
   bool runs(const Runnable& item) const noexcept { return running_.load(std::memory_order_acquire) == &item; }
-  /// The queue whose item it is running, or null. It may be destroyed already.
+  /// The queue of the item that the thread is running, or null. That queue may already be destroyed.
   const Queue* runs_queue() const noexcept { return running_queue_.load(std::memory_order_acquire); }
 
  private:

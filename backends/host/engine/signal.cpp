@@ -13,13 +13,13 @@
 namespace weir::host {
 namespace {
 
-// A thread that has just begun to wait is likely to be released soon.
+// Polls first, because many waits end soon after they begin.
 constexpr int spins_before_sleep = 2000;
 
 class SleepingThread final : public Waiter {
  public:
   void reached() noexcept override {
-    // Notified under the lock, because the waiter may be destroyed as soon as it sees the flag.
+    // Notifies under the lock, because the waiting thread may destroy this object as soon as it sees `released_`.
     std::lock_guard lock(mutex_);
     released_ = true;
     wake_.notify_one();
@@ -53,7 +53,7 @@ bool Signal::wait(Waiter& waiter, std::uint64_t number) noexcept {
   return true;
 }
 
-/// Merges two heaps; `a` may be empty.
+/// Merges two heaps and returns the result; `a` may be empty.
 Waiter* Signal::merged(Waiter* a, Waiter* b) noexcept {
   if (a == nullptr) return b;
   if (b->is_before(*a)) std::swap(a, b);
@@ -63,7 +63,7 @@ Waiter* Signal::merged(Waiter* a, Waiter* b) noexcept {
 
 Waiter* Signal::take_first_waiter() noexcept {
   Waiter* const first = waiters_;
-  // Merged in pairs, then from the last pair to the first, which takes amortized logarithmic time.
+  // Merges the children in pairs, then the pairs from last to first. This takes amortized logarithmic time.
   Waiter* pairs = nullptr;
   for (Waiter* child = first->child_; child != nullptr;) {
     Waiter* const a = child;
@@ -111,7 +111,7 @@ void Signal::release_waiters(std::uint64_t now) noexcept {
 void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
   if (has_reached(number)) return;
   const HostWait waits(this, number);
-  // To a schedule, a spinning thread would look as if it could still act.
+  // Under a schedule a waiting thread must sleep, because a polling thread looks like one that may still submit work.
   if (Scheduler::instance().has_policy()) policy = SynchronizationPolicy::block;
   const bool sleeps = policy == SynchronizationPolicy::automatic || policy == SynchronizationPolicy::block;
   for (int spins = policy == SynchronizationPolicy::block ? spins_before_sleep : 0; !has_reached(number); ++spins) {

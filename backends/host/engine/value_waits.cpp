@@ -17,14 +17,14 @@ std::uint64_t value_at(const MemoryOperation& wait) noexcept {
 }
 
 bool is_met(const MemoryOperation& wait) noexcept {
-  // Sequentially consistent, like the store in `write_value`: see there.
+  // Sequentially consistent, as the store in `write_value`, which explains why.
   return support::would_end(wait, wait.is_64()
                                       ? __atomic_load_n(static_cast<const std::uint64_t*>(wait.address), __ATOMIC_SEQ_CST)
                                       : __atomic_load_n(static_cast<const std::uint32_t*>(wait.address), __ATOMIC_SEQ_CST));
 }
 
 void write_value(const MemoryOperation& write) {
-  // A waiter is counted before it reads the value: either this thread sees the waiter, or the waiter sees the value.
+  // A waiter is counted before it reads the value. So either this thread sees the count, or the waiter sees the new value.
   if (write.is_64()) {
     __atomic_store_n(static_cast<std::uint64_t*>(write.address), write.value, __ATOMIC_SEQ_CST);
   } else {
@@ -41,7 +41,7 @@ ValueWaits& ValueWaits::instance() noexcept {
 }
 
 ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
-  // A write to either half may satisfy a wait for 64 bits.
+  // Hashes the 64-bit word, because a write to either half may satisfy a wait for 64 bits.
   const std::uint64_t word = reinterpret_cast<std::uintptr_t>(address) / 8;
   return buckets_[word * 0x9E3779B97F4A7C15U >> 54U];
 }
@@ -51,7 +51,7 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
   waiter.given_ = &wait;
   Bucket& bucket = bucket_of(wait.address);
   {
-    // Counted before other threads can find it.
+    // Counted before the waiter is in the list, where other threads may find and remove it.
     std::lock_guard lock(mutex_);
     waiting_.fetch_add(1, std::memory_order_relaxed);
     ++additions_;
@@ -63,7 +63,7 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
     bucket.count.fetch_add(1, std::memory_order_seq_cst);
   }
   wake_.notify_one();
-  // Checks again, because a write between the caller's check and the registration was missed.
+  // Checks the value again, because a write may have come between the caller's check and the registration.
   look(bucket);
 }
 
@@ -121,11 +121,11 @@ void ValueWaits::poll() noexcept {
       if (waiting_.load(std::memory_order_relaxed) == 0) {
         wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
       } else if (looks >= eager_looks) {
-        // Sleeps for a small part of the time waited so far, so that long waits cost little.
+        // Sleeps for a small fraction of the time waited so far, so that long waits use little processor time.
         const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - since);
         wake_.wait_for(lock, std::clamp(waited / 32, microseconds(10), microseconds(20000)), is_new);
       }
-      if (is_new()) {  // a new wait is likely to end soon
+      if (is_new()) {  // polls at first, because a new wait is likely to end soon
         seen = additions_;
         looks = 0;
         since = Clock::now();

@@ -9,18 +9,18 @@
 #include "backends/host/engine/scheduler.hpp"
 #include "weir/stream_memory.hpp"
 
-/// Streams that wait for a value in memory. Any store may end such a wait, even one that Weir cannot see, so a thread polls
-/// the values while there are waits. Stores by streams are noticed at once.
+/// Streams that wait for a value in memory. Any store may satisfy such a wait, even one that Weir cannot observe, so a
+/// thread polls the values while there are waits. A store by a stream releases the waits at once, without polling.
 namespace weir::host {
 
-/// The present value at the operation's address.
+/// The present value at the address of `wait`.
 std::uint64_t value_at(const MemoryOperation& wait) noexcept;
-/// Whether that value satisfies the operation's condition.
+/// Whether the present value satisfies the condition of `wait`.
 bool is_met(const MemoryOperation& wait) noexcept;
-/// Writes a value and releases the waits that it satisfies.
+/// Writes a value, and releases the waits that the new value satisfies.
 void write_value(const MemoryOperation& write);
 
-/// A waiter for a value. Must not move until `met` is called.
+/// Waits for a value in memory. It must not move until `met` is called.
 class ValueWaiter {
  public:
   virtual void met() noexcept = 0;
@@ -31,7 +31,7 @@ class ValueWaiter {
  private:
   friend class ValueWaits;
   MemoryOperation operation_{};
-  const MemoryOperation* given_ = nullptr;  // `operation_` is a copy of this
+  const MemoryOperation* given_ = nullptr;  // the operation that was passed to `add`; `operation_` is a copy of it
   ValueWaiter* next_ = nullptr;
 };
 
@@ -39,20 +39,21 @@ class ValueWaits {
  public:
   static ValueWaits& instance() noexcept;
 
-  /// Call it before a wait is enqueued. Throws `out_of_memory` if the system cannot start a thread.
+  /// Starts the polling thread. Call it before a wait is enqueued. Throws `out_of_memory` if the system cannot start a
+  /// thread.
   void ensure_started() {
     thread_.ensure_started("that looks at values which streams wait for", [this] { poll(); });
   }
-  /// Calls `waiter.met()` once, on any thread, when the condition is satisfied.
+  /// Registers `waiter`. Once the condition of `wait` is satisfied, any thread calls `waiter.met()`, once.
   void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
-  /// Whether a waiter added with exactly that object is waiting.
+  /// Whether a waiter is registered that was added with exactly this `wait` object.
   bool has(const MemoryOperation& wait) noexcept;
-  /// Releases all waits whose condition is satisfied.
+  /// Releases all waits whose condition is satisfied now.
   void look() noexcept;
 
  private:
   friend void write_value(const MemoryOperation& write);
-  /// The waits for some addresses. A write looks only at those for its own address.
+  /// The waits for some of the addresses. A write checks only the bucket of its own address.
   struct Bucket {
     std::mutex mutex;
     ValueWaiter* waiting = nullptr;
@@ -61,13 +62,13 @@ class ValueWaits {
   static constexpr std::size_t bucket_count = 1024;
 
   Bucket& bucket_of(const void* address) noexcept;
-  /// Releases the satisfied waits of a bucket.
+  /// Releases the waits in one bucket whose condition is satisfied now.
   void look(Bucket& bucket) noexcept;
   void poll() noexcept;
 
   Bucket buckets_[bucket_count];
   OnDemandThread thread_;
-  // For the polling thread.
+  // The next members are for the polling thread.
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<std::uint32_t> waiting_{0};

@@ -22,15 +22,15 @@ using Kind = PendingWork::Kind;
 
 StreamKey key_of(const Queue& queue) noexcept { return {&queue.device(), &queue, 0}; }
 
-/// One thing that work waits for.
+/// One of the things that a piece of work waits for.
 struct Obstacle {
   std::string what;
-  Ptr<Signal> signal{};  ///< it waits for this signal,
+  Ptr<Signal> signal{};  ///< the signal that it waits for,
   std::optional<StreamKey> stream{};
   std::optional<MemoryOperation> value{};
 };
 
-/// The current state of work, and what it waits for.
+/// The state of a piece of work, and what that work waits for.
 struct State {
   PendingWork work;
   std::vector<Obstacle> obstacles;
@@ -48,12 +48,12 @@ std::string words_of(const Signal& signal) {
   return queue != nullptr ? name_of(*queue) : "an event that a launch of a graph records";
 }
 
-/// The state of a host function. `item`: run by the host-function thread for that function.
+/// The state of a host function. `item`: the object through which the host-function thread runs it.
 State state_of_function(const Queue& queue, const Runnable& item) {
   const HostThread& thread = queue.engine().host_thread();
   if (thread.runs(item)) return {{.kind = Kind::host_function, .subject = "which runs"}, {}, true};
   const Queue* const other = thread.runs_queue();
-  // The thread runs one node of a graph after the other, so it may be at this one.
+  // The thread runs the nodes of a graph one after the other, so the running function may be this one.
   if (other == &queue) return {{.kind = Kind::host_function, .subject = "which runs, or waits for its turn"}, {}, true};
   State state{{.kind = Kind::host_function, .subject = "which waits for its turn"}, {}};
   if (other != nullptr) state.obstacles.push_back({.what = "", .stream = StreamKey{&queue.device(), other, 0}});
@@ -70,7 +70,7 @@ std::optional<std::size_t> wait_of(const MemoryOperations& operations) {
   return std::nullopt;
 }
 
-/// The state of a graph: that of its begun nodes. Blocked nodes come first.
+/// The state of a graph: the states of the nodes that have begun. Nodes that cannot continue come first.
 State state_of_graph(const Executable& executable, const Queue& queue) {
   State all{{.kind = Kind::graph}, {}};
   bool runs = false;
@@ -117,7 +117,7 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
     for (std::size_t i = 0; i < operations->size() && !at; ++i) {
       if ((*operations)[i].is_wait() && !is_met((*operations)[i])) at = i;
     }
-    if (at && !is_met((*operations)[*at])) {  // a satisfied wait continues as soon as that is noticed
+    if (at && !is_met((*operations)[*at])) {  // a satisfied wait is not an obstacle: it ends as soon as a thread notices
       const MemoryOperation& operation = (*operations)[*at];
       PendingWork wait{.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
       std::string what = wait.describe();
@@ -135,7 +135,7 @@ State state_of(const Work& work, const Queue& queue, const Runnable& item) {
   return state;
 }
 
-/// The state of the queue's first operation. Nothing if all are done; `unknown` if it cannot be determined.
+/// The state of the queue's first operation. Empty if all operations are done; `unknown` if it cannot be determined.
 State state_of(const Queue& queue) {
   State state;
   const bool is_known = queue.inspect([&](const Backlog& backlog, std::uint64_t left) {
@@ -152,7 +152,7 @@ std::vector<Ptr<Queue>> queues_of(const Device& device) {
   return BusyQueues::instance().matching([&](const Queue& queue) { return &queue.device() == &device; });
 }
 
-/// The queue with the launch whose records the signal counts.
+/// Finds the queue with a graph launch that records the event whose records `signal` counts; empty if there is none.
 std::optional<StreamKey> recorder_of(const Signal& signal) {
   for (const Ptr<Queue>& queue : BusyQueues::instance().matching([](const Queue&) { return true; })) {
     bool records = false;
@@ -180,7 +180,7 @@ bool covers(const void* begin, std::size_t bytes, const void* address) noexcept 
   return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin) < bytes;
 }
 
-/// Whether a kernel has exactly that address as an argument. `places`: reused for many launches.
+/// Whether exactly `address` is an argument of the launch. `places`: a buffer that is reused for many launches.
 bool gets(const Launch& launch, const void* address, std::vector<const void*>& places) {
   const std::span parameters = launch.kernel->parameters();
   launch.arguments.addresses(parameters, places);
@@ -190,7 +190,7 @@ bool gets(const Launch& launch, const void* address, std::vector<const void*>& p
   return false;
 }
 
-/// Describes how the work would write the awaited value; "" if it would not.
+/// Describes how the work would write the value that `wait` waits for; "" if the work does not write it.
 std::string writes(const Work& work, const MemoryOperation& wait, std::vector<const void*>& places) {
   if (const auto* const operations = std::get_if<MemoryOperations>(&work)) {
     for (std::size_t i = wait_of(*operations).value_or(0); i < operations->size(); ++i) {
@@ -225,7 +225,7 @@ std::string writes(const Work& work, const MemoryOperation& wait, std::vector<co
 }  // namespace
 
 PendingWork pending_of(Queue& queue) {
-  (void)queue.point();  // adds the operation for what the queue waits for by the rules of the default stream
+  (void)queue.point();  // enqueues the waits that the rules of the default stream require, so that they are visible here
   return state_of(queue).work;
 }
 

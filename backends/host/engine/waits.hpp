@@ -5,16 +5,16 @@
 
 #include "weir/plugin/waits.hpp"
 
-/// Reports what queues wait for, for `Stream::pending`, and whether they can continue.
+/// Reports what queues wait for and whether they can continue, for `Stream::pending`.
 namespace weir::host {
 
 class Queue;
 
-/// The queue's first operation that is not done.
+/// Describes the first operation of the queue that is not done, and what it waits for.
 PendingWork pending_of(Queue& queue);
-/// The device's queues that have work.
+/// The streams of a device that have work.
 std::vector<BusyStream> busy_streams(const Device& device);
-/// The operations of its queues that write the value that `wait` waits for.
+/// The operations on the device's queues that write the value for which `wait` waits.
 std::vector<ValueWriter> writers_of(const Device& device, const MemoryOperation& wait);
 
 }  // namespace weir::host

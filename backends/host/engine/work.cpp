@@ -19,7 +19,7 @@
 namespace weir::host {
 namespace {
 
-// Smaller copies are not shared between workers.
+// Smaller copies run on one worker.
 constexpr std::size_t copy_piece = std::size_t{1} << 20U;
 constexpr std::size_t shared_copy = 4 * copy_piece;
 
@@ -28,7 +28,7 @@ struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
 template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;  // Clang before 17 does not deduce it
+Overloaded(Visitors...) -> Overloaded<Visitors...>;  // needed before Clang 17, which does not deduce it
 
 std::size_t alignment_for(std::size_t size) noexcept {
   return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1));
@@ -54,8 +54,8 @@ void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::si
   }
 }
 
-/// Copies a single aligned word atomically, so that waiting streams and threads see the old or the new value. Returns false
-/// if the copy is not such a word.
+/// Copies one aligned word atomically, so that streams and threads that wait for it see either the old or the new value.
+/// Returns false, and copies nothing, if the copy is not one aligned word.
 bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
   const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   const auto copy = [&]<class T>(T) {
@@ -112,10 +112,10 @@ void Arguments::addresses(std::span<const Parameter> parameters, std::vector<con
 
 namespace {
 
-/// Stores the error that ended a launch.
+/// Stores the error that ended a launch for the queue's next synchronize.
 void keep_fault(Queue& queue, const Error& error) { queue.keep_error(std::make_exception_ptr(error), error.code()); }
 
-/// Logs the current exception and stores it for the queue's next synchronize.
+/// Logs the exception that is being handled, and stores it for the queue's next synchronize.
 void keep_thrown(Queue& queue, const char* subject, const char* what, std::error_code status = {}) noexcept {
   queue.keep_error(std::current_exception(), status);
   try {
@@ -145,7 +145,7 @@ void call_host_function_once(HostFunction& function, Queue& queue) noexcept {
 }
 
 SharedFunction::~SharedFunction() {
-  // As on a GPU, where the driver destroys a graph's functions on its own thread.
+  // The destructors must not call Weir, as on a GPU, where the driver destroys a graph's functions on its own thread.
   const support::HostFunctionScope scope;
   function.reset();
 }
@@ -222,7 +222,8 @@ Progress WorkRun::run_copy(const Copy& copy) {
 }
 
 Progress WorkRun::run_fill(const Fill& fill) {
-  if (fill.height == 1 && fill.width == 1 && fill.element_size == 4) {  // a word is written atomically
+  // Written atomically, because streams and threads may wait for the word.
+  if (fill.height == 1 && fill.width == 1 && fill.element_size == 4) {
     __atomic_store_n(static_cast<std::uint32_t*>(fill.to), fill.value, __ATOMIC_RELEASE);
     return Progress::done;
   }
@@ -266,7 +267,7 @@ Progress WorkRun::run_launch(const Launch& launch) {
     run_together(blocks);
     return Progress::done;
   }
-  // Just enough pieces to keep all threads busy with an uneven kernel.
+  // Eight pieces for each thread, which keeps all threads busy even if blocks take different times.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
   const bool done =
       run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1),
@@ -275,8 +276,8 @@ Progress WorkRun::run_launch(const Launch& launch) {
   return done ? Progress::done : Progress::pending;
 }
 
-/// Runs a launch on fibers and then, from the same initial memory, as its kernel is compiled. Keeps the results of the
-/// latter.
+/// Runs a launch twice from the same initial memory: first on fibers, then as the kernel is compiled. Compares the results
+/// and keeps those of the second run.
 void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
   const HostKernel& kernel = *launch.kernel;
   const auto run = [&](const Work& work) {
@@ -307,10 +308,10 @@ void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
   keep_thrown(*queue_, "a launch was not checked, or not run", e.what(), Errc::out_of_memory);
 }
 
-/// Reports a stuck block. The other blocks of the launch run; the stream's next synchronize throws.
+/// Stores the error of a stuck block for the stream's next synchronize. The other blocks of the launch still run.
 void WorkRun::fail(const KernelFault& fault) { keep_fault(*queue_, fault_error(*std::get<Launch>(*work_).kernel, fault)); }
 
-/// All blocks of the grid wait for each other.
+/// Waits until all blocks of the grid have called it.
 bool WorkRun::sync_grid(const char* place) {
   KernelFault fault{place, "sync of a grid_group", {}, whole_grid, 0, 0, 0};
   if (barrier_ == nullptr) {
@@ -339,8 +340,8 @@ BlockRange WorkRun::block_range(const Launch& launch, std::uint64_t first, std::
           first};
 }
 
-/// A cooperative launch: one thread for each block, because a worker that waited for other blocks could keep them from
-/// running.
+/// Runs a cooperative launch with one thread for each block. If workers waited for other blocks, they could keep those
+/// blocks from running.
 void WorkRun::run_together(std::uint64_t blocks) {
   GridBarrier barrier(static_cast<std::uint32_t>(blocks));
   barrier_ = &barrier;
@@ -385,7 +386,7 @@ void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
     try {
       do_blocks(*launch, first, last);
-    } catch (const std::bad_alloc&) {  // for memory of blocks, and for stacks of waiting threads
+    } catch (const std::bad_alloc&) {  // no memory for the blocks, or for stacks of waiting threads
       WorkerMemory::mine().reset();
       try {
         throw out_of_memory_error(*launch->kernel);
@@ -433,9 +434,10 @@ void WorkRun::resume(ThreadKind thread_kind) noexcept {
   }
 }
 
-/// Queues after all work that needs a worker, whatever its urgency, because that work may be what ends the loop.
+/// Enqueues this loop after all other work that needs a worker, even less urgent work, because that work may make the loop
+/// end.
 void WorkRun::take_next_turn() noexcept {
-  forget_priority();  // otherwise one loop could starve another for ever
+  forget_priority();  // otherwise the schedule could choose this loop for ever and starve another one
   Scheduler::instance().submit(this, Level::low);
 }
 

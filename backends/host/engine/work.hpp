@@ -23,28 +23,28 @@
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
-/// The kinds of work of queues and graphs, and how they run.
+/// The kinds of work in queues and graphs, and the code that runs them.
 namespace weir::host {
 
 class GraphData;
 class Executable;
 class Queue;
 
-/// The values of a launch's arguments, copied when the launch is enqueued.
+/// The values of a launch's arguments. They are copied when the launch is enqueued.
 class Arguments {
  public:
   Arguments() = default;
   Arguments(std::span<void* const> values, std::span<const Parameter> parameters);
-  /// Sets `out` to the address of each value, valid while this object is not moved.
+  /// Sets `out` to the addresses of the values. They are valid until this object is moved or destroyed.
   void addresses(std::span<const Parameter> parameters, std::vector<const void*>& out) const;
 
  private:
-  static constexpr std::size_t inline_bytes = 96;  // twelve pointers
+  static constexpr std::size_t inline_bytes = 96;  // twelve pointers, so most kernels need no allocation
   alignas(16) std::byte inline_[inline_bytes];
   std::shared_ptr<std::byte[]> heap_;
 };
 
-struct Nothing {};  // an allocation or a free in a graph: the memory lives as long as the graph
+struct Nothing {};  // an allocation or a free in a graph; nothing to do, because the memory lives as long as the graph
 struct Copy : PitchedCopy {
   std::size_t rows() const noexcept { return height * depth; }
 };
@@ -63,9 +63,9 @@ struct Fill {
   std::size_t width;
   std::size_t height;
 };
-/// Blocks of a cooperative launch run concurrently, each on its own thread.
+/// A cooperative launch may have at most this many blocks, because all its blocks run concurrently, each on its own thread.
 inline constexpr std::uint64_t most_cooperative_blocks = 1024;
-/// Throws `invalid_argument` for a cooperative launch with more blocks.
+/// Throws `invalid_argument` if a cooperative launch has more blocks than that.
 void check_cooperative(const char* operation, const std::string& object, const Kernel& kernel, const LaunchConfig& config);
 
 struct Launch {
@@ -83,8 +83,8 @@ struct Launch {
   Dim3 grid;
   Dim3 block;
   std::uint64_t shared_bytes;
-  bool cooperative;  ///< blocks can wait for each other
-  std::optional<int> priority;  ///< replaces the queue's
+  bool cooperative;  ///< whether blocks may wait for each other
+  std::optional<int> priority;  ///< if set, used instead of the queue's priority
   std::uint32_t most_workers = all_workers;
   Arguments arguments;
 };
@@ -95,7 +95,7 @@ struct MemoryOperations {
   std::size_t size() const noexcept { return rest.size() + 1; }
   const MemoryOperation& operator[](std::size_t i) const noexcept { return i == 0 ? first : rest[i - 1]; }
 };
-/// A host function that a graph owns: shared by the graph's clones and executables.
+/// A host function in a graph. The graph's clones and executables share it.
 struct SharedFunction final : RefCounted {
   explicit SharedFunction(HostFunction f) : function(std::move(f)) {}
   ~SharedFunction() override;
@@ -109,8 +109,8 @@ struct TimedRecord {
 };
 struct ExternalRecord {
   Ptr<RecordedEvent> event;
-  /// For a prepared node: counts its records. Each node counts separately, because launches of different executables reach
-  /// their records in any order.
+  /// For a prepared node: the signal that counts its records, and the number of launches. Each node has its own signal,
+  /// because launches of different executables reach their records in any order.
   Ptr<PlainSignal> records{};
   std::uint64_t launches = 0;
 };
@@ -120,17 +120,17 @@ struct SignalWait {
 };
 struct ExternalWait {
   Ptr<const RecordedEvent> event;
-  SignalWait point{};  // where the event was recorded when the graph was launched
+  SignalWait point{};  // the event's record at the time when the graph was launched
 };
 struct PoolFree {
   void* memory;
-  void (*free)(void* memory, const Queue& queue) noexcept;  ///< called in the queue's order
+  void (*free)(void* memory, const Queue& queue) noexcept;  ///< called when the free runs in the queue's order
 };
 struct SubGraph {
   Ptr<GraphData> graph;
   Ptr<Executable> executable;             // null until the enclosing graph is instantiated
-  std::vector<SignalWait> wait_points{};  // for a launch: where the events that it waits for were recorded
-  std::uint64_t launch = 0;               // for a launch: its number for tools, or 0
+  std::vector<SignalWait> wait_points{};  // for a launch: the present records of the events that the graph waits for
+  std::uint64_t launch = 0;               // for a launch: the number that tools use for it, or 0
 };
 struct Conditional {
   const std::uint32_t* condition;
@@ -139,7 +139,7 @@ struct Conditional {
   std::vector<Ptr<Executable>> executables{};  // null until the enclosing graph is instantiated
 
   bool is_loop() const noexcept { return kind == ConditionalKind::while_nonzero; }
-  /// The index of the body that runs for this value; at least `bodies.size()` if none runs.
+  /// The index of the body that runs for this value. If no body runs, a number not below `bodies.size()`.
   std::size_t chosen(std::uint32_t value) const noexcept {
     return kind == ConditionalKind::switch_case  ? value
            : value != 0                          ? 0
@@ -151,17 +151,18 @@ struct Conditional {
 using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCall, TimedRecord, ExternalRecord, SignalWait,
                           ExternalWait, PoolFree, SubGraph, Conditional>;
 
-/// The kind of thread that work needs; `none` for any.
+/// The kind of thread on which the work must run; `none` if any thread will do.
 ThreadKind thread_kind_of(const Work& work) noexcept;
 
-/// Calls a host function; the queue keeps its exception.
+/// Calls a host function. The queue stores its exception.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;
-/// The same, and destroys the function on the same thread, because its captured objects must not call Weir either.
+/// Calls a host function and destroys it on the same thread, because the destructors of its captured objects must not call
+/// Weir either.
 void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
 
 enum class Progress : std::uint8_t { done, pending };
 
-/// Runs one piece of work at a time. Reusable.
+/// Runs one piece of work at a time. The object can be reused.
 class WorkRun final : private Divisible,
                       private RunningLaunch,
                       private Waiter,
@@ -169,8 +170,8 @@ class WorkRun final : private Divisible,
                       private Runnable,
                       private Continuation {
  public:
-  /// Starts `work` for `queue` on a thread of a suitable kind. `work` must live until it is done. If it is not done on
-  /// return, `continuation` is resumed when it is; this object must not be used meanwhile.
+  /// Starts `work` for `queue` on the calling thread, whose kind must fit. `work` must live until it is done. If the work is
+  /// not done on return, `continuation` is resumed when it is done; do not use this object until then.
   Progress start(const Work& work, Queue& queue, Continuation& continuation);
 
  private:
@@ -197,9 +198,9 @@ class WorkRun final : private Divisible,
   const Work* work_ = nullptr;
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;
-  std::size_t position_ = 0;          // in a list of memory operations
-  GridBarrier* barrier_ = nullptr;    // of a running cooperative launch
-  std::atomic<bool> crashed_{false};  // a thread of the launch has crashed: blocks that have not begun are skipped
+  std::size_t position_ = 0;          // index in a list of memory operations
+  GridBarrier* barrier_ = nullptr;    // barrier of the running cooperative launch
+  std::atomic<bool> crashed_{false};  // a thread of the launch has crashed, so blocks that have not begun are skipped
   std::vector<const void*> argument_addresses_;
 };
 

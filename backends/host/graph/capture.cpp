@@ -26,7 +26,7 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
   into = std::move(result);
 }
 
-/// Happens only if several threads end or join one capture concurrently, because the core has checked everything else.
+/// Needed only if several threads end or join one capture at the same time: the core has checked everything else.
 [[noreturn]] void throw_capture_refusal(Errc code, const char* operation, const Queue& queue) {
   throw Error(code, operation, queue.device().describe(), support::capture_refusal(code));
 }
@@ -65,7 +65,7 @@ std::vector<Ptr<Queue>> Capture::dissolve() noexcept {
 }
 
 bool Capture::all_joined() const {
-  // The last nodes of all queues must come before the origin's position.
+  // Checks that the capture's origin depends on the last nodes of all its queues.
   std::vector<bool> before(data().nodes.size(), false);
   std::vector<std::uint32_t> open = origin_.capture().nodes;
   while (!open.empty()) {
@@ -82,7 +82,8 @@ bool Capture::all_joined() const {
 }
 
 Ptr<HostGraph> Capture::end(Queue& origin) {
-  // Destroyed outside the lock, because the graph owns host functions whose captured objects may call Weir.
+  // These are destroyed outside the lock, because the graph owns host functions, and the destructors of their captured
+  // objects may call Weir.
   Ptr<Capture> capture;
   Ptr<HostGraph> graph;
   std::vector<Ptr<Queue>> queues;
@@ -90,7 +91,7 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   capture = Ptr<Capture>(of(origin));
   if (!capture) throw_capture_refusal(Errc::not_capturing, "Stream::end_capture", origin);
   if (&capture->origin_ != &origin) throw_capture_refusal(Errc::capture_unmatched, "Stream::end_capture", origin);
-  // The capture has ended, even if something throws from here on.
+  // From here on the capture has ended, even if the code below throws.
   std::exception_ptr failure;
   bool joined = false;
   try {
@@ -111,7 +112,7 @@ void Capture::abandon(Queue& queue) noexcept {
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
   capture = Ptr<Capture>(of(queue));
-  // The nodes of other queues stay in the graph. The end checks that they were joined.
+  // The nodes of the other queues stay in the graph; `end` checks whether they were joined.
   if (!capture || &capture->origin_ != &queue) return;
   queues = capture->dissolve();
   graph = std::move(capture->graph_);
@@ -130,14 +131,14 @@ Ptr<HostGraph> Capture::graph_of(const Queue& queue) {
   return capture != nullptr ? make_ptr<HostGraph>(queue.device(), capture->data().copy()) : nullptr;
 }
 
-// --- Writing down -----------------------------------------------------------------------------------------------------
+// --- Recording -------------------------------------------------------------------------------------------------------
 
 bool Capture::add(Queue& queue, NodeKind kind, Work&& work) {
   if (!queue.is_capturing()) return false;
   std::lock_guard lock(mutex());
   Capture* const capture = of(queue);
   if (capture == nullptr) return false;
-  queue.capture().nodes.reserve(1);  // so that nothing fails after the node was added
+  queue.capture().nodes.reserve(1);  // reserved first, so that nothing can fail after the node was added
   const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture().nodes);
   queue.capture().nodes.assign(1, node);
   return true;

@@ -9,41 +9,42 @@
 #include "backends/host/graph/graph.hpp"
 #include "weir/capture.hpp"
 
-/// Captures: queues that record work as nodes. All captures share one lock, because they join and wait for each other, and
-/// because recording takes little time.
+/// Captures: queues whose work is recorded as nodes of a graph instead of being run. All captures share one lock, because
+/// captures can wait for each other and be joined, and because recording a node takes little time.
 namespace weir::host {
 
 class Capture final : public RefCounted {
  public:
-  /// Begins a capture on `origin`, after the leaves of `graph`, which may be empty. Returns the id.
+  /// Begins a capture on `origin` that continues `graph`, which may be empty: the first node depends on the leaves of
+  /// `graph`. Returns the capture's id.
   static std::uint64_t begin(Queue& origin, Ptr<HostGraph> graph);
-  /// Ends the capture that `origin` began, for all its queues. Throws `capture_unmatched`, `capture_unjoined`.
+  /// Ends the capture that `origin` began, on all its queues. Throws `capture_unmatched`, `capture_unjoined`.
   static Ptr<HostGraph> end(Queue& origin);
-  /// Ends and drops the capture that `queue` began, because `queue` is being destroyed.
+  /// Ends the capture that `queue` began and discards its graph, because `queue` is being destroyed.
   static void abandon(Queue& queue) noexcept;
   static CaptureState state_of(const Queue& queue);
-  /// A copy of the graph as it is now; null if `queue` is not in a capture.
+  /// Returns a copy of the graph captured so far; null if `queue` is not in a capture.
   static Ptr<HostGraph> graph_of(const Queue& queue);
 
-  /// Adds work to the capture of `queue`. Returns false if it is not in one.
+  /// Adds work as a node to the capture of `queue`. Returns false if `queue` is not in a capture.
   static bool add(Queue& queue, NodeKind kind, Work&& work);
-  /// Adds memory that belongs to the graph, with its node. Returns false if `queue` is not in a capture.
+  /// Adds an allocation node. The graph owns `memory`. Returns false if `queue` is not in a capture.
   static bool add_memory(Queue& queue, std::shared_ptr<void> memory);
-  /// Records `event` at the position of `queue`. Returns false if it is not in a capture.
+  /// Records `event` in the capture of `queue`, after the queue's last node. Returns false if `queue` is not in a capture.
   static bool record(Queue& queue, RecordedEvent& event);
-  /// Makes the next work of `queue` depend on a point of a capture. If `queue` is not in a capture, it joins that one.
+  /// Makes the next node of `queue` depend on a point of a capture. If `queue` is not in a capture, it joins that capture.
   static void wait(Queue& queue, const RecordPoint& point);
-  /// The same for the position of `other`. Returns false if neither is in a capture.
+  /// Makes the next node of `queue` depend on the last node of `other`. Returns false if neither queue is in a capture.
   static bool wait(Queue& queue, Queue& other);
-  /// The nodes that the next work of `queue` depends on.
+  /// The nodes that the next node of `queue` depends on.
   static std::vector<std::uint32_t> position_of(const Queue& queue);
-  /// Sets them. Throws `invalid_argument` for a node that does not exist.
+  /// Replaces the nodes that the next node of `queue` depends on. Throws `invalid_argument` for a node that does not exist.
   static void set_position(Queue& queue, std::vector<std::uint32_t> nodes);
 
  private:
   Capture(Queue& origin, Ptr<HostGraph> graph);
   static std::mutex& mutex();
-  /// The queue's capture, or null. Call it under the lock.
+  /// The capture that `queue` is in, or null. The caller must hold the lock.
   static Capture* of(const Queue& queue) noexcept { return static_cast<Capture*>(queue.capture().capture.get()); }
   void join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation);
   [[nodiscard]] std::vector<Ptr<Queue>> dissolve() noexcept;

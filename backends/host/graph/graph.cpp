@@ -69,7 +69,7 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   if (capture) check_nesting("GraphExec::launch", describe(), *data_);
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
-  // A launch waits for the records that exist when it is enqueued.
+  // The launch waits for the records that exist now, when it is enqueued.
   std::vector<SignalWait> wait_points = executable_->wait_points();
   if (executable_->calls_host_functions()) queue.engine().host_thread().ensure_started();
   queue.enqueue(SubGraph{nullptr, executable_, std::move(wait_points), support::watched_launch()});
@@ -85,7 +85,7 @@ void HostGraphExec::do_upload(Stream&) {}
 
 namespace {
 
-/// Describes how the shapes of two graphs differ; empty if they do not.
+/// Describes how the shapes of two graphs differ; empty if they are equal.
 std::string difference_of(const GraphData& now, const GraphData& then) {
   if (then.nodes.size() != now.nodes.size()) {
     return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " +
@@ -115,13 +115,13 @@ void HostGraphExec::do_update(const Graph& graph) {
   const auto throw_update_failed = [this](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
   };
-  // The former executable is destroyed outside the lock, because that may run user code.
+  // The replaced executable is destroyed outside the lock, because its destructor may run user code.
   Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
   Ptr<Executable> executable = make_ptr<Executable>(*fresh);
   std::lock_guard lock(mutex_);
   if (!fresh->memory.empty() || !data_->memory.empty()) throw_update_failed("a graph that allocates memory keeps its own");
   if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) throw_update_failed(difference);
-  // Enqueued launches keep their own executable.
+  // Launches that are already enqueued keep the executable that they were enqueued with.
   executable_.swap(executable);
   data_.swap(fresh);
 }
@@ -167,7 +167,8 @@ void change_node(NodeData& node, const NodeChange& change, const GraphChanges& c
 }  // namespace
 
 void HostGraphExec::do_apply(const GraphChanges& changes) {
-  Ptr<Executable> executable;  // the former one is destroyed outside the lock, because that may run user code
+  // First the new executable, after the swap the replaced one, which is destroyed outside the lock.
+  Ptr<Executable> executable;
   Ptr<GraphData> fresh;
   const std::lock_guard lock(mutex_);
   fresh = data_->copy();

@@ -25,7 +25,8 @@ class HostGraph final : public GraphImpl {
 
  private:
   Ptr<GraphData> data_;
-  // Held by the executable of a graph that allocates memory.
+  // `memory_claim_` expires when the executable of a graph that allocates memory is destroyed: such a graph may have only
+  // one.
   mutable std::mutex mutex_;
   mutable std::weak_ptr<void> memory_claim_;
 };
@@ -43,7 +44,7 @@ class HostGraphExec final : public GraphExecImpl {
 
  private:
   const std::shared_ptr<void> memory_claim_;
-  // Held while launches are enqueued, so that each runs after the previous one, on any queue.
+  // Held while a launch is enqueued, so that each launch runs after the previous one, even on another queue.
   std::mutex mutex_;
   Ptr<GraphData> data_;
   Ptr<Executable> executable_;

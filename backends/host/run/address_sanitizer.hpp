@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-/// AddressSanitizer's runtime, which is in the process if the program was built with it or preloads it, even if Weir was
-/// built without it.
+/// Access to AddressSanitizer's runtime. The runtime is in the process if the program was built with AddressSanitizer or
+/// preloads it, even if Weir was built without it.
 extern "C" {
 [[gnu::weak]] void __asan_init();
 [[gnu::weak]] void __asan_poison_memory_region(const volatile void* memory, std::size_t bytes);
@@ -14,7 +14,7 @@ extern "C" {
 namespace weir::host {
 
 inline bool has_address_sanitizer() noexcept { return &__asan_init != nullptr; }
-/// Makes accesses to this memory errors.
+/// Makes every access to this memory an error.
 inline void poison(const void* memory, std::size_t bytes) noexcept {
   if (has_address_sanitizer()) __asan_poison_memory_region(memory, bytes);
 }

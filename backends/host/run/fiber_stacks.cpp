@@ -24,20 +24,21 @@ std::size_t guard_bytes() noexcept {
 
 std::size_t slot_bytes() noexcept { return fiber_stack_bytes + guard_bytes(); }
 
-// A guard page by mprotect splits a map and so adds two, and a process at its limit of maps cannot even load a library. So
-// guard pages use at most half of them.
+// Counts memory maps. A guard page made by mprotect splits a map and so adds two. A process that has reached its limit of
+// maps cannot even load a library, so guard pages use at most half of that limit.
 std::atomic<std::size_t> maps_of_guards{0};
 
 std::size_t most_maps() {
   static const std::size_t most = [] {
-    std::size_t of_process = 65530;  // Linux's default
+    std::size_t of_process = 65530;  // the limit of maps in a process, which is Linux's default
     std::ifstream("/proc/sys/vm/max_map_count") >> of_process;
     return of_process / 2;
   }();
   return most;
 }
 
-// Threads touch only the ends of their stacks. At equal distances from a page these would share few sets of the cache.
+// Offsets the start of each stack. Threads use mostly the ends of their stacks; at equal distances from a page, these would
+// share a few sets of the cache.
 std::size_t colour(std::size_t number) noexcept { return number % 21 * 192; }
 
 }  // namespace
@@ -65,7 +66,7 @@ FiberStacks::~FiberStacks() {
 bool FiberStacks::make_guards(std::size_t most) noexcept {
   for (std::uint32_t i = 0; i < capacity_; ++i) {
     std::byte* const page = memory_ + i * slot_bytes();
-    constexpr int guard_install = 102;  // MADV_GUARD_INSTALL: Linux 6.13; guards that need no maps
+    constexpr int guard_install = 102;  // MADV_GUARD_INSTALL of Linux 6.13: guard pages that need no maps of their own
     if (maps_ == 0 && ::madvise(page, guard_bytes(), guard_install) == 0) continue;
     if (maps_ == 0) {
       maps_ = std::size_t{2} * capacity_;
@@ -119,7 +120,7 @@ std::unique_ptr<FiberStacks> FiberStackPool::borrow(std::uint32_t fibers, bool m
       try {
         stacks = std::make_unique<FiberStacks>(std::max(std::bit_ceil(fibers), 64U));
       } catch (const std::bad_alloc&) {
-        if (!idle_.empty()) {  // they are too small
+        if (!idle_.empty()) {  // the idle stacks are too few for this block, so free them
           idle_.clear();
           continue;
         }
@@ -142,13 +143,13 @@ void FiberStackPool::give_back(std::unique_ptr<FiberStacks> stacks) noexcept {
   {
     const std::lock_guard lock(mutex_);
     --borrowed_;
-    // One for each worker. A cooperative launch may have more threads than workers.
+    // Keeps one object for each worker. Cooperative launches may use more threads than there are workers.
     static const std::size_t most = std::max(std::thread::hardware_concurrency(), 1U);
     if (idle_.size() >= most) idle_.erase(idle_.begin());
     try {
       idle_.push_back(std::move(stacks));
     } catch (const std::bad_alloc&) {
-      // Their destructor frees them.
+      // There is no memory for the list: the destructor frees the stacks.
     }
   }
   given_back_.notify_all();

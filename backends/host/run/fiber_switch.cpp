@@ -6,8 +6,8 @@
 
 #include "backends/host/run/address_sanitizer.hpp"
 
-// weir_switch_stack(void** save, void* to): pushes what a call preserves, stores the stack pointer in *save, and takes the
-// same from `to`.
+// weir_switch_stack(void** save, void* to) pushes the registers that a call must preserve, stores the stack pointer in
+// *save, sets the stack pointer to `to`, and pops the registers saved there.
 #if defined(__x86_64__)
 asm(R"(
 .pushsection .text
@@ -99,7 +99,7 @@ void prepare_fiber(FiberContext& context, void* bottom, void* top, void (*entry)
 }
 
 void retire_fiber(FiberContext& context) noexcept {
-  // Clears the poison of the last fiber's frames, from which it did not return.
+  // Clears AddressSanitizer's marks on the frames of the stack's last fiber, which never returned from them.
   if (context.bottom != nullptr) unpoison(context.bottom, context.size);
 #ifdef WEIR_FIBERS_TSAN
   if (context.sanitizer != nullptr) __tsan_destroy_fiber(context.sanitizer);

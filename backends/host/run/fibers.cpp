@@ -19,23 +19,25 @@ namespace {
 
 constexpr std::uint32_t most_threads = 1024;
 constexpr std::uint32_t widest_warp = 64;
-// Any thread that can run will run eventually. `pick` prefers threads that just met in a warp, because their memory is in
-// the cache; but those may loop until another thread does something. So every few switches the longest waiting ready thread
-// runs, and every `patience` switches spinning threads also run, and warps are settled even if other threads are ready.
+// These limits make sure that any thread that can run will run eventually. `pick` prefers threads that just met in a warp,
+// because their memory is in the cache. But those threads may loop until another thread acts. So every `few` switches the
+// ready thread that has waited longest runs; and every `patience` switches spinning threads also get a turn, and waiting
+// lanes may continue without lanes that are still ready.
 constexpr std::uint32_t few = 64, patience = 1024;
-// Lanes waiting for their warp continue after this many checks at which other lanes of it were ready.
+// Lanes that wait for their warp continue without its other lanes after this many checks at which some of those were ready.
 constexpr std::uint32_t most_delays = 16;
-// Lanes ahead wait about half a second for lanes that loop at a volatile access: the loop may wait for another block, and
-// the lanes ahead rely on lockstep. If that was in vain, the block's warps wait half as long the next time, so that a chain
-// of lanes that wait for each other takes a second and not a minute.
+// For lanes that synchronize at each volatile access. The lanes that are ahead wait about half a second for lanes that loop
+// at a volatile access: that loop may wait for another block, and the lanes ahead rely on lockstep. If the wait was in vain,
+// warps of the block wait half as long the next time. So a chain of lanes that wait for each other takes a second and not a
+// minute.
 constexpr std::uint32_t lockstep_turns = 1U << 22U, least_lockstep_turns = 1U << 8U;
-// The part of a fiber's stack that is reserved for the functions run while a thread waits.
+// The part of a fiber's stack that must be free when a thread waits, because the functions below run on that stack.
 constexpr std::ptrdiff_t own_stack = 16384;
 
-/// A thread that has started and waits, or is about to continue.
+/// A thread that has started and is waiting, or is ready to continue.
 struct Thread {
   FiberContext* stack;
-  Thread* next;  // in a list
+  Thread* next;  // the next thread in its list
 };
 
 class ThreadList {
@@ -64,7 +66,7 @@ class ThreadList {
   Thread* last_ = nullptr;
 };
 
-/// Lanes of a warp that wait in the same call for the lanes that it names.
+/// Lanes of one warp that wait in the same call. The call names the lanes that must arrive.
 struct Meeting {
   const Wait* call;
   std::uint64_t here;
@@ -79,12 +81,13 @@ bool same_call(const Wait& a, const Wait& b) noexcept {
 
 struct Warp {
   Meeting* meetings = nullptr;
-  ThreadList active;  // in calls that do not name lanes; the first has waited longest
-  std::uint32_t passed_over = 0;  // how many others continued before it, or as much time in switches
-  std::uint32_t delays = 0;       // how often `active` was not settled because lanes were ready
+  ThreadList active;  // lanes in calls that do not name lanes; the first has waited longest
+  // How many other lanes continued before that first lane, or as much time, counted in switches.
+  std::uint32_t passed_over = 0;
+  std::uint32_t delays = 0;       // how often `active` lanes were kept waiting because other lanes were ready
 };
 
-/// A range of blocks on one worker.
+/// Runs a range of blocks on one worker, their threads on fibers.
 class FiberBlocks final : public FiberOwner {
  public:
   FiberBlocks(const BlockRange& range, std::uint64_t first, const FiberKernel& kernel, FiberStacks& stacks);
@@ -92,7 +95,7 @@ class FiberBlocks final : public FiberOwner {
   FiberBlocks(const FiberBlocks&) = delete;
   FiberBlocks& operator=(const FiberBlocks&) = delete;
 
-  /// Runs blocks until one is stuck. Returns the number after the last block.
+  /// Runs blocks until the range ends or one is stuck. Returns the number after the last block that ran.
   std::uint64_t run();
   std::uint32_t wait(Wait& wait, std::uint32_t started);
 
@@ -114,7 +117,8 @@ class FiberBlocks final : public FiberOwner {
   std::uint32_t warp_size() const noexcept { return 1U << warp_shift_; }
   std::uint32_t lane_of(std::uint32_t thread) const noexcept { return thread & (warp_size() - 1); }
 
-  // The frames of `wait` stay on a waiting thread's stack. Rare code is not inlined, so that they take few cache lines.
+  // Functions with code that rarely runs are not inlined. The frames of `wait` stay on each waiting thread's stack, so they
+  // should occupy few cache lines.
   void arrive(Thread& thread, Wait& wait);
   [[gnu::noinline]] void meet(Thread& thread, Wait& wait, std::uint32_t warp);
   Thread* pick();
@@ -141,37 +145,37 @@ class FiberBlocks final : public FiberOwner {
   FiberStacks& stacks_;
   const std::uint32_t count_;
   const std::uint32_t warp_shift_;
-  std::uint64_t at_;         // the block's number
-  std::uint32_t index_[3];   // its blockIdx
+  std::uint64_t at_;         // number of the running block
+  std::uint32_t index_[3];   // blockIdx of the running block
 
-  FiberContext worker_;              // the thread's own stack
-  FiberContext* running_ = nullptr;  // null on the thread's own stack
-  FiberContext* left_ = nullptr;     // the context from which a new fiber was started
-  std::uint32_t started_ = 0;        // threads of the block
-  std::uint32_t waiting_ = 0;        // those that wait or are ready
+  FiberContext worker_;              // the worker's own stack
+  FiberContext* running_ = nullptr;  // the running fiber; null on the worker's own stack
+  FiberContext* left_ = nullptr;     // the context that started the newest fiber
+  std::uint32_t started_ = 0;        // how many threads of the block have started
+  std::uint32_t waiting_ = 0;        // how many of them wait or are ready
   std::uint32_t switches_ = 0;
-  std::uint32_t settled_at_ = 0;     // `switches_` when `settle` last looked at the warps
-  bool is_busy_ = false;             // whether threads that are always ready delay `settle`
-  ThreadList hot_;                   // ready after a meeting in a warp: their memory is in the cache
+  std::uint32_t settled_at_ = 0;     // value of `switches_` when `settle` last checked the warps
+  bool is_busy_ = false;             // whether some threads are always ready, which delays `settle`
+  ThreadList hot_;                   // ready threads that just met in a warp, so their memory is in the cache
   ThreadList ready_;
-  ThreadList turns_;                 // they spin, and let others run first
+  ThreadList turns_;                 // spinning threads, which let other threads run first
   ThreadList barrier_;
   std::uint32_t at_barrier_ = 0;
-  std::uint64_t busy_warps_ = 0;     // with meetings or active lanes
+  std::uint64_t busy_warps_ = 0;     // warps with meetings or active lanes, one bit each
   std::uint32_t most_passed_over_ = lockstep_turns;
   Meeting* free_meetings_ = nullptr;
   std::uint32_t meetings_made_ = 0;
   bool out_of_memory_ = false;
 
   Warp warps_[most_threads / 32];
-  // Uninitialized until used.
+  // Elements are uninitialized until their thread starts.
   Thread threads_[most_threads];
-  Wait* waits_[most_threads];        // by thread; null for one that has not started, runs, or has ended
+  Wait* waits_[most_threads];        // by thread; null for a thread that has not started, runs, or has ended
   Wait* met_[widest_warp];
   alignas(Meeting) std::byte meetings_[most_threads * sizeof(Meeting)];
 };
 
-// The block of the running fiber.
+// The object whose fiber runs on this thread of the processor.
 thread_local FiberBlocks* current = nullptr;
 
 std::string place_of(const Wait& wait) { return fmt::format("{}:{}", wait.file, wait.line); }
@@ -230,7 +234,7 @@ void FiberBlocks::enter() {
   current->run_blocks();
 }
 
-// Runs threads until none is left to start; then the next block, as long as no thread waits.
+// Runs threads until all have started. If none of them waits, continues with the next block.
 void FiberBlocks::run_blocks() {
   for (;;) {
     started_ = kernel_.run_threads(kernel_, this, index_, started_);
@@ -240,7 +244,7 @@ void FiberBlocks::run_blocks() {
   }
 }
 
-// Called when the last thread of this stack has ended and others wait.
+// Called when the last thread on this stack has ended while other threads wait.
 void FiberBlocks::end_fiber() {
   FiberContext& ended = *running_;
   Thread* const next = pick();
@@ -250,7 +254,7 @@ void FiberBlocks::end_fiber() {
   __builtin_unreachable();
 }
 
-// Returns to `run` and abandons the fibers' stacks.
+// Returns to `run`. The fibers' stacks are abandoned.
 void FiberBlocks::leave() {
   FiberContext& left = *running_;
   running_ = nullptr;
@@ -263,8 +267,8 @@ void FiberBlocks::leave_crashed() noexcept { leave(); }
 // --- Waiting ----------------------------------------------------------------------------------------------------------
 
 std::uint32_t FiberBlocks::wait(Wait& wait, std::uint32_t started) {
-  // An overflow of the functions below would look like one in a library function, which may hold a lock, so check the stack
-  // first.
+  // Checks the stack first. The functions below must not overflow it: an overflow there would look like one in a library
+  // function, which may hold a lock, so it could not be handled.
   if (static_cast<const std::byte*>(__builtin_frame_address(0)) - static_cast<const std::byte*>(running_->bottom) <
       own_stack) [[unlikely]] {
     KernelSection::current().leave({.cause = KernelCrash::Cause::stack,
@@ -294,7 +298,8 @@ inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
     return barrier_.push(thread);
   }
   if (wait.kind == Wait::turn) {
-    if (range_.is_over->load(std::memory_order_relaxed)) leave();  // the thread that it waits for may never arrive
+    // The thread that this one waits for may have crashed and may never arrive.
+    if (range_.is_over->load(std::memory_order_relaxed)) leave();
     return turns_.push(thread);
   }
   const std::uint32_t warp = wait.thread >> warp_shift_;
@@ -320,13 +325,13 @@ void FiberBlocks::meet(Thread& thread, Wait& wait, std::uint32_t warp) {
   Meeting& meeting = **link;
   meeting.here |= mine;
   meeting.threads.push(thread);
-  // If all named lanes are here, no other lane matters. `settle` determines whether missing ones have ended.
+  // If all named lanes are here, no other lane matters. If some are missing, `settle` determines whether they have ended.
   const std::uint32_t first = warp << warp_shift_;
   const std::uint64_t exist = ~std::uint64_t{0} >> (64 - std::min(count_ - first, warp_size()));
   if ((wait.named & exist & ~meeting.here) == 0) end_meeting(link, first);
 }
 
-// The next thread to continue, or null to start a new one.
+// Returns the next thread to continue, or null if a new one is to start.
 inline Thread* FiberBlocks::pick() {
   Thread* thread = nullptr;
   if (++switches_ % few != 0) [[likely]] {
@@ -343,7 +348,7 @@ inline Thread* FiberBlocks::pick() {
   return thread;
 }
 
-// For when `hot_` is empty or other threads are due.
+// Called by `pick` when `hot_` is empty or it is the turn of other threads.
 Thread* FiberBlocks::pick_ready() {
   const bool for_all = switches_ % patience == 0;
   if (for_all || (hot_.empty() && ready_.empty())) {
@@ -351,16 +356,17 @@ Thread* FiberBlocks::pick_ready() {
     if (started_ < count_) return nullptr;
     settle();
   }
-  // A spinning thread comes last, and alone: the thread that it waits for continues as soon as it can.
+  // Spinning threads come last, and only one of them: the thread that it waits for then continues as soon as it can.
   for (ThreadList* const list : {&ready_, &hot_, &turns_}) {
     if (Thread* const thread = list->pop()) return thread;
   }
   fail_stuck();
 }
 
-// --- Letting those go on that wait for nobody any more ------------------------------------------------------------------
+// --- Continuing without lanes or threads that cannot arrive ---------------------------------------------------------------
 
-// Called when all threads of the block have started, and each has ended, waits or is ready.
+// Called when all threads of the block have started and each has ended, waits, or is ready. Continues those that need not
+// wait any longer.
 void FiberBlocks::settle() {
   if (at_barrier_ != 0 && at_barrier_ == waiting_) return settle_block();
   is_busy_ = switches_ - settled_at_ >= patience;
@@ -372,8 +378,8 @@ void FiberBlocks::settle() {
   }
 }
 
-// The warps with ready lanes that may still reach the waiting ones. Spinning lanes do not count, because they may never
-// arrive.
+// The warps in which ready lanes may still reach the call where other lanes wait. Spinning lanes do not count, because they
+// may never arrive.
 std::uint64_t FiberBlocks::ready_warps() const noexcept {
   std::uint64_t warps = 0;
   for (const ThreadList* const list : {&hot_, &ready_}) {
@@ -410,10 +416,11 @@ void FiberBlocks::settle_warp(std::uint32_t number, bool has_ready_lanes) {
   if (warp.meetings == nullptr && warp.active.empty()) busy_warps_ &= ~(std::uint64_t{1} << number);
 }
 
-// Lets the lanes of one call continue: those furthest behind in the code, as in a warp in lockstep. After very many turns,
-// or if other lanes are ready, it is those that have waited longest, in case the others wait for them.
+// Continues the lanes that wait in one call. `in_lockstep`: chooses the call that is furthest behind in the code, as in a
+// warp in lockstep. Otherwise, or if the lanes that have waited longest were passed over too often, chooses the call of
+// those lanes, because the others may wait for them.
 void FiberBlocks::settle_active(Warp& warp, std::uint32_t first, bool in_lockstep) {
-  if (range_.is_over->load(std::memory_order_relaxed)) leave();  // they may loop for a thread that has crashed
+  if (range_.is_over->load(std::memory_order_relaxed)) leave();  // the lanes may loop until a thread acts that has crashed
   const Wait& oldest = wait_of(*warp.active.first());
   const Wait* chosen = &oldest;
   if (in_lockstep && warp.passed_over < most_passed_over_) {
@@ -464,9 +471,9 @@ void FiberBlocks::combine_lanes(std::uint32_t first, std::uint64_t lanes) {
   any.combine(met_, warp_size());
 }
 
-// --- Failing ----------------------------------------------------------------------------------------------------------
+// --- Failures ---------------------------------------------------------------------------------------------------------
 
-// `tell` writes the report.
+// Reports a fault of the block and leaves it. `tell` writes the report.
 template <class Tell>
 void FiberBlocks::fail(Tell&& tell) {
   try {
@@ -480,7 +487,7 @@ void FiberBlocks::fail(Tell&& tell) {
   leave();
 }
 
-// Where a thread waits that is not in the call.
+// Describes where a thread waits that has not reached `call`.
 std::string FiberBlocks::elsewhere(const Wait& call) const {
   for (std::uint32_t t = 0; t < count_; ++t) {
     const Wait* const wait = waits_[t];

@@ -12,19 +12,19 @@ class GridBarrier {
  public:
   explicit GridBarrier(std::uint32_t blocks) : blocks_(blocks) {}
 
-  /// Lets the blocks' threads begin, or makes them end at once.
+  /// Called once all threads exist, or cannot be created: lets them begin, or, if `run` is false, makes them end at once.
   void open(bool run) {
     const std::lock_guard lock(mutex_);
     state_ = run ? State::running : State::cancelled;
     changed_.notify_all();
   }
-  /// A block's thread calls it first. Returns false if it must not run.
+  /// Called first by the thread of each block; waits for `open`. Returns false if the block must not run.
   bool begin() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_ != State::closed; });
     return state_ == State::running;
   }
-  /// A block's thread calls it last, when it waits for no other block.
+  /// Called last by the thread of each block, when it waits for no other block.
   void end() {
     const std::lock_guard lock(mutex_);
     ++ended_;
@@ -33,11 +33,11 @@ class GridBarrier {
 
   struct Outcome {
     bool all_came;
-    bool first_to_know;     ///< this is the first block to notice that not all arrived
-    std::uint32_t waiting;  ///< how many blocks arrived
+    bool first_to_know;     ///< whether this is the first block to find that not all blocks arrived
+    std::uint32_t waiting;  ///< how many blocks had arrived
     std::uint32_t blocks;
   };
-  /// Waits until every block has arrived. Returns early if one has ended instead.
+  /// Waits until every block has arrived. Returns early if some block has ended instead.
   Outcome wait() {
     std::unique_lock lock(mutex_);
     const std::uint64_t round = round_;

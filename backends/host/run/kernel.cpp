@@ -18,12 +18,12 @@ namespace {
 
 std::vector<Parameter> parameters_of(const KernelRecord& record) {
   std::vector<Parameter> parameters(record.parameter_count);
-  std::uint64_t updates = record.update_kinds;  // of the parameters in `atomic_kinds`, a byte each
+  std::uint64_t updates = record.update_kinds;  // one byte for each parameter in `atomic_kinds`
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Parameter& parameter = parameters[i];
     const auto is_in = [&](std::uint64_t kinds) { return i < 64 && (kinds >> i & 1U) != 0; };
     parameter.size = static_cast<std::uint32_t>(record.parameter_sizes[i]);
-    // An address is an integer here: both are no floating-point numbers.
+    // An address counts as an integer here, because neither is a floating-point number.
     if (is_in(record.known_kinds))
       parameter.kind = is_in(record.floating_kinds) ? ParameterKind::floating : ParameterKind::integer;
     if (is_in(record.constant_kinds)) parameter.access = AccessKind::read;
@@ -55,15 +55,15 @@ KernelProperties HostKernel::do_properties() const {
   return properties;
 }
 
-// A worker runs one block at a time.
+// The result is 1, because a worker runs one block at a time.
 int HostKernel::do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
   const bool fits = block_threads != 0 && block_threads <= max_threads_per_block_ &&
                     shared_memory_bytes <= device().properties().shared_memory_per_block_optin;
   return fits ? 1 : 0;
 }
 
-// A block is a loop on one worker: long enough that starting it costs nothing, and short enough that its threads' arrays
-// stay in the first-level cache.
+// A worker runs the threads of a block in a loop. The loop should be long enough that starting it costs little, and short
+// enough that the arrays of its threads stay in the first-level cache.
 std::uint32_t HostKernel::do_suggested_block_size(std::size_t) const {
   return std::min<std::uint32_t>(256, max_threads_per_block_);
 }

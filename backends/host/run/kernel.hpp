@@ -15,24 +15,24 @@
 #include "weir/error.hpp"
 #include "weir/plugin/module.hpp"
 
-/// A kernel compiled for the CPU, as the stream engine runs it.
+/// A kernel that was compiled for the CPU, in the form in which the stream engine runs it.
 namespace weir::host {
 
 class HostModule;
 
 class HostKernel final : public KernelImpl {
  public:
-  /// `record` must live as long as the module.
+  /// `record`: must live as long as the module.
   HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
-  /// The loaded code of its whole module.
+  /// The loaded machine code of the kernel's module.
   std::span<const std::byte> code() const noexcept { return code_; }
-  /// The lower of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
+  /// The lower of the device's limit and the kernel's own limit. A launch with larger blocks is an error, as on a GPU.
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
-  /// Measured on its launches; a step is a block.
+  /// Measurements of this kernel's launches; a step is one block.
   StepTime& step_time() const noexcept { return step_time_; }
-  /// The same kernel on fibers, for comparing launches; or null.
+  /// The same kernel compiled for fibers, with which launches are compared; null without such a check.
   const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
   void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
 
@@ -47,16 +47,17 @@ class HostKernel final : public KernelImpl {
   std::uint32_t max_threads_per_block_;
   KernelTier tier_;
   Ptr<const HostKernel> reference_;
-  alignas(64) mutable StepTime step_time_;  // written by each launch, while other threads read the rest
+  alignas(64) mutable StepTime step_time_;  // each launch writes it, while other threads read the other members
 };
 
-/// The number of threads in a warp: 32, or 64 with WEIR_HOST_WARP_SIZE=64. Throws `invalid_environment`.
+/// The number of threads in a warp: 32, or 64 if WEIR_HOST_WARP_SIZE=64. Throws `invalid_environment`.
 int warp_size();
-/// The error of a launch with a stuck block.
+/// Returns the error for a launch with a stuck block.
 Error fault_error(const HostKernel& kernel, const KernelFault& fault);
-/// The error of a launch with a crashed thread, in the block of that index, or in one from there to the last.
+/// Returns the error for a launch with a crashed thread. The thread belongs to `block`, or, if several blocks ran as one, to
+/// one of the blocks from there to `last_block`.
 Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block, const Dim3& last_block);
-/// The error of a launch that had no memory for some blocks.
+/// Returns the error for a launch that had no memory for some of its blocks.
 Error out_of_memory_error(const HostKernel& kernel);
 
 }  // namespace weir::host

@@ -18,20 +18,21 @@
 namespace weir::host {
 namespace {
 
-// Initial-exec, because the handler may run on a thread without this library's thread-local memory, and must not allocate
-// it.
+// The model is initial-exec, because the signal handler may run on a thread on which this library's thread-local memory is
+// not allocated yet, and must not allocate it.
 __attribute__((tls_model("initial-exec"))) thread_local KernelSection* section = nullptr;
-__attribute__((tls_model("initial-exec"))) thread_local const std::byte* thread_stack = nullptr;  // its lowest byte
+// Lowest byte of the thread's own stack.
+__attribute__((tls_model("initial-exec"))) thread_local const std::byte* thread_stack = nullptr;
 
 constexpr int signals[] = {
     SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 #if defined(__aarch64__)
-    SIGTRAP  // from __builtin_trap
+    SIGTRAP  // raised by __builtin_trap
 #endif
 };
 struct sigaction previous[std::size(signals)];
 
-// The instruction pointer.
+// The address of the interrupted instruction.
 const std::byte* code_of(const void* context) noexcept {
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -41,7 +42,7 @@ const std::byte* code_of(const void* context) noexcept {
 #endif
 }
 
-// The return address, if the function has made no frame.
+// The return address of the interrupted function, if that function has no stack frame yet.
 const std::byte* caller_of(const void* context) noexcept {
   const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -68,13 +69,13 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(signal);
   } else if (const bool was_sent = info->si_code <= 0; before.sa_handler == SIG_DFL || !was_sent) {
-    ::sigaction(signal, &before, nullptr);  // the instruction fails again, under the former handler
+    ::sigaction(signal, &before, nullptr);  // the instruction runs again and fails under the former handler
     if (was_sent) ::raise(signal);
   }
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-  if (section != nullptr && info->si_code > 0) {  // not sent by a process
+  if (section != nullptr && info->si_code > 0) {  // raised by this thread's own code, not sent by a process
     if (const auto crash = section->crash_of(*info, context)) section->leave(*crash);
   }
   pass_on(signal, info, context);
@@ -83,12 +84,12 @@ void handle(int signal, siginfo_t* info, void* context) {
 void install_handlers() {
   struct sigaction mine {};
   mine.sa_sigaction = &handle;
-  // The handler may be left by a jump, so it must not block the signal.
+  // SA_NODEFER, because the handler may be left by a jump and would then leave the signal blocked.
   mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (std::size_t i = 0; i < std::size(signals); ++i) ::sigaction(signals[i], &mine, &previous[i]);
 }
 
-/// Gives the calling thread an alternate signal stack, because the handler cannot run on a full one.
+/// Gives the calling thread an alternate signal stack, because the handler cannot run on a stack that has overflowed.
 class SignalStack {
  public:
   SignalStack() {
@@ -166,7 +167,7 @@ std::optional<KernelCrash> KernelSection::crash_of(const siginfo_t& info, const 
       info.si_signo == SIGSEGV &&
       (fibers_ != nullptr ? fibers_->overflowed(address) : address < thread_stack && address >= thread_stack - guard);
   const std::byte* code = code_of(context);
-  // Also covers a call of a null pointer.
+  // If the fault is not in the module's code, looks at the caller; this also handles a call through a null pointer.
   if (!overflow && !is_code(code)) code = caller_of(context) - 1;
   if (is_code(code)) {
     return KernelCrash{.cause = overflow ? KernelCrash::Cause::stack : cause_of(info), .code = code, .address = address};

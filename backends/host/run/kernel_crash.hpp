@@ -11,56 +11,58 @@
 
 #include "kernels/kernel_abi.hpp"
 
-/// Handles a kernel's thread that crashes in the middle of its code: it reads through a null pointer, divides by zero,
-/// executes a trap, runs out of stack, or fails an assertion. The launch ends with an error, and the process survives.
+/// Handles threads of kernels that crash: a thread reads through a null pointer, divides by zero, executes a trap, runs out
+/// of stack, or fails an assertion. The launch ends with an error, and the process survives.
 namespace weir::host {
 
-/// Why a thread crashed.
+/// Why and where a thread crashed.
 struct KernelCrash {
   enum class Cause : std::uint8_t { address, no_address, alignment, quotient, instruction, stack, assertion };
 
   Cause cause;
-  const void* code = nullptr;       ///< the instruction
-  const void* address = nullptr;    ///< `address`, `alignment`: the accessed address
-  const char* file = nullptr;       ///< its place, if known without the instruction
+  const void* code = nullptr;       ///< address of the instruction
+  const void* address = nullptr;    ///< for `address` and `alignment`: the address that was accessed
+  const char* file = nullptr;       ///< source location, if it is known without the instruction's address
   std::uint32_t line = 0;
-  const char* condition = nullptr;  ///< `assertion`
-  std::optional<std::uint32_t> thread{};  ///< its linear index in the block, if known
+  const char* condition = nullptr;  ///< for `assertion`: the text of the condition
+  std::optional<std::uint32_t> thread{};  ///< linear index of the thread in its block, if known
 };
 
-/// The fibers of a thread that runs a kernel.
+/// An interface to the fibers of a worker that runs a kernel.
 class FiberOwner {
  public:
   /// Whether the address is below the stack of the running fiber.
   virtual bool overflowed(const void* address) const noexcept = 0;
-  /// Abandons the fiber and does not return. May be called in a signal handler.
+  /// Abandons the running fiber and does not return. A signal handler may call it.
   [[noreturn]] virtual void leave_crashed() noexcept = 0;
 
  protected:
   ~FiberOwner() = default;
 };
 
-/// Scope in which the calling thread runs blocks of a kernel. The signal handler acts only in this scope, and only on faults
-/// in the module's code or in a frameless function that it calls, such as memcpy: any other function might hold a lock.
+/// Scope in which the calling thread runs blocks of a kernel. The signal handler acts only within this scope. It acts only
+/// on faults in the module's code, or in a function without a stack frame that this code calls, such as memcpy: any other
+/// function might hold a lock.
 class KernelSection {
  public:
-  /// `code`: the module's. Installs the handlers, once in the process, and gives the thread a signal stack.
+  /// `code`: the machine code of the kernel's module. Installs the signal handlers, once in the process, and gives the
+  /// calling thread an alternate signal stack.
   explicit KernelSection(std::span<const std::byte> code);
   ~KernelSection();
   KernelSection(const KernelSection&) = delete;
   KernelSection& operator=(const KernelSection&) = delete;
 
-  /// The calling thread's section; the thread must be running a kernel.
+  /// The section of the calling thread, which must be running a kernel.
   static KernelSection& current() noexcept;
 
-  /// Runs the blocks, and returns early if one crashes.
+  /// Runs the blocks. Returns early if a thread crashes.
   void run(RunBlocks blocks, const BlockRange& range, const void* const* arguments);
-  /// Sets the owner of the fibers that run the kernel's threads; null if they run on the calling thread's own stack.
+  /// Sets the owner of the fibers on which the kernel's threads run; null if they run on the calling thread's own stack.
   void set_fibers(FiberOwner* fibers) noexcept { fibers_ = fibers; }
   std::optional<KernelCrash>& crash() noexcept { return crash_; }
-  /// Ends the thread of the kernel.
+  /// Ends the crashed thread of the kernel and continues after the launch.
   [[noreturn]] void leave(const KernelCrash& crash) noexcept;
-  /// The crash reported by a signal, if the kernel caused it and so the handler may leave.
+  /// Returns the crash that a signal reports. Empty if the fault is not the kernel's, so that the handler must not continue.
   std::optional<KernelCrash> crash_of(const siginfo_t& info, const void* context) const noexcept;
 
  private:
@@ -71,11 +73,11 @@ class KernelSection {
   const std::span<const std::byte> code_;
   FiberOwner* fibers_ = nullptr;
   std::optional<KernelCrash> crash_;
-  sigjmp_buf begin_;  // in `run`
+  sigjmp_buf begin_;  // state saved in `run`, to which `leave` jumps
 };
 
-/// Whether WEIR_HOST_SIGNALS allows the handlers, and no sanitizer's runtime needs the signals. Throws
-/// `invalid_environment`.
+/// Whether signal handlers are installed: WEIR_HOST_SIGNALS allows them, and no sanitizer's runtime needs these signals.
+/// Throws `invalid_environment`.
 bool handles_signals();
 
 }  // namespace weir::host

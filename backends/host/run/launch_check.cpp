@@ -23,7 +23,7 @@ struct RecordedMemory {
 };
 
 RecordedMemory& recorded_memory() {
-  static auto& all = *new RecordedMemory;  // destructors of static objects may free memory
+  static auto& all = *new RecordedMemory;  // never destroyed, because destructors of static objects may free memory
   return all;
 }
 
@@ -35,7 +35,7 @@ std::unique_ptr<std::byte[]> copy_of(const std::byte* memory, std::size_t size) 
   return copy;
 }
 
-// Writes only bytes that differ, because a variable may be constant.
+// Writes only bytes that differ, because a variable may be constant and so not writable.
 void assign(std::byte* to, const std::byte* from, std::size_t size) noexcept {
   constexpr std::size_t page = 4096;
   for (std::size_t at = 0; at < size; at += page) {

@@ -3,16 +3,16 @@
 
 #include "kernels/kernel_abi.hpp"
 
-/// The functions that compiled kernels call.
+/// The services that compiled kernels call in the process that runs them.
 namespace weir::host {
 
-/// A launch while its blocks run. `BlockRange::launch` points to it.
+/// A launch whose blocks are running. `BlockRange::launch` points to it.
 class RunningLaunch {
  public:
-  /// Reports a stuck block.
+  /// Reports that a block is stuck.
   virtual void fail(const KernelFault& fault) = 0;
-  /// Waits until all blocks of a cooperative launch have called it. Returns false if they cannot; the fault is already
-  /// reported.
+  /// Waits until all blocks of a cooperative launch have called it. Returns false if some of them cannot; that fault has
+  /// been reported already.
   virtual bool sync_grid(const char* place) = 0;
 
  protected:

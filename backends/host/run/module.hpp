@@ -15,7 +15,8 @@
 #include "kernels/kernel_abi.hpp"
 #include "weir/plugin/module.hpp"
 
-/// Modules: shared objects of compiled kernels. Each is loaded separately, so two modules of one source share no variables.
+/// Modules: loaded shared objects with compiled kernels. Each module is loaded separately, so two modules of one source
+/// share no variables.
 namespace weir::host {
 
 class HostModule final : public ModuleImpl {
@@ -25,22 +26,23 @@ class HostModule final : public ModuleImpl {
     Span<std::byte> memory;
   };
 
-  /// Takes ownership of the handle from dlopen. Copies `image`. `code`: its loaded code. `file`: the folder of the object's
-  /// file, if it has one.
+  /// Takes ownership of `handle`, which dlopen returned. Copies `image`. `code`: the loaded machine code. `file`: the folder
+  /// with the object's file, if there is one.
   HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
              std::span<const std::byte> image, std::span<const std::byte> code, std::optional<detail::TemporaryFolder> file);
   ~HostModule() override;
 
   std::span<const std::byte> code() const noexcept { return code_; }
-  /// The source location of an instruction: "kernel.cu:12", or an offset in the module if that is unknown.
+  /// Returns the source location of an instruction, such as "kernel.cu:12"; if that is unknown, the offset in the module.
   std::string place_of(const void* instruction) const;
   std::span<const Variable> variables() const noexcept { return variables_; }
-  /// Keeps the object alive until just before the image is unloaded.
+  /// Stores an object to be destroyed just before the module is unloaded.
   void attach(std::shared_ptr<void> object) noexcept { attached_ = std::move(object); }
-  /// Called after each load: a module may occupy the addresses of an unloaded one, and is used only after all uses of that
-  /// one. The loader's lock ensures this, but ThreadSanitizer does not see it.
+  /// Called after each load. The new module may be at the addresses of a module that was unloaded, after all uses of that
+  /// module. The loader's lock orders the two, but ThreadSanitizer does not see that lock, so this load of an atomic makes
+  /// the order visible.
   static void see_unloaded() noexcept { (void)unloaded_.load(std::memory_order_acquire); }
-  /// Sets the same module on fibers, with whose kernels launches are compared.
+  /// Sets a module of the same source for fibers, whose kernels are used to check launches.
   void set_reference(ModulePtr reference) noexcept { reference_ = std::move(reference); }
 
  protected:
@@ -52,7 +54,7 @@ class HostModule final : public ModuleImpl {
 
   const ModuleRecord& record_;
   std::vector<Variable> variables_;
-  std::vector<std::byte> image_;  // crash reports look up lines in it
+  std::vector<std::byte> image_;  // used by crash reports to find source lines
   std::span<const std::byte> code_;
   ModulePtr reference_;
   std::optional<detail::TemporaryFolder> file_;

@@ -30,15 +30,15 @@ std::string source_line(std::span<const std::byte> image, std::uint64_t offset) 
   } catch (const std::system_error&) {
     return {};
   }
-  // addr2line prints two lines for each function, inlined ones first. Skip the prelude's functions, because their caller is
-  // the program's line.
+  // addr2line prints two lines for each function, inlined ones first. Functions of the prelude are skipped, because the
+  // program's line is where it calls them.
   for (std::string function, place; std::getline(answer, function) && std::getline(answer, place);) {
     std::string_view name(place);
-    // The folder where it was compiled.
+    // Removes the folder in which the source was compiled.
     constexpr std::string_view shown = "/shown/";
     if (const std::size_t at = name.find(shown); at != name.npos) name.remove_prefix(at + shown.size());
     while (name.starts_with("./")) name.remove_prefix(2);
-    name = name.substr(0, name.find(" ("));  // "(discriminator 2)"
+    name = name.substr(0, name.find(" ("));  // removes a suffix such as "(discriminator 2)"
     const bool known = !name.starts_with('?') && !name.ends_with(":0") && !name.ends_with('?');
     if (known && !name.starts_with(kernels::prelude_file_name) && !name.starts_with(kernels::header_folder))
       return std::string(name);

@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 
-/// Finds an instruction's line in a kernel's source.
+/// Finds the source line of an instruction of a kernel.
 namespace weir::host {
 
-/// Returns "kernel.cu:12" for the code at `offset` of a shared object, by running addr2line. Empty without addr2line or line
-/// information. Throws only std::bad_alloc.
+/// Returns the source line of the code at `offset` of a shared object, such as "kernel.cu:12", by running addr2line. Empty
+/// if there is no addr2line or no line information. Throws only std::bad_alloc.
 std::string source_line(std::span<const std::byte> image, std::uint64_t offset);
 
 }  // namespace weir::host

@@ -8,32 +8,35 @@
 #include <cstdint>
 #include <limits>
 
-/// Measurements of a kernel's launches, used for the next ones.
+/// Measures launches of a kernel, to plan the number of threads for its next launches.
 namespace weir::host {
 
-/// The time for a step of a loop, measured on its last runs.
+/// The time that one step of a loop takes, measured in the loop's last runs.
 class StepTime {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The cost of each further thread. A loop of time t is therefore fastest with sqrt(t / call) threads.
+  /// The cost of each additional thread. It follows that a loop that takes time t on one thread is fastest with sqrt(t /
+  /// call) threads.
   static constexpr std::chrono::nanoseconds call{250};
-  /// The work that a thread takes at once: enough to make taking it and reading the clock cheap in comparison.
+  /// The time that the steps taken at once by a thread should last: long enough that taking them and reading the clock cost
+  /// little in comparison.
   static constexpr std::chrono::nanoseconds take{1000};
 
   struct Plan {
-    std::uint32_t threads;        ///< how many threads pay off
-    std::uint64_t steps_at_once;  ///< how many steps a thread takes first
+    std::uint32_t threads;        ///< number of threads for which the gain exceeds the cost
+    std::uint64_t steps_at_once;  ///< number of steps that a thread takes first
   };
-  /// Plans a loop of `count` steps and at most `threads` threads. If no loop has run yet: all threads, and few steps at a
-  /// time.
+  /// Plans a loop of `count` steps on at most `threads` threads. If no loop has run yet, the plan is all threads, and few
+  /// steps at once.
   Plan plan(std::uint64_t count, std::uint32_t threads) const noexcept {
     const float step_ns = step_ns_.load(std::memory_order_relaxed);
     const float worth = std::sqrt(static_cast<float>(count) * step_ns / static_cast<float>(call.count()));
     return {worth >= static_cast<float>(threads) ? threads : std::max(1U, static_cast<std::uint32_t>(worth)),
             static_cast<std::uint64_t>(static_cast<float>(take.count()) / step_ns)};
   }
-  /// Keeps the shortest time, but only for a while: threads of a loop may wait for other processors' memory, and later loops
-  /// may have longer steps. `late`: the loop took much longer than planned, so this time replaces the old one.
+  /// Stores the result of a loop. Keeps the shortest time, because threads may have waited for memory of other processors;
+  /// but only for a while, because the steps of later loops may take longer. `late`: the loop took much longer than planned,
+  /// so this time replaces the stored one.
   void learn(std::chrono::nanoseconds time, std::uint64_t steps, bool late) noexcept {
     constexpr float growth = 1.05F;
     constexpr float least_ns = 1e-3F;

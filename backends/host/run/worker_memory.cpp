@@ -17,7 +17,7 @@ void* WorkerMemory::take(std::size_t bytes) {
   bytes = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   std::size_t at = current_;
   while (at < chunks_.size() && chunks_[at].size - chunks_[at].used < bytes) {
-    if (chunks_[at].used == 0) {  // too small, and unused
+    if (chunks_[at].used == 0) {  // unused, but too small
       chunks_.resize(at);
     } else {
       ++at;

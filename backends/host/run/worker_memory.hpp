@@ -7,19 +7,20 @@
 #include <new>
 #include <vector>
 
-/// Memory that a thread keeps between blocks, so that blocks do not allocate.
+/// Memory that each worker keeps from block to block, so that blocks do not allocate.
 namespace weir::host {
 
-/// A stack of pieces: the last one taken is returned first. For one thread.
+/// A stack of pieces of memory: the piece that was taken last must be returned first. Used by one thread.
 class WorkerMemory {
  public:
-  /// The calling thread's.
+  /// The memory of the calling thread.
   static WorkerMemory& mine();
 
-  /// Aligned to 64 bytes; uninitialized. Throws std::bad_alloc.
+  /// Returns memory aligned to 64 bytes and uninitialized. Throws std::bad_alloc.
   void* take(std::size_t bytes);
   void give_back(void* memory) noexcept;
-  /// Takes everything back: kernels are compiled without exceptions, so a block that finds no memory returns nothing.
+  /// Makes all pieces free. Needed after a block that ran out of memory, which returns no piece because kernels are compiled
+  /// without exceptions.
   void reset() noexcept;
 
  private:

@@ -19,7 +19,7 @@ class HostBackend final : public BackendImpl {
  public:
   HostBackend() : BackendImpl("host") {
     const long devices = support::environment_number("WEIR_HOST_DEVICES", 1, 1, 64);
-    (void)handles_signals();  // throws if the variable is invalid
+    (void)handles_signals();  // called only because it throws if WEIR_HOST_SIGNALS is invalid
     bool has_compiler = false;
     const std::string compiler = describe_compiler(has_compiler);
     mutable_versions().runtime = std::string("oneTBB ") + TBB_runtime_version() + ", " +

@@ -39,7 +39,7 @@ StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
 
 namespace {
 
-/// A number of workers: any workers may run a kernel, up to that number.
+/// A partition is a number of workers: at most that many workers run one of its kernels, whichever they are.
 class HostPartition final : public PartitionImpl {
  public:
   HostPartition(HostDevice& device, Engine& engine, std::uint32_t workers)
@@ -128,8 +128,8 @@ void HostDevice::do_copy(void* destination, const void* source, std::size_t byte
 }
 
 void* HostDevice::do_register_host(void* data, std::size_t bytes) {
-  // Nothing has to be done, but this must fail for memory that does not exist, as on a GPU. The call fails for unmapped
-  // pages and has no other effect.
+  // There is nothing to do. But the call must fail for memory that does not exist, as on a GPU. msync fails for unmapped
+  // pages and otherwise has no effect here.
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(data);
   const std::uintptr_t end = first + bytes;
@@ -159,7 +159,7 @@ void HostDevice::do_disable_peer_access(const Device&) {}
 
 namespace {
 
-/// With WEIR_SCHEDULE: the module's variables belong to the program's memory, which the witness compares.
+/// With WEIR_SCHEDULE: adds the module's variables to the program's memory, which the witness compares.
 ModulePtr with_watched_variables(ModulePtr module) {
   struct WatchedVariables {
     std::vector<void*> variables;

@@ -12,14 +12,14 @@
 
 namespace weir::host {
 
-/// One of the host devices that the CPU provides. All share the workers and the memory. Each has its own streams, its own
-/// default stream and its own thread for host functions.
+/// One of the host devices, which all run on the same CPU. All devices share the workers and the memory. Each device has its
+/// own streams, its own default stream and its own thread for host functions.
 class HostDevice final : public DeviceImpl {
  public:
   HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler);
 
   EventPool& events() noexcept { return events_; }
-  /// Returns the workers of a partition that is being destroyed.
+  /// Called when a partition is destroyed: returns its workers.
   void give_workers_back(std::uint32_t count) noexcept;
   HostMemoryPool& memory_pool() const noexcept { return *memory_pool_; }
 
@@ -58,7 +58,7 @@ class HostDevice final : public DeviceImpl {
   Ptr<HostMemoryPool> memory_pool_;
 };
 
-/// The features of the host backend's devices.
+/// Sets the features that devices of the host backend have.
 void describe_features(FeatureTable& features, bool has_compiler, const std::string& compiler);
 void describe_properties(DeviceProperties& properties, int ordinal, int threads);
 

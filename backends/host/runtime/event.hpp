@@ -6,7 +6,7 @@
 #include "backends/host/engine/recorded_event.hpp"
 #include "core/base/free_list.hpp"
 
-/// The events of a device.
+/// The host backend's events, and a pool of unused ones.
 namespace weir::host {
 
 class HostDevice;
@@ -29,7 +29,7 @@ class HostEvent final : public RecordedEvent {
   HostEvent* next_spent = nullptr;
 };
 
-/// A device's unused events, by their options.
+/// The unused events of a device, by their options.
 class EventPool {
  public:
   EventPtr take(HostDevice& device, const EventOptions& options);

@@ -32,9 +32,9 @@ std::size_t rounded(std::size_t bytes) noexcept {
                   std::to_string(device.properties().total_memory) + " in all");
 }
 
-/// Dropped memory that work may still use, in the order of dropping. A block is freed once each queue has done the work that
-/// it had at that time. A queue that holds back one block also holds back all later ones, so one waiter, for the first
-/// block, is enough.
+/// Dropped memory that work may still use, in the order in which it was dropped. A block of memory is freed once each queue
+/// has finished the work that it had when the block was dropped. A queue that delays one block also delays all later blocks,
+/// so a single waiter, for the first block, is enough.
 class DroppedMemory final : private Waiter {
  public:
   struct Block {
@@ -57,8 +57,8 @@ class DroppedMemory final : private Waiter {
     if (first_ == block) free_done(lock);
   }
 
-  /// Blocks the calling thread while there is too much of it, so that a loop that allocates and drops cannot outrun the
-  /// work. The wait is bounded, because the work may be waiting for this thread.
+  /// Blocks the calling thread while there is too much dropped memory, so that a loop that allocates and drops memory cannot
+  /// run far ahead of the work. The wait is bounded, because the work may be waiting for this thread.
   void wait_for_room() {
     if (cost_.load(std::memory_order_relaxed) <= most_cost) [[likely]]
       return;
@@ -68,11 +68,12 @@ class DroppedMemory final : private Waiter {
   }
 
  private:
-  static constexpr std::size_t cost_of_block = std::size_t{16} << 10U;  // limits the number of blocks as well
+  // Added for each block, so that the number of blocks is limited too.
+  static constexpr std::size_t cost_of_block = std::size_t{16} << 10U;
   static constexpr std::size_t most_cost = std::size_t{64} << 20U;
   static constexpr std::chrono::milliseconds longest_wait{100};
 
-  // With a margin, so that the thread does not wake for each block.
+  // Well below the limit, so that a waiting thread does not wake for each freed block.
   bool has_room() const noexcept { return cost_.load(std::memory_order_relaxed) <= most_cost / 2; }
 
   void reached() noexcept override {
@@ -80,7 +81,7 @@ class DroppedMemory final : private Waiter {
     free_done(lock);
   }
 
-  /// Frees blocks that no work uses now, and waits for the next block's work. Unlocks.
+  /// Frees the blocks that no work uses any longer, and starts to wait for the work of the next block. Unlocks `lock`.
   void free_done(std::unique_lock<std::mutex>& lock) noexcept {
     Block* const done = first_;
     Block** last = &first_;
@@ -95,7 +96,8 @@ class DroppedMemory final : private Waiter {
     if (last == &first_) return;
     for (Block* block = done; block != nullptr;) {
       free_aligned(block->memory);
-      delete std::exchange(block, block->next);  // outside the lock, because a queue may end here and run the program's code
+      // Outside the lock, because this may destroy a queue and run the program's code.
+      delete std::exchange(block, block->next);
     }
   }
 
@@ -114,9 +116,10 @@ class DroppedMemory final : private Waiter {
 }  // namespace
 
 void* allocate_aligned(const Device& device, const char* operation, std::size_t bytes) {
-  // The system would promise more memory than exists, and end the process when it is used.
+  // Refuses requests beyond the total memory: Linux would grant such a request and later kill the process when it uses the
+  // memory.
   void* memory = nullptr;
-  // Not rounded up, so that AddressSanitizer detects accesses beyond the end.
+  // The size is not rounded up, so that AddressSanitizer detects accesses beyond the end.
   if (bytes > device.properties().total_memory ||
       ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
     throw_out_of_memory(device, operation, bytes);
@@ -132,7 +135,7 @@ void free_aligned(void* memory) noexcept {
 
 void free_behind_work(void* memory) {
   std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
-  // On all devices, because streams of other devices may use pinned and peer memory.
+  // Considers the queues of all devices, because streams of other devices may use pinned host memory and peer memory.
   for (Ptr<Queue>& queue : BusyQueues::instance().matching([](const Queue&) { return true; })) {
     const std::uint64_t point = queue->submitted();
     points.emplace_back(std::move(queue), point);
@@ -149,17 +152,18 @@ void wait_for_room() { DroppedMemory::instance().wait_for_room(); }
 // --- Pool -------------------------------------------------------------------------------------------------------------
 
 struct HostMemoryPool::Header {
-  HostMemoryPool* const pool;       // an owned reference while the block is in use
-  const std::size_t size;           // without the header
-  const Queue* freed_on = nullptr;  // while the block is in `queued_`
-  std::uint32_t frees_to_skip = 0;  // enqueued frees that must run before the queue's use of the block is over
-  std::size_t bytes_behind = 0;     // the size that the queue uses after the last of these
+  HostMemoryPool* const pool;       // counts as a reference to the pool while the block is in use
+  const std::size_t size;           // bytes without this header
+  const Queue* freed_on = nullptr;  // the queue that may reuse the block, while the block is in `queued_`
+  // Number of enqueued frees of this block that do not return it, because the queue has reused it since.
+  std::uint32_t frees_to_skip = 0;
+  std::size_t bytes_behind = 0;     // bytes that the queue uses after the last of those frees
 
   static Header& of(void* memory) noexcept {
     return *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
   }
   void* memory() noexcept { return reinterpret_cast<std::byte*>(this) + allocation_alignment; }
-  /// Makes only the first bytes accessible.
+  /// For AddressSanitizer: makes only the first `bytes` accessible.
   void show(std::size_t bytes) noexcept {
     poison(this + 1, allocation_alignment - sizeof(Header));
     unpoison(memory(), bytes);
@@ -179,22 +183,23 @@ void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
     used_ += header->size;
     retain();
     unpoison(header->memory(), header->size);
-    watch_memory(header->memory(), header->size, Watch::pool);  // filled as if it were new
+    watch_memory(header->memory(), header->size, Watch::pool);  // fills the block as if it were new
     header->show(bytes);
     return header->memory();
   };
   std::lock_guard lock(mutex_);
-  // Blocks of more than twice the size are left for larger requests.
+  // Blocks of more than twice the requested size are left for larger requests.
   if (const auto found = queued_.lower_bound({&queue, size});
       found != queued_.end() && found->first.first == &queue && found->first.second <= 2 * size) {
     Header& header = *found->second;
     queued_.erase(found);
     header.freed_on = nullptr;
     ++header.frees_to_skip;
-    // Earlier work may still use the block's former size: it shrinks only when the last of these frees runs.
+    // Work that was enqueued earlier may still use the block with its former size. So the accessible part shrinks only when
+    // the last of these frees runs.
     header.bytes_behind = bytes;
     unpoison(header.memory(), bytes);
-    return header.memory();  // it has never left `used_`
+    return header.memory();  // the block is still in `used_`
   }
   if (const auto found = spare_.lower_bound(size); found != spare_.end() && found->first <= 2 * size) {
     Header* const header = found->second;
@@ -220,7 +225,8 @@ void HostMemoryPool::offer_to(const Queue& queue, void* memory) noexcept {
     header.pool->queued_.emplace(std::pair(&queue, header.size), &header);
     header.freed_on = &queue;
   } catch (const std::bad_alloc&) {
-    // Out of memory for the list: the block returns when the free has run.
+    // There is no memory for the list, so the queue cannot reuse the block early. It returns to the pool when the free has
+    // run.
   }
 }
 
@@ -242,7 +248,7 @@ void HostMemoryPool::free_behind(void* memory, const Queue& queue) noexcept {
 
 void HostMemoryPool::give_back(void* memory) noexcept {
   Header* const header = &Header::of(memory);
-  Ptr<HostMemoryPool> pool;  // released outside the lock
+  Ptr<HostMemoryPool> pool;  // a reference that is released outside the lock
   std::lock_guard lock(header->pool->mutex_);
   if (header->frees_to_skip != 0) {
     if (--header->frees_to_skip == 0) header->show(header->bytes_behind);
@@ -258,7 +264,7 @@ void HostMemoryPool::give_back(void* memory) noexcept {
       header->show(0);
       kept = true;
     } catch (const std::bad_alloc&) {
-      // Out of memory for the list: the block returns to the system.
+      // There is no memory for the list, so the block returns to the system.
     }
   }
   if (!kept) pool->free_block(header);

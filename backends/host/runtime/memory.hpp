@@ -20,30 +20,31 @@ class Queue;
 /// The alignment of all allocations, as on GPUs.
 inline constexpr std::size_t allocation_alignment = 256;
 
-/// Aligned memory. Throws `out_of_memory`.
+/// Allocates aligned memory. Throws `out_of_memory`.
 void* allocate_aligned(const Device& device, const char* operation, std::size_t bytes);
 void free_aligned(void* memory) noexcept;
 
-/// Frees `memory` after all work that queues have at the time of the call. So memory that is dropped during its use stays
-/// valid, and the caller does not wait.
+/// Frees `memory` after all work that is in queues at the time of the call. So memory that the program drops while work uses
+/// it stays valid, and the caller does not wait.
 void free_behind_work(void* memory);
-/// Call it before allocating: waits, for at most 100 ms, while much memory is waiting to be freed after work.
+/// Call this before allocating. Waits, for at most 100 ms, while much memory from `free_behind_work` is still to be freed.
 void wait_for_room();
 
-/// Memory that is freed and reused in stream order. Blocks contain their pool. A queue gets a block that it has freed again
-/// at once, because its next use comes after the free; other queues get it when the free has run.
+/// A pool of memory that is freed and reused in stream order. Each block points to its pool. The queue that frees a block
+/// may reuse it at once, because its later work runs after the free. Other queues may use the block only after the free has
+/// run.
 class HostMemoryPool final : public MemoryPoolImpl {
  public:
   HostMemoryPool(Device& device, const MemoryPoolOptions& options);
   ~HostMemoryPool() override;
 
-  /// For work of `queue`.
+  /// Returns a block for work of `queue`.
   void* take(std::size_t bytes, const Queue& queue);
-  /// Called before the free of a block is enqueued there: from now on the queue may reuse the block.
+  /// Called before the free of a block is enqueued to `queue`: from now on `queue` may reuse the block.
   static void offer_to(const Queue& queue, void* memory) noexcept;
-  /// A free: returns the block to its pool, unless the queue that it was offered to has reused it.
+  /// Runs a free: returns the block to its pool, unless the queue that freed the block has reused it.
   static void give_back(void* memory) noexcept;
-  /// The same, called in the order of `queue`. With WEIR_SCHEDULE it overwrites the block and records that.
+  /// Runs a free in the order of `queue`. With WEIR_SCHEDULE it also overwrites the block and records the free.
   static void free_behind(void* memory, const Queue& queue) noexcept;
 
  protected:
@@ -66,7 +67,7 @@ class HostMemoryPool final : public MemoryPoolImpl {
   std::size_t used_ = 0;
   std::size_t reserved_ = 0;
   std::multimap<std::size_t, Header*> spare_;
-  QueuedFrees queued_;  // blocks whose frees have not run, by queue and size
+  QueuedFrees queued_;  // blocks whose free has not run yet, by queue and size
 };
 
 }  // namespace weir::host

@@ -12,7 +12,7 @@
 namespace weir::host {
 namespace {
 
-/// The value of a line "key : value" of a file under /proc, or nothing.
+/// Returns the value of a line "key : value" in a file under /proc; empty if there is none.
 std::string proc_value(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -61,7 +61,7 @@ void describe_properties(DeviceProperties& p, int ordinal, int threads) {
 }
 
 MemoryInfo HostDevice::do_memory_info() const {
-  // Memory that is available without swapping; the kernel writes "12345 kB".
+  // The memory that is available without swapping. The kernel writes it as "12345 kB".
   const std::string available = proc_value("/proc/meminfo", "MemAvailable");
   const std::size_t free = available.empty() ? 0 : std::stoull(available) * 1024;
   return {.free = free, .total = properties().total_memory};

@@ -70,7 +70,7 @@ void HostStream::do_record_external(Event& event, const CaptureState&) {
 void HostStream::do_record(Event& event, const CaptureState&) {
   HostEvent& target = host_event(event);
   if (Capture::record(*queue_, target)) return;
-  // A record is only a number. Events with timing need an operation.
+  // A record only stores a number. An event with timing also needs an operation that reads the clock.
   if (event.options().timing) queue_->enqueue(TimedRecord{Ptr<RecordedEvent>(&target)});
   target.record_at(*queue_, queue_->point());
 }
@@ -137,7 +137,7 @@ void HostStream::do_add_child_graph(const Graph& graph, const CaptureState&) {
   capture_only("Stream::add_child_graph", NodeKind::child_graph, SubGraph{data.copy(), nullptr});
 }
 
-/// The same limits as those of drivers.
+/// Checks the limits that drivers have as well.
 void HostStream::check_conditional_body(const char* operation, const GraphData& body) const {
   for (const NodeData& node : body.nodes) {
     switch (node.kind) {
@@ -175,14 +175,15 @@ void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_
 
 Ptr<GraphData> HostStream::capture_body(const char* operation, UniqueFunction<void(Stream&)>& body,
                                         const CaptureState& outer) {
-  // A stream that no other code can use. It does not own the queue's capture, so that the function cannot end it.
+  // The body's function gets a stream that no other code can use. That stream does not own the queue's capture, so the
+  // function cannot end the capture.
   const auto queue = make_ptr<Queue>(queue_->engine(), Queue::Role::non_blocking, 0);
   const auto stream = make_ptr<HostStream>(host_device(*this), queue, StreamKind::borrowed);
   stream->mark_private();
   const auto data = make_ptr<GraphData>();
   struct End {
     Queue& queue;
-    ~End() { Capture::abandon(queue); }  // does nothing if the capture has ended
+    ~End() { Capture::abandon(queue); }  // no effect if the capture has already ended
   } const end{*queue};
   {
     BodyCapture capture(*stream, outer,
@@ -246,8 +247,8 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const C
 
 bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) {
   if (capture && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
-  // A queue may be idle while work of the default stream, against which it is ordered, still uses the memory. Under a
-  // schedule each free is an operation, so that the names of others do not depend on the queue's progress.
+  // Even if this queue is idle, work of the default stream may still use the memory if the two are ordered. Under a schedule
+  // each free is an operation, so that the names of other operations do not depend on the queue's progress.
   if (queue_->is_non_blocking() && queue_->is_idle() && !Scheduler::instance().has_policy()) {
     HostMemoryPool::give_back(memory);
   } else {
@@ -258,11 +259,11 @@ bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) 
 }
 
 void HostStream::do_attach_memory(const Allocation&, AttachMode) {
-  // All processors can access all memory at any time, so nothing has to be done.
+  // Nothing to do, because every processor can access all memory at any time.
 }
 
 void HostStream::do_prefetch(const void*, std::size_t, PrefetchTarget) {
-  // There is no other place to move the memory to.
+  // Nothing to do, because there is no other place to which the memory could move.
 }
 
 void HostStream::do_memory_operation(const MemoryOperation& operation, const CaptureState&) {

@@ -9,7 +9,7 @@ namespace weir::host {
 
 class HostDevice;
 
-/// A stream over a queue.
+/// A stream of the host backend. A queue does its work.
 class HostStream final : public StreamImpl {
  public:
   HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
@@ -73,9 +73,9 @@ class HostStream final : public StreamImpl {
  private:
   void check_conditional_body(const char* operation, const GraphData& body) const;
   Ptr<GraphData> capture_body(const char* operation, UniqueFunction<void(Stream&)>& body, const CaptureState& outer);
-  /// Captures the work, or enqueues it.
+  /// Adds the work to the stream's capture; without a capture, enqueues it.
   void submit(NodeKind kind, Work&& work);
-  /// Captures the work. Throws `not_capturing`.
+  /// Adds the work to the stream's capture. Throws `not_capturing` if there is none.
   void capture_only(const char* operation, NodeKind kind, Work&& work);
 
   Ptr<Queue> queue_;

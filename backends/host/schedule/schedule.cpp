@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t most_seeds = std::uint64_t{1} << 62U, most_depth = 64, usual_depth = 3;
 
-/// A whole number from 1 to `most`, or 0.
+/// Parses a whole number from 1 to `most`; returns 0 for any other text.
 std::uint64_t number(std::string_view text, std::uint64_t most) noexcept {
   std::uint64_t value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -61,7 +61,8 @@ std::unique_ptr<Schedule> Schedule::from_environment() {
   return schedule;
 }
 
-/// The number of operations is not known in advance. So the range of the steps is drawn first: the first 4, 8, … or 8192.
+/// Draws the steps at which priorities change. The number of operations is not known in advance, so the range of these steps
+/// is drawn first: the first 4, 8, … or 8192 operations.
 void Schedule::draw_changes(std::size_t count) {
   const std::uint64_t steps = std::uint64_t{4} << lot_() % 12;
   for (std::size_t i = 0; i < count; ++i) changes_.push_back(1 + lot_() % steps);
@@ -77,8 +78,9 @@ Runnable* Schedule::take(RunList& ready) noexcept {
   return by_priority_ ? take_by_priority(ready) : take_by_lot(ready);
 }
 
-/// Each draw hashes the draw's number with the item's age, so the result does not depend on the order of the list: a stream
-/// that gets more work just when it runs out joins the list at a random time.
+/// Draws the next item. Each draw combines its own number with the item's age in a hash, so the result does not depend on
+/// the order of the list. That order depends on chance: a stream that gets more work just when it runs out joins the list at
+/// a random time.
 Runnable* Schedule::take_by_lot(RunList& ready) noexcept {
   const std::uint64_t draw = lot_();
   std::uint64_t highest = 0;
@@ -99,7 +101,8 @@ Runnable* Schedule::take_by_priority(RunList& ready) noexcept {
     std::size_t before = 0, i = 0;
     for (Runnable* item = ready.first(); item != nullptr; item = SchedulePolicy::next_of(*item), ++i) {
       if (SchedulePolicy::priority_of(*item) == 0)
-        SchedulePolicy::priority_of(*item) = lot_() | std::uint64_t{1} << 63U;  // above the priorities that changes set
+        // Higher than all priorities that changes set.
+        SchedulePolicy::priority_of(*item) = lot_() | std::uint64_t{1} << 63U;
       if (highest != nullptr && SchedulePolicy::priority_of(*item) <= SchedulePolicy::priority_of(*highest)) continue;
       highest = item;
       before = i;

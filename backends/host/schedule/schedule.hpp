@@ -9,13 +9,13 @@
 
 #include "backends/host/schedule/schedule_order.hpp"
 
-/// Legal but unusual schedules, selected by a seed: WEIR_SCHEDULE.
+/// Runs work in legal but unusual orders, which a seed selects: WEIR_SCHEDULE.
 namespace weir::host {
 
-/// Chooses the next of the streams that may run, one operation at a time. Its draws depend only on the seed.
+/// Chooses which of the ready streams runs its next operation. The choices depend only on the seed.
 class Schedule {
  public:
-  /// The schedule that WEIR_SCHEDULE selects; null if it is not set. Throws `invalid_environment`.
+  /// Returns the schedule that WEIR_SCHEDULE selects; null if the variable is not set. Throws `invalid_environment`.
   static std::unique_ptr<Schedule> from_environment();
 
   /// Removes the next item from `ready`, which is not empty, and returns it.
@@ -33,8 +33,8 @@ class Schedule {
   std::mt19937_64 lot_;
   std::uint64_t items_seen_ = 0;
   bool by_priority_ = false;
-  /// With priorities: the steps at which the next item gets a priority below all drawn ones; the index here is that
-  /// priority.
+  /// If the schedule uses priorities: the steps at which the next item gets a priority below all drawn ones. The index in
+  /// this list is that priority.
   std::vector<std::uint64_t> changes_;
   std::uint64_t step_ = 0;
 };

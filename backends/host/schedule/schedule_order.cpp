@@ -28,7 +28,7 @@ bool take_letter(std::string_view& text, char letter) noexcept {
   return true;
 }
 
-/// "host", "2.7", "2.7/0/3"
+/// Parses "host", "2.7" (operation 7 of stream 2), or "2.7/0/3" (a node of its graph).
 std::optional<OperationName> operation_name(std::string_view text) {
   OperationName name;
   if (text == "host") return name;
@@ -120,13 +120,13 @@ std::uint64_t ScheduleOrder::memory() const {
   return hash;
 }
 
-/// Whether it is part of one of the two, or one of them is part of it, as nodes are parts of launches.
+/// Whether `name` is part of one of the two operations, or one of them is part of `name`. Nodes are parts of launches.
 bool ScheduleOrder::belongs_to_pair(const OperationName& name) const {
   const auto belongs_to = [&](const Side& each) { return is_part_of(name, each.name) || is_part_of(each.name, name); };
   return belongs_to(early_) || belongs_to(late_);
 }
 
-/// The side may run, and comes next. The caller must call the result outside the lock.
+/// Allows the side to run as the next operation. The caller must call the result outside the lock.
 std::function<void()> ScheduleOrder::release(Side& side) {
   preferred_.store(side.item, std::memory_order_relaxed);
   auto go_on = std::exchange(side.go_on, nullptr);
@@ -162,10 +162,11 @@ bool ScheduleOrder::holds(const OperationName& name, Runnable& item, const Work*
       if (must_wait) {
         side.go_on = std::move(go_on);
         update_holding();
-        if (other.go_on) other_goes_on = release(other);  // both are ready: the early one runs, and this one right after it
+        // Both are ready: the early one runs, and the late one right after it.
+        if (other.go_on) other_goes_on = release(other);
       }
     } else {
-      must_wait = false;  // it was released
+      must_wait = false;  // the operation was released meanwhile
     }
     if (!must_wait) {
       if (&side == &early_) are_running_ = late_.go_on != nullptr;
@@ -207,7 +208,8 @@ void ScheduleOrder::let_go(std::string_view why) {
   {
     const std::lock_guard lock(mutex_);
     Side& side = early_.go_on ? early_ : late_;
-    if (!others_.empty()) {  // the late one may wait for them, so it does not come right after the early one
+    // Other operations were held back, and the late one may wait for them, so it does not come right after the early one.
+    if (!others_.empty()) {
       are_running_ = false;
       go_on = std::exchange(others_, {});
       update_holding();

@@ -20,7 +20,7 @@ constexpr int never_written = 0xc0, pool_pattern = 0xcf, freed = 0xdd;
 struct WatchedMemory {
   struct Entry {
     std::size_t bytes;
-    std::uint64_t number;  // the same in each run; 0 for a pool
+    std::uint64_t number;  // number of the allocation, the same in each run; 0 for a pool
     Watch watch;
   };
   std::mutex mutex;
@@ -37,17 +37,17 @@ struct WatchedMemory {
 bool is_scheduled() noexcept { return ScheduledRun::instance() != nullptr; }
 bool has_notes() noexcept { return is_scheduled() && ScheduledRun::instance()->order().has_notes(); }
 
-/// Writes the memory's final content to the notes.
+/// Writes the final content of some memory to the notes.
 void write_memory(const void* memory, std::size_t bytes, const std::string& name) {
   if (!has_notes()) return;
   ScheduledRun::instance()->order().write_note(
       fmt::format("memory {} {} {:016x}", name, bytes, hash_of(static_cast<const std::byte*>(memory), bytes)));
 }
 
-/// Writes the memory that the program has left at exit.
+/// At exit: writes the content of the memory that the program has not freed.
 void write_remaining_memory() {
   WatchedMemory& watched = WatchedMemory::instance();
-  if (watched.process != ::getpid()) return;  // a forked child does not have the threads
+  if (watched.process != ::getpid()) return;  // a forked child does not have the threads that run work
   const bool has_ended = ScheduledRun::instance()->run_all();
   const std::lock_guard lock(watched.mutex);
   for (const auto& [memory, entry] : watched.entries) {
@@ -73,7 +73,7 @@ __attribute__((no_sanitize("address", "thread"))) std::uint64_t hash_of(const st
 std::uint64_t hash_of_all() {
   WatchedMemory& watched = WatchedMemory::instance();
   const std::lock_guard lock(watched.mutex);
-  std::uint64_t hash = 0;  // a sum, because addresses and so this order differ from run to run
+  std::uint64_t hash = 0;  // a sum, because the order is by address and so differs between runs
   for (const auto& [memory, entry] : watched.entries)
     hash += hash_of(static_cast<const std::byte*>(memory), entry.bytes) * (2 * entry.number + 1);
   return hash;

@@ -5,26 +5,27 @@
 #include <cstdint>
 #include <string>
 
-/// Memory under WEIR_SCHEDULE: unwritten and freed memory contains a pattern, so that reading it becomes visible. It also
-/// collects the content that `weir race --witness` compares. Without the variable all this does nothing.
+/// Memory under WEIR_SCHEDULE. Memory that is new or was freed is filled with a pattern, so that a program that reads it
+/// gives visibly wrong results. This file also collects the memory contents that `weir race --witness` compares. If the
+/// variable is not set, these functions do nothing.
 namespace weir::host {
 
 enum class Watch : std::uint8_t {
-  owned,       ///< new memory, freed by `free_aligned`; its final content is recorded
-  registered,  ///< belongs to the program
-  pool,        ///< new memory of a pool, whose parts are recorded when they are freed
+  owned,       ///< new memory that `free_aligned` frees; its final content is recorded
+  registered,  ///< memory of the program
+  pool,        ///< new memory of a pool; parts of it are recorded when they are freed
 };
 
-/// Adds memory to the watched memory. Fills it if it is new: with 0xc0 to 0xce in turn, which also shows which memory was
-/// read; for a pool with 0xcf.
+/// Starts to watch memory. If the memory is new, fills it: with the bytes 0xc0 to 0xce in turn, so that a wrong result also
+/// shows which memory was read; memory of a pool with 0xcf.
 void watch_memory(void* memory, std::size_t bytes, Watch watch);
-/// Removes memory. Fills owned memory, which must not be read from now on, with 0xdd.
+/// Stops watching memory. If it is `owned`, fills it with 0xdd, because nothing may read it from now on.
 void unwatch_memory(void* memory) noexcept;
-/// Records that part of a pool's memory is freed. `name`: the same in each run.
+/// Records that a part of a pool's memory is freed. `name`: a name for that part that is the same in each run.
 void mark_freed(void* memory, std::size_t bytes, const std::string& name) noexcept;
 
 std::uint64_t hash_of(const std::byte* memory, std::size_t bytes) noexcept;
-/// A hash of all watched memory, independent of its addresses.
+/// Returns a hash of the contents of all watched memory, which does not depend on addresses.
 std::uint64_t hash_of_all();
 
 }  // namespace weir::host

@@ -45,12 +45,13 @@ void ScheduledRun::count_functions(int more) noexcept {
   changed_.notify_all();
 }
 
-/// Waits until the host waits or seems to: it has submitted nothing for a while, and none of its threads is running. A
-/// running one may only have been delayed on a busy machine; but after much processor time it is assumed to wait by polling.
+/// Waits until the host waits for work or seems to: it has submitted nothing for a while, and none of its threads is
+/// running. A thread that runs may only be slow on a busy machine, so this waits for it; but after much processor time, the
+/// thread is assumed to poll.
 void ScheduledRun::wait_for_host() noexcept {
   using namespace std::chrono_literals;
   constexpr auto a_while = 2ms, much_time = 100ms;
-  const auto processor_time = [] {  // of other threads
+  const auto processor_time = [] {  // processor time of the other threads of the process
     const auto time_of = [](clockid_t clock) {
       timespec now{};
       ::clock_gettime(clock, &now);
@@ -59,7 +60,7 @@ void ScheduledRun::wait_for_host() noexcept {
     return time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
   };
   std::unique_lock lock(mutex_);
-  // A thread whose wait is over continues before any work runs.
+  // If a thread's wait is over, that thread continues before any work runs.
   const auto waits = [&] {
     for (const HostWait* wait = host_waits_; wait != nullptr; wait = wait->next) {
       if (wait->is_over()) return false;
@@ -73,7 +74,7 @@ void ScheduledRun::wait_for_host() noexcept {
     if (!changed_.wait_for(lock, a_while, is_news)) {
       if (processor_time() - begin >= much_time) silent_at_ = seen;
       if (seen == silent_at_ || asks_.exchange(false, std::memory_order_relaxed)) return;
-      lock.unlock();  // a thread may wait for it and look asleep
+      lock.unlock();  // unlocked, because a thread that waits for this lock would look asleep
       const bool is_asleep = !is_program_running();
       lock.lock();
       if (!is_news()) {
@@ -86,7 +87,8 @@ void ScheduledRun::wait_for_host() noexcept {
   }
 }
 
-/// A host function is also one operation of the schedule. If it waits for something, it continues alongside the others.
+/// Waits until the running host function has returned. A host function is one operation of the schedule. If the function
+/// waits for something, this stops waiting, and other operations run meanwhile.
 void ScheduledRun::wait_for_function() noexcept {
   using namespace std::chrono_literals;
   constexpr auto longest = 50ms;
@@ -94,12 +96,12 @@ void ScheduledRun::wait_for_function() noexcept {
   const auto are_done = [this] { return functions_ == 0; };
   if (!are_done() && waiting_function_ != function_changes_ && !changed_.wait_for(lock, longest, are_done))
     waiting_function_ = function_changes_;
-  changed_.notify_all();  // the host may wait for what has run
+  changed_.notify_all();  // the host may be waiting for the operation that has just run
 }
 
-/// Releases a held operation once nothing else can run: when nothing has happened for half a second, a thread of the host
-/// waits for work, and all others sleep at three checks in a row; or when nothing has happened for longer. The notes contain
-/// which.
+/// Releases a held operation once nothing else can run. There are two cases: nothing has happened for half a second, a
+/// thread of the host waits for work, and all others sleep at three checks in a row; or nothing has happened for longer. The
+/// notes contain the case.
 void ScheduledRun::wait_for_work() noexcept {
   using namespace std::chrono_literals;
   constexpr auto look = 50ms, least_hold = 500ms, longest_hold = 1500ms;
@@ -166,7 +168,7 @@ bool ScheduledRun::run_all() noexcept {
     return is_idle_ && functions_ == 0 && !Scheduler::instance().others_wait(Level::low) && !is_holding();
   };
   while (!is_done()) {
-    // Releases held operations only once no thread can wake by itself, as one with a deadline does.
+    // Held operations are released only once no thread can wake by itself, as a thread that waits with a deadline can.
     if (is_holding())
       changed_.wait(lock, [&] { return !is_holding(); });
     else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout)
@@ -178,7 +180,7 @@ bool ScheduledRun::run_all() noexcept {
 // --- Waits of the host ------------------------------------------------------------------------------------------------
 
 void ScheduledRun::begin_wait(HostWait& wait) {
-  ensure_started();  // a host function alone may be what never ends
+  ensure_started();  // needed here: even a single host function may never end
   const std::lock_guard lock(mutex_);
   wait.next = std::exchange(host_waits_, &wait);
   changed_.notify_all();

@@ -14,16 +14,16 @@
 
 namespace weir::host {
 
-/// Runs one operation at a time, on a stream that the schedule chooses. No operation runs before the host waits, or has
-/// submitted nothing for a while, so the choice depends on the seed, and not on the host's speed.
+/// Runs one operation at a time, on the stream that the schedule chooses. No operation runs before the host waits or has
+/// submitted nothing for a while. So the choice depends on the seed, and not on the speed of the host.
 class ScheduledRun final : public SchedulePolicy {
  public:
   explicit ScheduledRun(std::unique_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
-  /// The process's instance; null without WEIR_SCHEDULE.
+  /// The instance of the process; null if WEIR_SCHEDULE is not set.
   static ScheduledRun* instance() noexcept { return static_cast<ScheduledRun*>(Scheduler::instance().policy()); }
 
   ScheduleOrder& order() noexcept { return schedule_->order(); }
-  /// Waits until nothing can run, for at most a second. Returns whether that was reached.
+  /// Waits until no work can run, for at most a second. Returns false if work could still run then.
   bool run_all() noexcept;
 
   Runnable* take(RunList& ready) noexcept override { return schedule_->take(ready); }
@@ -50,19 +50,20 @@ class ScheduledRun final : public SchedulePolicy {
   void wait_for_host() noexcept;
   void wait_for_function() noexcept;
 
-  const std::unique_ptr<Schedule> schedule_;  // used by the thread that runs the work
-  std::mutex step_;                           // held while something runs
+  const std::unique_ptr<Schedule> schedule_;  // used only by the thread that runs the work
+  std::mutex step_;                           // held while an operation runs
   std::mutex mutex_;                          // guards the members below
   std::condition_variable changed_;
-  std::uint64_t submissions_ = 0;  // by the host
-  std::uint64_t silent_at_ = 0;    // the number of submissions when the host had last been busy with something else for long
-  std::atomic<bool> asks_{false};  // it has queried work that was not complete
+  std::uint64_t submissions_ = 0;  // number of submissions by the host
+  // Value of `submissions_` when the host had last used much processor time without submitting.
+  std::uint64_t silent_at_ = 0;
+  std::atomic<bool> asks_{false};  // the host has queried work that was not complete
   HostWait* host_waits_ = nullptr;
-  std::uint32_t order_waits_ = 0;  // host waits only for the schedule's order
-  std::uint32_t functions_ = 0;    // passed to host-function threads, and not returned
-  // how often that has changed; the value when no thread waited any longer
+  std::uint32_t order_waits_ = 0;  // number of host threads that wait only because the schedule fixes an order
+  std::uint32_t functions_ = 0;    // number of host functions that were passed to their thread and have not returned
+  // How often `functions_` has changed, and that count when `wait_for_function` last stopped waiting.
   std::uint64_t function_changes_ = 0, waiting_function_ = 0;
-  bool is_idle_ = true;                                        // the thread below has nothing to run
+  bool is_idle_ = true;                                        // the thread that runs the work has nothing to run
   OnDemandThread thread_;
 };
 
