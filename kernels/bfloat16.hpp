@@ -3,8 +3,8 @@
 
 #include "kernels/narrow.hpp"
 
-/// `<cuda_bf16.h>`, also included as `<hip/hip_bf16.h>`: bfloat16 under the names of CUDA and HIP. NVRTC reads the toolkit's
-/// own file. This header defines the type for HIPRTC and the CPU.
+/// The text of `<cuda_bf16.h>`, which also serves as `<hip/hip_bf16.h>`: bfloat16 under the names of CUDA and HIP. This
+/// header defines the type for HIPRTC and for the CPU; NVRTC reads the toolkit's own file instead.
 namespace weir::kernels {
 
 inline constexpr auto bfloat16_text = joined(R"weir(

@@ -3,20 +3,22 @@
 
 #include <string_view>
 
-/// The entries: functions that return a thread's indices or let threads wait for each other and exchange values. The device
-/// library and all code that depends on the thread call only these. Two tiers implement them: for fibers the prelude defines
-/// them (kernels/fiber_threads.hpp); the work-group pass finds them by name and replaces each call, and in kernels that it
-/// cannot form it calls the fibers' functions.
+/// Declares the entries: functions that return a thread's indices, let threads wait for each other, or exchange values
+/// between threads. The device library, and all other code that depends on the thread, uses only these. The entries have two
+/// implementations. For kernels whose threads are fibers, the prelude defines them (kernels/fiber_threads.hpp). For other
+/// kernels, the work-group pass finds the calls by name and replaces them; in kernels that the pass refuses, it calls the
+/// fibers' functions instead.
 ///
-/// Lanes are numbered from 0; bit i of a mask is lane i. A mask of 0 means the lanes that make the call together, as with
-/// `__activemask`, `__shfl` without a mask, and HIP's functions. Otherwise every lane in the mask that has not ended must
-/// make the call, and the calling lane must be in the mask.
+/// Lanes are numbered from 0; bit i of a mask stands for lane i. A mask of 0 means the lanes that make the call together, as
+/// with `__activemask`, with `__shfl` without a mask, and with HIP's functions. With any other mask, every lane in the mask
+/// that has not ended must make the call, and the calling lane must be in the mask.
 ///
-/// In the IR a kernel is annotated "weir.kernel" and a shared variable "weir.shared". `extern __shared__ T x[]` becomes an
-/// external variable of size 0 without an annotation.
+/// In LLVM's IR a kernel has the annotation "weir.kernel", and a shared variable has "weir.shared". `extern __shared__ T
+/// x[]` becomes an external variable of size 0 without an annotation.
 namespace weir::kernels {
 
-/// `WEIR_ENTRY` precedes each entry: a storage class and attributes. `WEIR_PURE`: the result never changes for a thread.
+/// `WEIR_ENTRY`, a storage class and attributes, precedes each entry. `WEIR_PURE` marks entries whose result never changes
+/// for a thread.
 inline constexpr std::string_view device_entries = R"weir(
 extern "C" {
 // threadIdx, blockIdx, blockDim, gridDim; axis: 0 is x, 1 is y, 2 is z.

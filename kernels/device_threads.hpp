@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-/// The barriers and warp functions that CUDA C++ and HIP C++ share, written with the entries (kernels/device_entries.hpp).
-/// Compiled as C++14, 17 or 20.
+/// The barriers and warp functions that CUDA C++ and HIP C++ share, implemented with the entries
+/// (kernels/device_entries.hpp). The text is compiled as C++14, 17 or 20.
 namespace weir::kernels {
 
-/// `WEIR_SET_PLACE(name, file, line, number)` sets the source location that a report names for the next entry call.
+/// `WEIR_SET_PLACE(name, file, line, number)` sets the source location for reports about the next call of an entry.
 inline constexpr std::string_view device_threads = R"weir(
 #define WEIR_HERE const char* weir_file = __builtin_FILE(), unsigned int weir_line = __builtin_LINE()
 #define WEIR_AT(name) WEIR_SET_PLACE(name, weir_file, weir_line, 0)

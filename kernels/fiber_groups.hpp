@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// `<cooperative_groups.h>`, also included as `<hip/hip_cooperative_groups.h>`, for kernels whose threads are fibers: the
-/// part that CUDA and HIP share.
+/// The text of `<cooperative_groups.h>`, which also serves as `<hip/hip_cooperative_groups.h>`, for kernels whose threads
+/// are fibers. It has the part that CUDA and HIP share.
 namespace weir::kernels {
 
 inline constexpr const char* fiber_groups_header = R"weir(

@@ -3,11 +3,13 @@
 
 #include <string_view>
 
-/// The entries (kernels/device_entries.hpp) for kernels whose threads are fibers. An entry that waits makes a `wait` and
-/// calls the worker, which runs other threads until the awaited ones arrive; the last to arrive combines all values.
-/// Compiled as C++14, 17 or 20. `WEIR_FIBER(name)` is the name of an entry's definition: `__weir_NAME`, or
-/// `__weir_fiber_NAME` with the work-group pass, which replaces the entries of kernels that it cannot form by these.
-/// `WEIR_FIBER_ENTRY` precedes each definition.
+/// Defines the entries (kernels/device_entries.hpp) for kernels whose threads are fibers. An entry that waits creates a
+/// `Wait` and calls the worker. The worker runs other threads until the awaited ones arrive; the last one to arrive combines
+/// the values of all. The text is compiled as C++14, 17 or 20.
+///
+/// `WEIR_FIBER(name)` is the name of an entry's definition. It is `__weir_NAME`, or, with the work-group pass,
+/// `__weir_fiber_NAME`: in kernels that the pass refuses, it replaces the entries by these functions. `WEIR_FIBER_ENTRY`
+/// precedes each definition.
 namespace weir::kernels {
 
 inline constexpr std::string_view fiber_threads = R"weir(
@@ -187,8 +189,8 @@ WEIR_FIBER_ENTRY void WEIR_FIBER(turn)() noexcept { weir_host::spin(); }
 #endif
 )weir";
 
-/// Functions that the compiler calls in a source built with -fsanitize=thread. At a volatile access the lanes of a warp in
-/// lockstep synchronize. The other functions do nothing, or perform the access.
+/// Functions that the compiler calls at memory accesses in a source built with -fsanitize=thread. At a volatile access the
+/// lanes of a warp synchronize, as in lockstep. The other functions do nothing except the access itself.
 inline constexpr std::string_view fiber_steps = R"weir(
 #ifdef __clang__
 #define WEIR_STEP __attribute__((noinline, disable_sanitizer_instrumentation, visibility("hidden"), used))

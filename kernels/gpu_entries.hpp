@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// The entries (kernels/device_entries.hpp) and the target-specific half of the device library, for kernels that Clang
-/// compiles for a GPU without the vendor's headers: Clang's builtins for that GPU. Functions that a GPU lacks stay
-/// undefined, so that compilation fails and names the function.
+/// Defines the entries (kernels/device_entries.hpp) and the part of the device library that differs between GPUs, for
+/// kernels that Clang compiles for a GPU without the vendor's headers. They use Clang's builtins for that GPU. A function
+/// that a GPU lacks stays undefined, so that compilation fails and names the function.
 namespace weir::kernels {
 
 inline constexpr std::string_view nvidia_entries = R"weir(
@@ -112,7 +112,7 @@ WEIR_ENTRY unsigned int __weir_shuffle32(unsigned long long, unsigned int value,
   __hip_atomic_compare_exchange_strong(p, expected, *(desired), success, failure, WEIR_SCOPE)
 )weir";
 
-/// Functions for both vendors, written with those above.
+/// Functions for both vendors, which use those above.
 inline constexpr std::string_view gpu_entries = R"weir(
 extern "C" WEIR_ENTRY unsigned long long __weir_shuffle64(unsigned long long mask, unsigned long long value,
                                                           int source_lane) noexcept {

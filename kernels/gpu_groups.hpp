@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The functions that kernels can use without an include, and `<cooperative_groups.h>`. NVRTC reads the toolkit's own file;
-/// for AMD both are defined here. HIP's groups lack `reduce` and `plus` before 7.13 and scans before 10.0, and HIPRTC has
-/// HIP's groups built in, so Weir's use another name. HIP's warp functions do not accept 32-bit masks, even where a
-/// wavefront has 32 lanes; HIP_DISABLE_WARP_SYNC_BUILTINS removes them.
+/// Functions that kernels can use without an include, and the text of `<cooperative_groups.h>`. On NVIDIA GPUs, NVRTC reads
+/// the toolkit's own file; for AMD GPUs both are defined here. HIP's own groups lack `reduce` and `plus` before 7.13, and
+/// scans before 10.0. They are built into HIPRTC, so Weir's groups have another name. HIP's own warp functions accept no
+/// 32-bit masks, even where a wavefront has 32 lanes; HIP_DISABLE_WARP_SYNC_BUILTINS removes those functions.
 namespace weir::kernels {
 
-/// All names begin with weir_, so that no macro of the program, such as -DT=float, changes this text.
+/// The text of a header that is included before every kernel. It has the declarations that nvcc includes before the first
+/// line and other compilers do not. (hipcc includes <hip/hip_runtime.h> and the system's headers first.)
 ///
-/// Included before every kernel: declarations that nvcc includes before the first line and other compilers do not. hipcc
-/// includes <hip/hip_runtime.h> and the system's headers first. A mask has as many bits as a wavefront has lanes: a 32-bit
-/// mask would name only half of a 64-lane wavefront, so it is refused.
+/// All names begin with weir_, so that no macro of the program, such as -DT=float, changes this text. A mask has as many
+/// bits as a wavefront has lanes. A 32-bit mask would name only half of the lanes of a 64-lane wavefront, so it is refused.
 inline constexpr const char* first_header = "weir_kernel.h";
 inline constexpr const char* kernel_header = R"weir(
 #include <math.h>
@@ -141,11 +141,11 @@ WEIR_REDUCE(__reduce_xor_sync, x ^ y)
 #endif
 )weir";
 
-/// For HIPRTC and hipcc: removes HIP's own functions with masks, which would conflict with these.
+/// For HIPRTC and hipcc: removes HIP's own functions with masks, which would conflict with Weir's.
 inline constexpr const char* without_masks_option = "-DHIP_DISABLE_WARP_SYNC_BUILTINS";
 
-// NVRTC reads the toolkit's own header of that name. It includes libcu++, which declares these types differently from
-// <stdint.h>.
+// NVRTC reads the toolkit's own header of that name. That header includes libcu++, which declares these types in another way
+// than <stdint.h>.
 #define WEIR_LIBCUXX_TYPES(X) \
   X(int_fast16_t) X(int_fast32_t) X(int_fast64_t) X(uint_fast16_t) X(uint_fast32_t) X(uint_fast64_t) \
   X(intptr_t) X(uintptr_t) X(intmax_t) X(uintmax_t)

@@ -5,9 +5,9 @@
 #include "kernels/gpu_groups.hpp"
 #include "kernels/math_constants.hpp"
 
-/// The headers that kernels may include on every backend, under CUDA's names and HIP's. Where a vendor's compiler has one
-/// built in or installed, that one is used; this file has the others. The HIP backend on NVIDIA's compiler uses NVIDIA's
-/// headers.
+/// The headers that kernels may include on every backend, under CUDA's names and HIP's names. If a vendor's compiler has
+/// such a header built in or installed, the compiler's own is used; this file contains the others. The HIP backend on
+/// NVIDIA's compiler uses NVIDIA's headers.
 namespace weir::kernels {
 
 // clang-format off
@@ -96,7 +96,7 @@ template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
 #endif
 )";
 
-// For headers whose contents NVRTC and HIPRTC have built in.
+// For headers whose contents are built into NVRTC and HIPRTC.
 inline constexpr const char* empty_header = "\n";
 
 inline constexpr const char* limits_header = R"(
@@ -198,7 +198,7 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, 
 #endif
 )";
 
-// `./` keeps NVRTC from using the toolkit's file of the same name instead of this text. HIPRTC has half precision built in.
+// `./` makes NVRTC use this text and not the toolkit's file of the same name. HIPRTC has half precision built in.
 inline constexpr const char* half_header = R"(
 #ifdef __CUDACC_RTC__
 #include <./cuda_fp16.h>
@@ -211,7 +211,7 @@ struct DeviceHeader {
   const char *name, *text;
 };
 
-/// For run-time compilers, which read no system headers; hipcc has its own files of these names.
+/// For run-time compilers, which cannot read the system's headers. hipcc has its own files of these names.
 inline constexpr DeviceHeader standard_headers[] = {
     {"cstdint", stdint_header},  {"stdint.h", stdint_header},
     {"cstddef", stddef_header},  {"stddef.h", stddef_header},

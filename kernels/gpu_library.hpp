@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-/// The C library's functions for kernels that Clang compiles for a GPU: Clang's builtins for those that are one instruction,
-/// the vendor's bitcode library (CUDA's libdevice, ROCm's ocml) for the others.
+/// The C library's functions for kernels that Clang compiles for a GPU. Functions that are a single instruction use Clang's
+/// builtins; the others call the vendor's bitcode library (CUDA's libdevice, ROCm's ocml).
 namespace weir::kernels {
 
-/// The names in libdevice: __nv_sin, __nv_sinf.
+/// The names of functions in libdevice, such as __nv_sin and __nv_sinf.
 inline constexpr std::string_view nvidia_library = R"weir(
 #define WEIR_F64(name) __nv_##name
 #define WEIR_F32(name) __nv_##name##f
@@ -72,7 +72,8 @@ extern "C" [[noreturn]] WEIR_DEVICE inline void __assert_fail(const char* condit
 }
 )weir";
 
-/// The names in ocml: __ocml_sin_f64, __ocml_sin_f32. Its functions accept only pointers to private memory.
+/// The names of functions in ocml, such as __ocml_sin_f64 and __ocml_sin_f32. These functions accept only pointers to
+/// private memory.
 inline constexpr std::string_view amd_library = R"weir(
 #define WEIR_F64(name) __ocml_##name##_f64
 #define WEIR_F32(name) __ocml_##name##_f32

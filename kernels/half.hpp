@@ -3,7 +3,8 @@
 
 #include "kernels/narrow.hpp"
 
-/// `<cuda_fp16.h>`, also included as `<hip/hip_fp16.h>`, on the CPU: half precision under the names that CUDA and HIP share.
+/// The text of `<cuda_fp16.h>`, which also serves as `<hip/hip_fp16.h>`, for the CPU: half precision under the names that
+/// CUDA and HIP share.
 namespace weir::kernels {
 
 inline constexpr auto half_text = joined("#ifndef WEIR_HALF\n#define WEIR_HALF\n", narrow_base, R"weir(

@@ -21,7 +21,8 @@ struct EmbeddedHeader {
 
 constexpr const char* built_in = "// Weir's prelude has what kernels use of it.\n";
 
-// An error of one line, because a toolkit's own file, if found instead, would produce an error on each of its lines.
+// The error is a single line. If the compiler found a toolkit's own file instead, it would report an error for each line of
+// that file.
 constexpr const char* absent =
     "#error Weir has nothing of this header for the CPU: put what needs it behind #ifndef __WEIR_HOST__\n";
 

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-/// The parts of CUDA's and HIP's headers that kernels for the CPU can use.
+/// Provides those of CUDA's and HIP's headers that kernels for the CPU can use.
 namespace weir::host {
 
-/// Writes the headers into `folder`, which must exist: `<cuda_fp16.h>`, `<hip/hip_cooperative_groups.h>` and so on.
+/// Writes the headers into `folder`, which must exist: `<cuda_fp16.h>`, `<hip/hip_cooperative_groups.h>` and others.
 void write_kernel_headers(const std::filesystem::path& folder);
 
 }  // namespace weir::host

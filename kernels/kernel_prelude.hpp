@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-/// Text before every kernel source: the built-in types and variables of CUDA C++ and HIP C++, and the loops that run a
-/// kernel over its grid. It is compiled as C++14, 17 or 20. The user's macros are defined after it.
+/// The prelude: text before every kernel source. It has the built-in types and variables of CUDA C++ and HIP C++, and the
+/// loops that run a kernel over its grid. It is compiled as C++14, 17 or 20. The user's macros are defined after it.
 namespace weir::host {
 
-/// The C library's own headers, for compilers that do not distinguish host and device code.
+/// Includes the C library's own headers, for compilers that do not distinguish host and device code.
 inline constexpr std::string_view prelude_c_library = R"weir(
 // Many sources have a function of this name, for which C++20 has one, too, in the global namespace.
 #define lerp weir_lerp
@@ -192,8 +192,8 @@ WEIR_THREAD_VARIABLE dim3 WEIR_THREAD(gridDim);
 #endif
 )weir";
 
-/// Declarations for launchers: the interface to the worker (kernel_abi.hpp), and the known facts about a kernel's
-/// parameters.
+/// Declarations for code that launches kernels: the interface to the worker (kernel_abi.hpp), and what is known about a
+/// kernel's parameters.
 inline constexpr std::string_view prelude_launches = R"weir(
 #ifdef __OPTIMIZE__
 #define WEIR_FLATTEN __attribute__((flatten))
@@ -328,8 +328,8 @@ struct rules_of_parameters {
 }  // namespace weir_host
 )weir";
 
-/// The loop over the threads of kernels on fibers. While a thread waits, the worker starts the
-/// next ones on another stack (backends/host/run/fibers.hpp).
+/// The loop over the threads of a block, for kernels on fibers. While a thread waits, the worker starts the next ones on
+/// another stack (backends/host/run/fibers.hpp).
 inline constexpr std::string_view prelude_fibers = R"weir(
 // In CUDA no function can name a kernel: it is called by a constant that has its address.
 #ifdef __CUDA__
@@ -429,7 +429,7 @@ constexpr kernel_record overloaded(const char* name) { return {name}; }
 }  // namespace weir_host
 )weir";
 
-/// Symbols that a module exports.
+/// The symbols that a module exports.
 inline constexpr std::string_view prelude_module = R"weir(
 namespace weir_host {
 
@@ -490,9 +490,9 @@ WEIR_CPU_FEATURE(__ARM_FEATURE_SVE, "sve") WEIR_CPU_FEATURE(__ARM_FEATURE_SVE2, 
 }  // namespace weir_host
 )weir";
 
-/// Meaning of the keywords where the source is compiled as C++. A kernel is inlined into its loop. A shared variable belongs
-/// to the worker that runs the block, which runs one block at a time; `__constinit` (GCC) and `__thread` (Clang) reject
-/// constructors for it. `__noinline__` may also appear within an attribute.
+/// The meaning of the keywords if the source is compiled as C++. A kernel is inlined into its loop. A shared variable is
+/// thread-local to the worker that runs the block, because a worker runs one block at a time; `__constinit` (GCC) and
+/// `__thread` (Clang) reject constructors for such a variable. `__noinline__` may also appear within an attribute.
 inline constexpr std::string_view cpp_keywords = R"weir(
 #define __global__ inline
 #define __device__

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// Replaces the C library's headers where Clang compiles a kernel as CUDA (`-x cuda`), because the functions of those
-/// headers would be host functions. It includes no standard header. That is faster, and it shows a source's missing
-/// includes, as NVRTC would.
+/// Replaces the C library's headers if Clang compiles a kernel as CUDA (`-x cuda`). In that case the functions of those
+/// headers would be host functions. The text includes no standard header. That makes it faster to compile, and a source
+/// whose own includes are missing fails, as with NVRTC.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_cuda_library = R"weir(
@@ -208,8 +208,9 @@ using ::abs; using ::fmax; using ::fmin; using ::isfinite; using ::isinf; using 
 #undef WEIR_LIBRARY
 )weir";
 
-/// Meaning of the keywords where the source is compiled as CUDA. A shared variable belongs to the worker that runs the
-/// block, which runs one block at a time. `Module::global` finds variables by their symbols.
+/// The meaning of the keywords if the source is compiled as CUDA. A shared variable is thread-local to the worker that runs
+/// the block, because a worker runs one block at a time. `Module::global` finds variables by their symbols, so they are
+/// visible.
 inline constexpr std::string_view cuda_keywords = R"weir(
 #define __global__ __attribute__((global, annotate("weir.kernel")))
 #define __device__ __attribute__((device, visibility("default")))

@@ -3,10 +3,11 @@
 
 #include <string_view>
 
-/// Text for kernels whose blocks the work-group pass forms (kernels/workgroup). The pass finds the entries, which have no
-/// definition, and the functions annotated "weir.run": it turns their code for one thread into code for a range of blocks. A
-/// kernel that the pass refuses becomes a function for one thread, which `__weir_fiber_run` runs on fibers. `WEIR_KEPT`, an
-/// attribute for the compiler, keeps the functions needed then, which nothing calls yet.
+/// Text for kernels whose blocks the work-group pass forms (kernels/workgroup). The entries have no definition here. The
+/// pass finds their calls, and the functions annotated "weir.run", and turns the code of these functions, which is for one
+/// thread, into code for a range of blocks. A kernel that the pass refuses becomes a function for one thread, which
+/// `__weir_fiber_run` runs on fibers. Nothing calls the functions for that before the pass; `WEIR_KEPT`, an attribute for
+/// the compiler, keeps them.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_groups = R"weir(

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-/// The mathematical functions and intrinsics that CUDA C++ and HIP C++ share and <math.h> lacks. Compiled as C++14, 17 or
-/// 20.
+/// The mathematical functions and intrinsics that CUDA C++ and HIP C++ share and that <math.h> lacks. The text is compiled
+/// as C++14, 17 or 20.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_math = R"weir(

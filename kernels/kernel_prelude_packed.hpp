@@ -3,12 +3,12 @@
 
 #include <string_view>
 
-/// CUDA intrinsics that few kernels use: packed 8-bit and 16-bit numbers in 32 bits, sums and products with directed
-/// rounding, and Bessel functions.
+/// CUDA intrinsics that few kernels use: arithmetic on 8-bit and 16-bit numbers packed into 32 bits, sums and products with
+/// directed rounding, and Bessel functions.
 namespace weir::host {
 
-/// Follows `prelude_math`; compiled as C++14. The rest of the prelude does not use it. Its functions' names begin with `__`
-/// or `cyl_`, so sources without such names are compiled without it.
+/// This text follows `prelude_math` and is compiled as C++14. The rest of the prelude does not use it. The names of its
+/// functions begin with `__` or `cyl_`, so a source without such names is compiled without this text.
 inline constexpr std::string_view prelude_packed = R"weir(
 #define WEIR_FUNCTION WEIR_BOTH static inline __attribute__((always_inline, unused))
 namespace weir_host {

@@ -7,7 +7,7 @@ namespace weir::kernels {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// Bytes above 127 belong to UTF-8 letters.
+// Bytes above 127 are parts of UTF-8 letters.
 bool is_word_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 128;
 }
@@ -56,7 +56,7 @@ class Lexer {
     at_line_start_ = true;
   }
 
-  // Moves over text that may contain line ends.
+  // Moves to `end` over text that may contain line ends, and counts the lines.
   void advance_to(std::size_t end) {
     end = std::min(end, text().size());
     for (; position_ < end; ++position_) {
@@ -69,7 +69,7 @@ class Lexer {
 
   std::size_t line_end() const { return std::min(text().find('\n', position_), text().size()); }
 
-  // `# 12 "file" 1 3`, `#line 12 "file"`, or a pragma.
+  // Handles a line that begins with `#`: `# 12 "file" 1 3`, `#line 12 "file"`, or a pragma.
   void directive() {
     const std::string_view line = text().substr(position_, line_end() - position_);
     position_ += line.size();
@@ -87,7 +87,7 @@ class Lexer {
       close = std::min(close + 1, line.size());
       enter_file(line.substr(i, close - i), line.substr(close));
     }
-    line_ = number - 1;  // the marker gives the number of the next line
+    line_ = number - 1;  // the marker names the number of the line after it
   }
 
   void enter_file(std::string_view quoted, std::string_view flags) {
@@ -99,8 +99,8 @@ class Lexer {
       users_.push_back(flags.find('3') == std::string_view::npos && name != prelude_file_name &&
                        !name.starts_with(header_folder));
     }
-    // The flags of the file's first marker count, because GCC marks the expansion of a system header's macro in the user's
-    // file as system code.
+    // Whether a file is the user's depends on its first marker only, because GCC marks the expansion of a system header's
+    // macro in the user's file as system code.
     user_ = users_[file_];
   }
 
@@ -120,13 +120,13 @@ class Lexer {
     if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) return add(Token::Kind::number, number_end());
     if (c == '"') return add(Token::Kind::string, quoted_end(position_));
     if (c == '\'') return add(Token::Kind::character, quoted_end(position_));
-    const bool behind_minus = position_ > 0 && at(position_ - 1) == '-';  // `n-->0` is n-- > 0
+    const bool behind_minus = position_ > 0 && at(position_ - 1) == '-';  // `n-->0` means n-- > 0
     const bool pair = (c == ':' && at(position_ + 1) == ':') || (c == '-' && at(position_ + 1) == '>' && !behind_minus);
     add(Token::Kind::punctuation, position_ + (pair ? 2 : 1));
     pair_brackets(c);
   }
 
-  // A preprocessing number: 0x1p-3f, 1'000, 1e+9.
+  // The end of a preprocessing number, such as 0x1p-3f, 1'000 or 1e+9.
   std::size_t number_end() const {
     std::size_t end = position_ + 1;
     for (;; ++end) {
@@ -139,7 +139,7 @@ class Lexer {
     }
   }
 
-  // The end of the literal that begins with the quote at `open`. An unclosed literal ends with its line.
+  // The end of the literal whose opening quote is at `open`. A literal that is not closed ends with its line.
   std::size_t quoted_end(std::size_t open) const {
     std::size_t end = open + 1;
     while (end < text().size() && text()[end] != text()[open] && text()[end] != '\n') end += text()[end] == '\\' ? 2 : 1;
@@ -176,12 +176,12 @@ class Lexer {
   }
 
   TokenizedSource source_;
-  std::vector<std::uint32_t> open_;  // open brackets without their match so far
+  std::vector<std::uint32_t> open_;  // open brackets that have no matching token yet
   std::size_t position_ = 0;
   std::size_t line_start_ = 0;
   std::uint32_t line_ = 1;
   std::uint32_t file_ = 0;
-  std::vector<bool> users_;  // for each file: whether it belongs to the user
+  std::vector<bool> users_;  // for each file, whether it is the user's
   bool user_ = true;
   bool at_line_start_ = true;
 };
@@ -196,7 +196,7 @@ std::string file_name(std::string_view quoted) {
   for (std::size_t i = 0; i < quoted.size(); ++i) {
     if (quoted[i] != '\\' || i + 1 == quoted.size()) {
       name += quoted[i];
-    } else if (quoted[i + 1] >= '0' && quoted[i + 1] <= '7') {  // \303: an octal escape
+    } else if (quoted[i + 1] >= '0' && quoted[i + 1] <= '7') {  // an octal escape, such as \303
       int value = 0, digits = 0;
       while (digits < 3 && i + 1 < quoted.size() && quoted[i + 1] >= '0' && quoted[i + 1] <= '7') {
         value = value * 8 + (quoted[++i] - '0');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// CUDA's `<math_constants.h>`, which HIP and the C library lack, for kernels on any backend.
+/// The text of CUDA's `<math_constants.h>` for kernels on any backend. Neither HIP nor the C library has this header.
 namespace weir::kernels {
 
 inline constexpr const char* math_constants_header = R"weir(

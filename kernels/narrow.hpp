@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
-/// The common part of half precision and bfloat16: 16-bit numbers that are computed in float and rounded once, under the
-/// names of `<cuda_fp16.h>` and `<cuda_bf16.h>`.
+/// The part that half precision and bfloat16 have in common: 16-bit numbers for which arithmetic is done in float and
+/// rounded once, under the names of `<cuda_fp16.h>` and `<cuda_bf16.h>`.
 namespace weir::kernels {
 
 /// Concatenates the texts.
@@ -20,7 +20,7 @@ consteval auto joined(const char (&... parts)[N]) {
   return all;
 }
 
-/// Precedes both types.
+/// Text that comes before both types.
 inline constexpr char narrow_base[] = R"weir(
 #ifndef WEIR_NARROW
 #define WEIR_NARROW
@@ -80,7 +80,7 @@ WEIR_N unsigned int fit(unsigned int a, unsigned int most) { return a > most ? m
 #endif
 )weir";
 
-/// Members of WEIR_T, which has a constructor from float and a conversion to it.
+/// The members of the type WEIR_T, which has a constructor from float and a conversion to float.
 inline constexpr char narrow_members[] = R"weir(
 #define WEIR_T2 WEIR_JOIN(WEIR_T, 2,,)
 #define WEIR_RAW WEIR_JOIN(WEIR_T, _raw,,)
@@ -99,7 +99,8 @@ inline constexpr char narrow_members[] = R"weir(
   WEIR_N_MEMBER WEIR_T(unsigned long long v) : WEIR_T(weir_narrow::exact(v)) {}
 )weir";
 
-/// Functions of WEIR_T. WEIR_WORD is its name within function names, WEIR_INFINITY its infinity.
+/// The functions for the type WEIR_T. WEIR_WORD is the type's name within names of functions; WEIR_INFINITY is the type's
+/// infinity.
 inline constexpr char narrow_functions[] = R"weir(
 struct alignas(4) WEIR_RAW2 {
   unsigned short x, y;

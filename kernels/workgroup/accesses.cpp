@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* noted = "weir.update";
 
-/// The update that the prelude's loop around this instruction makes, where the processor has no instruction for it.
+/// The kind of atomic update that the prelude makes in a loop around this instruction, because the processor has no
+/// instruction for it.
 UpdateKind noted_update(const llvm::User& user) {
   const auto* const instruction = dyn_cast<llvm::Instruction>(&user);
   const llvm::MDNode* const note = instruction != nullptr ? instruction->getMetadata(noted) : nullptr;
@@ -33,7 +34,7 @@ UpdateKind noted_update(const llvm::User& user) {
   return static_cast<UpdateKind>(llvm::mdconst::extract<llvm::ConstantInt>(note->getOperand(0))->getZExtValue());
 }
 
-/// The accesses through a pointer and through pointers derived from it.
+/// Collects the memory accesses through a pointer and through pointers derived from it.
 class Accesses {
  public:
   void follow(const Value& pointer) {
@@ -41,13 +42,14 @@ class Accesses {
     for (const llvm::Use& use : pointer.uses()) add(use);
   }
   bool only_read() const { return reads_ && updates_ == UpdateKind::unknown && !other_; }
-  /// The kind of the updates if there are no other accesses; otherwise unknown.
+  /// The kind of the updates if the pointer has no other accesses; otherwise `unknown`.
   UpdateKind only_updates() const { return reads_ || other_ ? UpdateKind::unknown : updates_; }
 
  private:
   void add(const llvm::Use& use) {
     const llvm::User& user = *use.getUser();
-    const bool is_address = use.getOperandNo() == 0;  // an operand that is a value, not an address, lets the pointer escape
+    // If the pointer is an operand but not the address, it is stored elsewhere and escapes.
+    const bool is_address = use.getOperandNo() == 0;
     if (user.isDroppable() || isa<llvm::ICmpInst>(user)) return;
     if (const UpdateKind kind = noted_update(user); kind != UpdateKind::unknown && is_address) {
       add(kind);
@@ -72,14 +74,14 @@ class Accesses {
     updates_ = update;
   }
 
-  /// Whether it is like atomicAdd(p, 0), which programs use to read.
+  /// Whether the update is like atomicAdd(p, 0), which programs use to read a value.
   static bool reads(const llvm::AtomicRMWInst& update) {
     using Operation = llvm::AtomicRMWInst;
     const auto* const by = dyn_cast<llvm::ConstantInt>(update.getValOperand());
     return by != nullptr && by->isZero() &&
            llvm::is_contained({Operation::Add, Operation::Sub, Operation::Or, Operation::Xor}, update.getOperation());
   }
-  /// Unknown for an exchange and for any update that does not commute with itself.
+  /// The kind of an update. `unknown` for an exchange, and for any update whose result depends on the order of the threads.
   static UpdateKind kind_of(const llvm::AtomicRMWInst& update) {
     const llvm::Type& type = *update.getValOperand()->getType();
     const bool is_64 = type.isIntegerTy(64);
@@ -115,7 +117,7 @@ class Accesses {
 class Parameters {
  public:
   explicit Parameters(const llvm::Function& run) : layout_(run.getParent()->getDataLayout()) {
-    // The second argument is an array with the address of each parameter's value.
+    // The second argument of `run` is an array with the address of each parameter's value.
     find_addresses(*run.getArg(1), 0);
     if (is_unknown_) return;
     std::size_t count = 0;
@@ -132,7 +134,7 @@ class Parameters {
     }
   }
 
-  std::uint64_t read = 0, atomic = 0, updates = 0;  // bits as in host::KernelRecord
+  std::uint64_t read = 0, atomic = 0, updates = 0;  // bits and bytes as in host::KernelRecord
 
  private:
   static constexpr unsigned most = 64;
@@ -153,8 +155,8 @@ class Parameters {
     }
   }
 
-  /// Follows the pointers that are stored at `address`. Returns false if something else may be stored there. Clang may copy
-  /// a pointer as an integer.
+  /// Finds the pointers that are stored at `address` and follows them. Returns false if other values may be stored there.
+  /// Clang may copy a pointer as an integer.
   static bool find_pointers(const Value& address, Accesses& accesses) {
     return llvm::all_of(address.users(), [&](const llvm::User* user) {
       if (!isa<llvm::LoadInst>(user)) return false;
@@ -182,7 +184,8 @@ void mark_updates(llvm::Module& module) {
                                          std::pair{"weir.add.bfloat16", UpdateKind::add_bfloat16}}) {
     const Functions adding = annotated_functions(module, annotation);
     for (llvm::Function& function : module) {
-      // The loop is a template instance that the annotated function calls, so it is found through its callers.
+      // The loop is in an instance of a template, which the annotated function calls. So the function with the loop is
+      // identified by its callers.
       if (adding.count(&function) == 0 && llvm::none_of(function.users(), [&](const llvm::User* user) {
             const auto* const call = dyn_cast<llvm::CallBase>(user);
             return call != nullptr && adding.count(const_cast<llvm::Function*>(call->getFunction())) != 0;

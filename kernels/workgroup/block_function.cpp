@@ -19,7 +19,7 @@
 namespace weir::workgroup {
 namespace {
 
-constexpr const char* shared_access = "weir.shared";  // marks atomic accesses to shared memory
+constexpr const char* shared_access = "weir.shared";  // metadata on atomic accesses to shared memory
 
 llvm::Function* copy_with_parameters(llvm::Function& kernel) {
   llvm::LLVMContext& context = kernel.getContext();
@@ -42,13 +42,13 @@ llvm::Function* copy_with_parameters(llvm::Function& kernel) {
   function->setComdat(nullptr);
   function->setDSOLocal(true);
   function->addFnAttr(formed_block);
-  // These attributes describe one thread and would be wrong for a block.
+  // Removes attributes that describe the code of one thread and would be wrong for a block.
   for (const auto attribute : {llvm::Attribute::NoInline, llvm::Attribute::Memory, llvm::Attribute::Convergent,
                                llvm::Attribute::NoReturn, llvm::Attribute::WillReturn, llvm::Attribute::NoSync}) {
     function->removeFnAttr(attribute);
   }
   for (unsigned i = 0; i < kernel.arg_size(); ++i) {
-    // All threads read the caller's value, so no thread needs a copy.
+    // All threads read the value of the caller, so no thread needs a copy of its own.
     if (function->getArg(i)->hasByValAttr()) function->removeParamAttr(i, llvm::Attribute::ByVal);
   }
   constexpr const char* names[] = {"range", "block.x", "block.y", "block.z", "context", "shared", "row"};
@@ -64,7 +64,7 @@ void move_private_variables(BlockFunction& block) {
       if (!variable->isStaticAlloca()) throw Refused("it has a local array whose size is not known", variable);
       variables.push_back(variable);
     }
-    // Both describe where one thread's variables live, which is no longer true.
+    // Both kinds of instructions describe where one thread's variables are, which is wrong from now on.
     if (instruction.isLifetimeStartOrEnd() || isa<llvm::DbgVariableIntrinsic>(instruction)) dropped.push_back(&instruction);
 #if LLVM_VERSION_MAJOR >= 19
     instruction.dropDbgRecords();
@@ -74,7 +74,7 @@ void move_private_variables(BlockFunction& block) {
   for (llvm::AllocaInst* variable : variables) variable->moveBefore(block.top->getTerminator());
 }
 
-// The value for an axis that may be known only at run time.
+// Builds a value for an axis that may be known only at run time.
 template <class OfAxis>
 llvm::Value* by_axis(llvm::IRBuilder<>& builder, llvm::Value* axis, OfAxis&& of_axis) {
   if (const auto* const known = dyn_cast<llvm::ConstantInt>(axis))
@@ -117,7 +117,7 @@ bool mentions(const llvm::Value* value, const llvm::GlobalVariable* variable) {
          llvm::any_of(expression->operands(), [&](const llvm::Use& use) { return mentions(use.get(), variable); });
 }
 
-// Turns the constant expressions that contain the variable's address into instructions.
+// Turns constant expressions that contain the address of `variable` into instructions.
 void expand_constants(llvm::Function& function, const llvm::GlobalVariable* variable) {
   llvm::SmallVector<llvm::Instruction*> work;
   for (llvm::Instruction& instruction : llvm::instructions(function)) work.push_back(&instruction);
@@ -143,7 +143,8 @@ llvm::MDNode* with(llvm::MDNode* list, llvm::ArrayRef<llvm::Metadata*> more, llv
   return llvm::MDNode::concatenate(list, llvm::MDNode::get(context, more));
 }
 
-// Loads the kernel's arguments once for all threads, because they do not change. Only in a function that runs blocks.
+// Loads the kernel's arguments once for all threads, because they do not change. Does nothing in a function that does not
+// run blocks.
 void hoist_arguments(BlockFunction& block) {
   if (!runs_blocks(*block.kernel)) return;
   const llvm::Argument* const arguments = block.function->getArg(1);
@@ -160,7 +161,7 @@ void hoist_arguments(BlockFunction& block) {
   }
   for (llvm::LoadInst* load : loads) {
     if (!is_argument(load->getPointerOperand())) continue;
-    // The address must be `arguments`, or an address loaded from there, plus constants.
+    // Accepts a load whose address is `arguments`, or an address loaded from there, plus constants.
     llvm::SmallVector<llvm::Instruction*> chain{load};
     const auto is_here = [&](llvm::Value* value) {
       return !isa<llvm::Instruction>(value) || cast<llvm::Instruction>(value)->getParent() == block.top;
@@ -184,7 +185,8 @@ bool is_parameter(const BlockFunction& block, const llvm::Value* object) {
   return isa<llvm::Argument>(object) || (load != nullptr && load->getParent() == block.top);
 }
 
-// Declares that shared variables overlap neither each other, nor the context, nor the memory of the kernel's parameters.
+// Adds metadata for LLVM: shared variables overlap neither each other, nor the context, nor the memory to which the kernel's
+// parameters point.
 void add_alias_scopes(BlockFunction& block, const Variables& shared) {
   llvm::LLVMContext& context = block.function->getContext();
   llvm::MDBuilder metadata(context);
@@ -192,7 +194,7 @@ void add_alias_scopes(BlockFunction& block, const Variables& shared) {
   block.context_scope = metadata.createAnonymousAliasScope(domain, "context");
   llvm::MapVector<const llvm::Value*, llvm::MDNode*> scopes;
   for (llvm::GlobalVariable* variable : shared) {
-    // All dynamic variables share one memory, and an index past one array may be in the next.
+    // Dynamic variables get no scope of their own: they share one memory, and an index past one array may be in the next.
     if (is_dynamic(*variable)) continue;
     scopes[variable] = metadata.createAnonymousAliasScope(domain, variable->getName());
     block.shared_scopes.push_back(scopes[variable]);
@@ -259,7 +261,7 @@ void place_shared_variables(BlockFunction& block, const Variables& shared) {
   }
 }
 
-// Lowers the barriers that count: the threads add to a variable of the block, between two barriers.
+// Replaces barriers that return a count: between two plain barriers, the threads add to a variable of the block.
 void lower_counts(BlockFunction& block) {
   llvm::SmallVector<llvm::CallInst*> calls;
   for (llvm::Instruction& instruction : llvm::instructions(*block.function)) {
@@ -300,7 +302,7 @@ BlockFunction make_block_function(llvm::Function& kernel) {
     llvm::BasicBlock* const entry = &block.function->getEntryBlock();
     block.top = llvm::BasicBlock::Create(kernel.getContext(), "top", block.function, entry);
     llvm::BranchInst::Create(entry, block.top);
-    // Variables are static only in the entry block, which will be `top`.
+    // Moves variables to `top`, because LLVM treats them as static only in the entry block.
     llvm::SmallVector<llvm::AllocaInst*> variables;
     for (llvm::Instruction& instruction : *entry) {
       if (auto* const variable = dyn_cast<llvm::AllocaInst>(&instruction);

@@ -114,8 +114,8 @@ Variables shared_variables(llvm::Module& module) {
   annotated(module, "weir.shared", [&](llvm::Value* object) {
     if (auto* const variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) found.insert(variable);
   });
-  // Clang drops the annotations of declarations, so `extern __shared__ T x[]` is recognized by its size of 0. Symbols that
-  // the linker defines have weak linkage and are skipped.
+  // Clang drops annotations of declarations. So `extern __shared__ T x[]` is recognized by its size of 0. Symbols that the
+  // linker defines also have size 0, but they have weak linkage and are skipped.
   for (llvm::GlobalVariable& variable : module.globals()) {
     const auto* const array = llvm::dyn_cast<llvm::ArrayType>(variable.getValueType());
     if (variable.isDeclaration() && variable.hasExternalLinkage() && array != nullptr && array->getNumElements() == 0)

@@ -5,12 +5,13 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
-/// The part of the language that the pass recognizes: the functions that the device prelude declares, and its annotations.
+/// The functions and annotations by which the pass recognizes barriers, warp functions, thread indices, kernels and shared
+/// variables. The device prelude declares them.
 namespace weir::workgroup {
 
 enum class Builtin {
   none,
-  thread_index,  // unsigned __weir_tid(int axis), and so on
+  thread_index,  // unsigned __weir_tid(int axis) and the other indices and sizes
   block_index,
   block_size,
   grid_size,
@@ -21,17 +22,17 @@ enum class Builtin {
   shuffle,        // uintNN_t __weir_shuffleNN(uint64_t mask, uintNN_t value, int lane)
   active_lanes,   // uint64_t __weir_active()
   warp_barrier,   // void __weir_warp_barrier(uint64_t mask)
-  other,          // a function of the prelude that this pass does not support
+  other,          // any function of the prelude that this pass does not support
 };
 
 Builtin builtin(const llvm::Function& function);
 /// The builtin that `value` calls directly.
 Builtin called_builtin(const llvm::Value* value);
-/// Whether `value` is the index or size of that kind along x.
+/// Whether `value` is the index or size of kind `kind` along x.
 bool is_along_x(const llvm::Value* value, Builtin kind);
-/// Whether the lanes of a warp exchange values in it.
+/// Whether the lanes of a warp exchange values in this builtin.
 bool is_warp_operation(Builtin builtin);
-/// Whether control flow around its calls must not change.
+/// Whether the control flow around calls of this builtin must not change.
 bool is_convergent(Builtin builtin);
 
 using Functions = llvm::SetVector<llvm::Function*>;
@@ -40,34 +41,34 @@ using Variables = llvm::SetVector<llvm::GlobalVariable*>;
 /// The functions that have the annotation.
 Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation);
 
-/// The functions to form: those annotated "weir.run", which call one kernel each; without such functions, the kernels
-/// themselves ("weir.kernel").
+/// The functions that the pass turns into block functions: those annotated "weir.run", each of which calls one kernel. If
+/// there are none, the kernels themselves ("weir.kernel").
 Functions kernels(llvm::Module& module);
 bool runs_blocks(const llvm::Function& kernel);
-/// The name that the program gave the kernel.
+/// The name of the kernel in the program.
 llvm::StringRef name_of(const llvm::Function& kernel);
-/// Records which functions are kernels and which run them. Call it before they are inlined.
+/// Records the names of kernels and of the functions that run them. Call this before kernels are inlined.
 void record_names(llvm::Module& module);
-/// Whether it is a `__global__` function, which the program cannot call through a pointer.
+/// Whether the function is a `__global__` function, which the program cannot call through a pointer.
 bool is_global(const llvm::Function& function);
-/// The variables in shared memory; those without a definition are the dynamic ones.
+/// The variables in shared memory. Those without a definition are dynamic.
 Variables shared_variables(llvm::Module& module);
 inline bool is_dynamic(const llvm::GlobalVariable& shared) { return shared.isDeclaration(); }
 
 /// Whether the function uses the address of one of the variables.
 bool uses_any_of(const llvm::Function& function, const Variables& variables);
 
-/// Whether the instruction is only a hint for the optimizer: the scope of a `__restrict__`, an assumption. LLVM treats it as
-/// a call that writes, so that it stays in place.
+/// Whether the instruction is only a hint for the optimizer, such as the scope of a `__restrict__` or an assumption. LLVM
+/// declares such a hint as a call that writes memory, so that the hint stays in place.
 bool is_hint(const llvm::Instruction& instruction);
 
-/// Whether threads may synchronize or be in lockstep at the access, such as a flag or a lock.
+/// Whether threads may synchronize through this access (a flag, a lock), or rely on lockstep there.
 bool may_meet_others(const llvm::Instruction& instruction);
 
-/// The functions whose code depends on the thread or the block that runs it, or may wait for another thread.
+/// The functions whose code depends on the thread or block that runs it, or that may wait for another thread.
 Functions thread_dependent(llvm::Module& module, const Variables& shared);
 
-/// The functions that call one of `called`, directly or through others.
+/// The functions that call a function of `called`, directly or through others.
 Functions callers(const Functions& called);
 
 }  // namespace weir::workgroup

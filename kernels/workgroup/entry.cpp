@@ -10,15 +10,15 @@
 namespace weir::workgroup {
 namespace {
 
-// LLVM inlines a function only into one for the same processor.
+// Copies the target's attributes, because LLVM inlines a function only into a function for the same processor.
 void copy_target(const llvm::Function& from, llvm::Function& to) {
   for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"}) {
     if (from.hasFnAttribute(attribute)) to.addFnAttr(from.getFnAttribute(attribute));
   }
 }
 
-// How many threads along x run as one. With several rows, the limit is low so that a row is still in the cache when the next
-// row starts.
+// The maximum number of threads along x that run as one row. If blocks have several rows, the limit is lower, so that the
+// row's data is still in the cache when the next row starts.
 constexpr std::uint64_t most_joined = 1U << 16U, most_joined_of_several_rows = 1024;
 
 class RunFunction {
@@ -54,7 +54,7 @@ class RunFunction {
       threads = builder_.CreateAdd(threads, builder_.getInt64(block_.threads_in_step - 1));
       threads = builder_.CreateUDiv(threads, builder_.getInt64(block_.threads_in_step));
     }
-    // The context begins at the alignment of its arrays and ends at that of shared memory.
+    // The start of the context is aligned for its arrays, and its end for shared memory, which follows.
     constexpr std::uint64_t line = BlockFunction::shared_alignment;
     Value* context_bytes = builder_.CreateMul(threads, builder_.getInt64(block_.context_bytes));
     context_bytes = builder_.CreateAnd(builder_.CreateAdd(context_bytes, builder_.getInt64(line - 1)), ~(line - 1));
@@ -93,14 +93,15 @@ class RunFunction {
     }
     arguments[block_.own + BlockFunction::row] = builder_.CreateMul(count, sizes[0], "", true, true);
     store(range, offsetof(host::BlockRange, running_block), number);
-    // Inlining lets LLVM compute block-invariant values once. Blocks after a stuck one still run.
+    // Inlining lets LLVM compute values that are the same for all blocks only once. If a block is stuck, later blocks still
+    // run.
     block_.function->addFnAttr(llvm::Attribute::AlwaysInline);
     function_->setSubprogram(block_.function->getSubprogram());
     block_.function->setSubprogram(nullptr);
     builder_.CreateCall(block_.function, arguments);
     builder_.CreateBr(latch);
     builder_.SetInsertPoint(latch);
-    // No division: it would take as long as a small block.
+    // Steps the block's index without a division, which would take as long as a small block.
     Value* carry = count;
     for (unsigned axis = 0; axis < 3; ++axis) {
       Value* const next = builder_.CreateAdd(index[axis], carry, "", true, true);
@@ -122,7 +123,7 @@ class RunFunction {
   BasicBlock* make_block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
   Value* least(Value* a, Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b); }
 
-  // How many blocks may run as one.
+  // Computes how many blocks may run as one.
   Value* most_blocks(Value* const (&sizes)[3]) {
     Value* const one_row = builder_.CreateICmpEQ(builder_.CreateMul(sizes[1], sizes[2]), builder_.getInt64(1));
     Value* const threads =
@@ -131,8 +132,8 @@ class RunFunction {
                                           builder_.getInt64(1));
   }
 
-  // Not volatile: LLVM assumes that code after a volatile store may never run, and hoists nothing from there out of the
-  // loop.
+  // The store is not volatile. LLVM assumes that code after a volatile store may never run, and would hoist nothing out of
+  // the loop over blocks.
   void store(Value* range, std::size_t offset, Value* number) {
     Value* const address = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offset);
     builder_.CreateAlignedStore(number, address, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -146,7 +147,7 @@ class RunFunction {
     return load;
   }
 
-  // The second argument is an array with the address of each parameter's value.
+  // The second argument of the entry is an array with the address of each parameter's value.
   llvm::SmallVector<Value*> load_arguments() {
     if (runs_blocks(*block_.kernel)) return {function_->getArg(0), function_->getArg(1)};
     llvm::SmallVector<Value*> arguments;
@@ -173,7 +174,7 @@ void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any
   llvm::LLVMContext& context = kernel.getContext();
   llvm::Function* entry = &kernel;
   const llvm::GlobalValue::LinkageTypes linkage = kernel.getLinkage();
-  // Nothing calls the code for one thread now.
+  // From now on nothing calls the kernel's code for one thread.
   kernel.deleteBody();
   kernel.setLinkage(linkage);
   for (const auto attribute : {llvm::Attribute::Memory, llvm::Attribute::NoSync, llvm::Attribute::WillReturn,

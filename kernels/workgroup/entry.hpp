@@ -5,11 +5,11 @@
 
 namespace weir::workgroup {
 
-/// Makes a function that runs a range of blocks: `host::RunBlocks`.
+/// Creates a function that runs a range of blocks. Its type is `host::RunBlocks`.
 llvm::Function* make_run_function(const BlockFunction& block);
 
-/// Makes `weir_run_KERNEL`, which the host's workers call. `any_block`, if it is not null, runs blocks whose rows are not
-/// whole warps of `lanes` threads.
+/// Creates `weir_run_KERNEL`, the function that the host's workers call. `any_block`, if not null, runs those blocks whose
+/// rows do not consist of whole warps of `lanes` threads.
 void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any_block = nullptr, unsigned lanes = 1);
 
 }  // namespace weir::workgroup

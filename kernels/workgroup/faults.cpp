@@ -10,7 +10,7 @@
 namespace weir::workgroup {
 namespace {
 
-// uint32_t weir.count(const int32_t* states, uint64_t threads, int32_t wanted)
+// Builds uint32_t weir.count(const int32_t* states, uint64_t threads, int32_t wanted).
 llvm::Function* count_function(llvm::Module& module) {
   constexpr const char* name = "weir.count";
   if (llvm::Function* const made = module.getFunction(name)) return made;
@@ -43,7 +43,7 @@ llvm::Function* count_function(llvm::Module& module) {
   return function;
 }
 
-// For each region's barrier: its place, its name, and both as one text.
+// Builds a table of texts. For each region's barrier it has the source location, the function's name, and both as one text.
 llvm::GlobalVariable* make_texts(const Regions& regions, llvm::IRBuilder<>& builder, llvm::Module& module) {
   llvm::SmallVector<llvm::Constant*> texts;
   for (const Region& region : regions.all) {
@@ -56,12 +56,12 @@ llvm::GlobalVariable* make_texts(const Regions& regions, llvm::IRBuilder<>& buil
                                   llvm::ConstantArray::get(type, texts), "weir.barriers");
 }
 
-/// A host::KernelFault that is filled in and passed to the worker.
+/// Builds a host::KernelFault and the call that passes it to the worker.
 class Fault {
  public:
   Fault(const BlockFunction& block, llvm::IRBuilder<>& builder) : block_(block), builder_(builder) {
     constexpr std::uint64_t words = (sizeof(host::KernelFault) + 7) / 8;
-    // Not allocated in `top`, where allocations count as the threads' variables.
+    // Allocated here and not in `top`, because allocations in `top` count as variables of the threads.
     fault_ = builder.CreateAlloca(llvm::ArrayType::get(builder.getInt64Ty(), words));
     builder.CreateMemSet(fault_, builder.getInt8(0), sizeof(host::KernelFault), llvm::MaybeAlign(8));
     for (unsigned axis = 0; axis < 3; ++axis) {

@@ -39,7 +39,8 @@ namespace {
 constexpr const char* pass_name = "weir-workgroup";
 constexpr unsigned most_regions = 256;
 
-// Finds calls that were not inlined and lead to code that depends on the thread: recursion and calls through pointers.
+// Finds calls that were not inlined and that lead to code that depends on the thread: recursive calls and calls through
+// pointers.
 class Reach {
  public:
   explicit Reach(llvm::Module& module) {
@@ -84,12 +85,12 @@ class Reach {
 
 struct Statistics {
   std::size_t regions;
-  unsigned stepped = 0;  // loops whose iterations all threads take together
+  unsigned stepped = 0;  // number of loops whose iterations all threads take together
   std::size_t uniform = 0;
   std::size_t arrays = 0;
 };
 
-// How a version groups threads into warps.
+// How one version of a kernel groups threads into warps.
 struct Warps {
   WarpVersion version;
   unsigned lanes;
@@ -130,7 +131,8 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
   return statistics;
 }
 
-// The program's definition of the kernel. Where a function runs blocks, the kernel is inlined into it.
+// The debug information of the kernel in the program. If `kernel` is a function that runs blocks, the program's kernel is
+// inlined into it.
 const llvm::DISubprogram* declaration_of(const llvm::Function& kernel) {
   if (!runs_blocks(kernel)) return kernel.getSubprogram();
   for (const llvm::Instruction& instruction : llvm::instructions(kernel)) {
@@ -158,7 +160,7 @@ struct Version {
   unsigned stepped;
 };
 
-// Returns the function that runs blocks of one version. If the version is refused, its code is removed.
+// Returns the function that runs blocks with one version of the kernel. If that version is refused, removes its code.
 Version form_version(llvm::Function& kernel, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
   const bool joins_blocks = !warps && can_join_blocks(kernel);
   BlockFunction block = make_block_function(kernel);
@@ -176,21 +178,21 @@ Version form_version(llvm::Function& kernel, std::optional<Warps> warps, const l
   }
 }
 
-// The size of a warp that the program assumes.
+// The size of a warp for which the program was compiled.
 unsigned threads_of_warp(const llvm::Module& module) {
   const llvm::GlobalVariable* const size = module.getGlobalVariable("__weir_fiber_warp_size", true);
   return size == nullptr ? warp_size
                          : static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(size->getInitializer())->getZExtValue());
 }
 
-// Whether lanes of a warp exchange values or rely on lockstep.
+// Whether lanes of a warp exchange values or rely on lockstep, so that warps must run as vectors.
 bool needs_warps(llvm::Function& kernel) {
   return llvm::any_of(llvm::instructions(kernel), [](const llvm::Instruction& instruction) {
     return is_warp_operation(called_builtin(&instruction)) || instruction.isVolatile();
   });
 }
 
-// Counts the innermost loops that each thread runs for itself on data that differs between threads.
+// Counts the innermost loops that each thread runs separately, on data that differs between threads.
 unsigned count_own_loops(llvm::Function& kernel) {
   llvm::DominatorTree dominators(kernel);
   const llvm::LoopInfo loops(dominators);
@@ -213,7 +215,8 @@ unsigned count_own_loops(llvm::Function& kernel) {
                                               [&](const llvm::Loop* loop) { return loop->isInnermost() && is_own(*loop); }));
 }
 
-// Half warps where the kernel uses several rows, because such blocks often have rows of 16 threads.
+// The number of lanes that run as one vector. It is half a warp if the kernel uses several rows, because such blocks often
+// have rows of 16 threads.
 unsigned lanes_of(llvm::Function& kernel) {
   const bool has_rows = llvm::any_of(llvm::instructions(kernel), [](llvm::Instruction& instruction) {
     if (called_builtin(&instruction) != Builtin::thread_index) return false;
@@ -235,23 +238,24 @@ void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryI
       make_entry(kernel, rows.run, form_version(kernel, Warps{WarpVersion::any_block, warp_size, true}, library).run,
                  warp_size);
     } catch (const Refused&) {
-      rows.run->eraseFromParent();  // its block function is now unused and goes with it
+      rows.run->eraseFromParent();  // also removes its block function, which nothing else uses
       throw;
     }
     return;
   }
-  // `a && b` becomes one branch, even if b takes some computing, because guards are found in single branches.
+  // Makes `a && b` one branch, even if b takes some computing, because the search for guards examines single branches.
   run_passes(kernel, llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().bonusInstThreshold(8)));
   const unsigned own_loops = count_own_loops(kernel);
   const Version others = form_version(kernel, std::nullopt, library);
-  // LLVM does not vectorize a loop over threads around a thread's own loop. Warps as vectors may do better there.
+  // LLVM does not vectorize a loop over threads that contains a thread's own loop. Running warps as vectors may be faster
+  // there.
   if (others.stepped < own_loops || has_interleavable_arrays(kernel)) {
     try {
       const unsigned lanes = lanes_of(kernel);
       make_entry(kernel, form_version(kernel, Warps{WarpVersion::whole_rows, lanes, false}, library).run, others.run, lanes);
       return;
     } catch (const Refused&) {
-      // The version with loops over threads remains.
+      // The warp version was refused, so the version with loops over threads remains.
     }
   }
   make_entry(kernel, others.run);
@@ -276,13 +280,13 @@ llvm::PreservedAnalyses FormWorkGroups::run(llvm::Module& module, llvm::ModuleAn
                                                  : llvm::DiagnosticLocation(declaration_of(*kernel));
       llvm::OptimizationRemarkMissed remark(pass_name, "Refused", place, &kernel->getEntryBlock());
       remark << llvm::demangle(name_of(*kernel).str()) << " runs on fibers: " << refused.why;
-      // Clang cannot map lines of a preprocessed source back to the file, so the remark contains the place.
+      // The place is part of the remark's text, because Clang cannot map lines of a preprocessed source back to the file.
       if (place.isValid()) remark << " (" << place.getRelativePath() << ":" << std::to_string(place.getLine()) << ")";
       module.getContext().diagnose(remark);
       refused_kernels.insert(kernel);
     }
   }
-  // The annotations would keep kernels that nothing calls now.
+  // The annotations would keep kernels that nothing calls any longer.
   module.getGlobalVariable("llvm.global.annotations")->eraseFromParent();
   run_on_fibers(module, refused_kernels, shared);
   return llvm::PreservedAnalyses::none();

@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// Runs after kernels are simplified and inlined and before loops are vectorized: turns each kernel into a function that
-/// runs blocks. A kernel that it cannot handle stays unchanged and runs on fibers.
+/// The LLVM pass that turns each kernel into a function that runs blocks. It runs after kernels are simplified and inlined,
+/// and before loops are vectorized. A kernel that it cannot handle stays unchanged and runs on fibers.
 class FormWorkGroups : public llvm::PassInfoMixin<FormWorkGroups> {
  public:
   static bool isRequired() { return true; }

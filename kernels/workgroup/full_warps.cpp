@@ -26,7 +26,7 @@ struct RowLoop {
   BasicBlock* header = nullptr;
   BasicBlock* latch = nullptr;
   BasicBlock* exit = nullptr;
-  llvm::CmpInst::Predicate predicate{};  // the loop takes another iteration while `index` compares so to `bound`
+  llvm::CmpInst::Predicate predicate{};  // the loop continues while `index` compares to `bound` in this way
   Value* index = nullptr;
   Value* bound = nullptr;
 };
@@ -96,8 +96,8 @@ class FullWarps {
     builder_.SetInsertPoint(end);
     builder_.CreateCondBr(ask(loop_.predicate, copy_of(loop_.index), loop_.bound), header, left);
     end->eraseFromParent();
-    // The state after the loop for full warps. The comparison is repeated here, so that the loop need not compute it for
-    // each lane.
+    // Code between the loop for full warps and the original loop. It repeats the comparison, so that the first loop need not
+    // compute it for each lane.
     builder_.SetInsertPoint(between);
     llvm::PHINode* const more = builder_.CreatePHI(builder_.getInt1Ty(), 2, "more");
     const auto join = [&](Value* without_turns, Value* value) {

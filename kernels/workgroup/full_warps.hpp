@@ -6,12 +6,12 @@
 namespace weir::workgroup {
 
 /// Adds a loop for full warps before each small loop that lanes may leave at different times, such as `for (i = lane; i < n;
-/// i += 32)`. While all lanes take an iteration, loads and stores need no mask; the original loop takes the remaining
-/// iterations. For warps that begin with all lanes.
+/// i += 32)`. The added loop runs while all lanes take an iteration, so its loads and stores need no mask. The original loop
+/// runs the remaining iterations. Use it only for warps that begin with all lanes.
 void step_full_warps(llvm::Function& function);
 
-/// Whether `value` is a call that this function has inserted: i1 (i32 predicate, T a, T b), true if all lanes of the warp
-/// are active and the comparison holds for each. It may be conservatively false.
+/// Whether `value` is a call that `step_full_warps` has inserted: i1 (i32 predicate, T a, T b). The call returns true if all
+/// lanes of the warp are active and the comparison holds for each. It may return false even then.
 bool asks_for_full_warp(const llvm::Value* value);
 
 }  // namespace weir::workgroup

@@ -14,14 +14,14 @@ namespace {
 
 constexpr unsigned most_depth = 8;
 
-// Evaluates values at the start of a region's row, and copies the values that are uniform in the row to there.
+// Computes values at the start of a row of a region. Values that are the same in the whole row are copied to that place.
 class Values {
  public:
   Values(const BlockFunction& block, const Path& path, const KnownValues& known)
       : block_(block), path_(path), known_(known) {}
 
-  // The value that `value` has on the path. A load of a variable kept across barriers resolves to the value stored on the
-  // path; a phi resolves to the value from the preceding block.
+  // Returns the value that `value` has on the path. For a load of a variable that is kept across barriers, it is the value
+  // stored on the path. For a phi, it is the value from the preceding block of the path.
   Value* resolve(Value* value) const {
     if (const auto* const phi = dyn_cast<llvm::PHINode>(value)) {
       const auto* const at = llvm::find(path_, phi->getParent());
@@ -92,15 +92,15 @@ class Values {
   }
 
  private:
-  // Whether `first` precedes `second` on the path. A loop that waits leads back to the path's start; its code and its stores
-  // are on the path once.
+  // Whether `first` precedes `second` on the path. A loop with a barrier leads back to the start of the path, but its code,
+  // including its stores, is on the path only once.
   bool comes_before(const Instruction& first, const Instruction& second) const {
     if (first.getParent() == second.getParent()) return first.comesBefore(&second);
     const auto* const at = llvm::find(path_, first.getParent());
     return at != path_.end() && std::find(at, path_.end(), second.getParent()) != path_.end();
   }
 
-  // The axis, or -1 if it is not a constant.
+  // The axis of a thread index; -1 if it is not a constant.
   static int axis_of(const Instruction& thread_index) {
     const auto* const axis = dyn_cast<llvm::ConstantInt>(thread_index.getOperand(0));
     return axis != nullptr && axis->getValue().ult(3) ? static_cast<int>(axis->getZExtValue()) : -1;
@@ -111,13 +111,13 @@ class Values {
   const KnownValues& known_;
 };
 
-// Splits a condition into parts that must all hold.
+// Splits a condition into parts, all of which must hold.
 class GuardFinder {
  public:
   explicit GuardFinder(const Values& values) : values_(values) {}
 
   std::optional<Guard> find(Value* condition) {
-    // Prefers "x < bound" as the inside to its complement.
+    // Uses the threads with "x < bound" as the contiguous ones, rather than the others.
     const auto* const comparison = dyn_cast<llvm::ICmpInst>(values_.resolve(condition));
     const bool greater = comparison != nullptr && !is_upper_bound(*comparison);
     for (const bool inside : {!greater, greater}) {
@@ -135,7 +135,7 @@ class GuardFinder {
     return llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate) || predicate == llvm::CmpInst::ICMP_EQ;
   }
 
-  // Adds the part "`value` equals `holds`".
+  // Adds the part that says that `value` equals `holds`.
   bool take_apart(Value* value, bool holds, unsigned depth) {
     namespace match = llvm::PatternMatch;
     if (depth > most_depth) return false;
@@ -166,13 +166,13 @@ class GuardFinder {
     const auto* const zero = dyn_cast<llvm::ConstantInt>(bound);
     if ((predicate == Compare::ICMP_EQ || predicate == Compare::ICMP_NE) && zero != nullptr && zero->isZero() &&
         llvm::none_of(line.steps, [](const Line::Step& step) { return step.value != nullptr; })) {
-      // threadIdx.x == 0 means threadIdx.x < 1.
+      // Treats threadIdx.x == 0 as threadIdx.x < 1.
       predicate = predicate == Compare::ICMP_EQ ? Compare::ICMP_ULT : Compare::ICMP_UGE;
       bound = llvm::ConstantInt::get(zero->getType(), 1);
     }
     if (predicate == Compare::ICMP_NE) return false;
     const bool less = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
-    // LLVM often rewrites 1 <= x && x < n as x - 1 < n - 1.
+    // Recognizes x - 1 < n - 1, because LLVM often rewrites 1 <= x && x < n in this form.
     const bool below_zero = less && Compare::isUnsigned(predicate) && llvm::any_of(line.steps, [](const Line::Step& step) {
                               const auto* const constant =
                                   dyn_cast<llvm::ConstantInt>(step.value != nullptr ? step.value : step.widens);
@@ -188,7 +188,7 @@ class GuardFinder {
   Guard guard_;
 };
 
-// The decision at the end of the path, or the first one after it.
+// Returns the decision at the end of the path, or the next one after it.
 Decision find_on_path(const BlockFunction& block, const Region& region, const KnownValues& known, Path path) {
   auto* const branch = dyn_cast<llvm::BranchInst>(path.back()->getTerminator());
   if (branch == nullptr || path.size() > most_depth) return {};
@@ -227,7 +227,7 @@ Value* copy_condition(const BlockFunction& block, const Decision& decision, cons
 
 namespace {
 
-// Computes the threads for which a guard holds, with twice as many bits, so that nothing wraps.
+// Computes the threads for which a guard holds. It uses twice as many bits, so that no value wraps.
 class Splitter {
  public:
   Splitter(const Values& values, const Row& row, llvm::IRBuilder<>& builder)
@@ -257,20 +257,21 @@ class Splitter {
   }
 
  private:
-  // Thread numbers along x; a null `end` means the end of the row, a null `begin` its start.
+  // A range of thread numbers along x. A null `begin` means the start of the row, a null `end` its end.
   struct Range {
     Value* begin;
     Value* end;
   };
 
-  // The right side of "&&" may be poison where the left side is false.
+  // Freezes the copy, because the right side of "&&" may be poison if the left side is false.
   Value* copy(Value* value) { return builder_.CreateFreeze(values_.copy(value, row_, builder_)); }
 
   llvm::IntegerType* twice(const llvm::Type* type) { return builder_.getIntNTy(2 * type->getIntegerBitWidth()); }
 
   Value* widen(Value* value, bool is_signed) { return builder_.CreateIntCast(value, twice(value->getType()), is_signed); }
 
-  // Whether the value of the row's last thread does not fit into the type of `first`, the value of its first thread.
+  // Whether the value wraps within the row: `first` is the value of the row's first thread, and the value of the last thread
+  // exceeds the maximum of its type.
   Value* wraps(Value* first, bool is_signed) {
     const unsigned bits = first->getType()->getIntegerBitWidth();
     llvm::IntegerType* const wide = twice(first->getType());
@@ -282,10 +283,10 @@ class Splitter {
 
   void add_wrap(Value* wraps) { wraps_ = builder_.CreateOr(wraps_, wraps); }
 
-  // The value of the row's first thread.
+  // The value of `line` for the first thread of the row.
   Value* first_of(const Line& line) {
     Value* first = builder_.getInt32(0);
-    bool is_index = true;  // an index is small and cannot wrap
+    bool is_index = true;  // a thread index is small and cannot wrap
     for (const Line::Step& step : line.steps) {
       if (step.widens != nullptr) {
         const bool is_signed = isa<llvm::SExtInst>(step.widens);
@@ -314,7 +315,7 @@ class Splitter {
     const bool less = ICmpInst::isLT(part.predicate) || ICmpInst::isLE(part.predicate);
     Value* first = widen(narrow, is_signed);
     Value* bound = widen(narrow_bound, is_signed);
-    // "x <= bound" is "x < bound + 1"; the same for "x > bound".
+    // "x <= bound" means "x < bound + 1", and "x > bound" means "x >= bound + 1".
     if (ICmpInst::isLE(part.predicate) || ICmpInst::isGT(part.predicate)) bound = builder_.CreateAdd(bound, one);
     Value* const too_far = wraps(narrow, is_signed);
     if (!part.may_begin_below_zero) {
@@ -322,7 +323,7 @@ class Splitter {
       Value* const thread = builder_.CreateSub(bound, first);
       return less ? Range{nullptr, thread} : Range{thread, nullptr};
     }
-    // Begins at the thread whose value wraps around to 0.
+    // The range begins at the thread whose value wraps around to 0.
     Value* const below = builder_.CreateICmpUGE(first, bound);
     add_wrap(builder_.CreateAnd(builder_.CreateNot(below), too_far));
     const unsigned bits = narrow->getType()->getIntegerBitWidth();

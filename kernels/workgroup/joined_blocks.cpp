@@ -18,7 +18,7 @@ const Value* before_widening(const Value* value) {
   return extension != nullptr ? extension->getOperand(0) : value;
 }
 
-// The users of the value and of its extensions.
+// Returns the instructions that use the value or an extension of it to more bits.
 llvm::SmallVector<llvm::User*> users_of(Value& value) {
   llvm::SmallVector<llvm::User*> users;
   for (llvm::User* user : value.users()) {
@@ -40,7 +40,7 @@ bool is_operation_of(const Value* value, unsigned opcode, llvm::function_ref<boo
   return (first(left) && second(right)) || (first(right) && second(left));
 }
 
-// blockIdx.x * blockDim.x
+// Whether the value is blockIdx.x * blockDim.x.
 bool is_block_begin(const Value* value) {
   return is_operation_of(
       value, Instruction::Mul,
@@ -54,7 +54,8 @@ bool is_global_index(const Value* value) {
   });
 }
 
-// Whether the instruction cannot distinguish the thread's block, except by the index along x or shared memory.
+// Whether the instruction has the same effect if its thread belongs to a wider block. Uses of the indices along x and of
+// shared memory are checked elsewhere.
 bool is_for_itself(const Instruction& instruction) {
   if (isa<llvm::AllocaInst>(instruction) || isa<llvm::FenceInst>(instruction) || instruction.isVolatile()) return false;
   const auto* const call = dyn_cast<llvm::CallBase>(&instruction);

@@ -15,7 +15,7 @@ namespace {
 
 using ValueSet = llvm::SmallPtrSet<Instruction*, 16>;
 
-// The block where a use needs its value: for a phi, the end of the incoming block.
+// The basic block in which a use needs its value. For a phi, that is the end of the incoming block.
 BasicBlock* block_of(const llvm::Use& use) {
   auto* const user = cast<Instruction>(use.getUser());
   const auto* const phi = dyn_cast<llvm::PHINode>(user);
@@ -53,13 +53,13 @@ class Keeper {
   static constexpr unsigned most_cost = 12;
   static constexpr unsigned too_much = 1000;
 
-  // Values computed in `top` are available in all regions.
+  // Whether the value is computed in a region. Values computed in `top` are available in all regions.
   bool is_local(const Value* value) const {
     const auto* const instruction = dyn_cast<Instruction>(value);
     return instruction != nullptr && instruction->getParent() != block_.top;
   }
 
-  // The values needed at each region's entry, by backward data flow.
+  // Computes the values needed at each region's entry, by backward data-flow analysis.
   std::vector<ValueSet> live_at_barriers() const {
     std::vector<ValueSet> result(regions_.all.size());
     if (regions_.all.size() == 1) return result;
@@ -93,7 +93,7 @@ class Keeper {
     return result;
   }
 
-  // The values in the order of the code, so that each compilation gives the same result.
+  // Returns the values in the order of the code, so that each compilation gives the same result.
   std::vector<Instruction*> order(const std::vector<ValueSet>& live) const {
     ValueSet all;
     for (const ValueSet& values : live) all.insert(values.begin(), values.end());
@@ -104,7 +104,7 @@ class Keeper {
     return ordered;
   }
 
-  // How many instructions compute the value from the thread's index and from uniform values.
+  // How many instructions are needed to compute the value again from the thread's index and uniform values.
   unsigned cost(Value* value, unsigned depth) {
     auto* const instruction = dyn_cast<Instruction>(value);
     if (instruction == nullptr || !is_local(value)) return 0;
@@ -145,7 +145,7 @@ class Keeper {
       if (block == value->getParent()) continue;
       Value*& again = made[block];
       if (again == nullptr) {
-        // After the barrier, if there is one.
+        // Inserts after the barrier, if the block begins with one.
         Instruction* const before =
             regions_.of_entry.count(block) != 0 ? block->getTerminator() : &*block->getFirstInsertionPt();
         again = copy(value, before);
@@ -162,7 +162,7 @@ class Keeper {
                              value->getName() + ".kept", block_.top->getTerminator());
     llvm::SmallVector<llvm::Use*> uses;
     for (llvm::Use& use : value->uses()) uses.push_back(&use);
-    llvm::DenseMap<BasicBlock*, Value*> at_end;  // at the end of a phi's incoming blocks
+    llvm::DenseMap<BasicBlock*, Value*> at_end;  // values at the end of a phi's incoming blocks
     for (llvm::Use* use : uses) {
       auto* const user = cast<Instruction>(use->getUser());
       const auto load = [&](Instruction* before) {

@@ -7,19 +7,21 @@
 
 namespace weir::workgroup {
 
-/// A value that a thread computes before a barrier and needs after it.
+/// A value that a thread computes before a barrier and needs after the barrier.
 struct KeptValue {
-  llvm::AllocaInst* variable;  ///< in `top`; each region has its own copy
+  llvm::AllocaInst* variable;  ///< allocated in `top`; each region has its own copy
   llvm::SmallPtrSet<llvm::BasicBlock*, 4> set_in;
-  bool uniform;  ///< one value for the block; otherwise one for each thread, in the context
+  bool uniform;  ///< true: one value for the block; false: one for each thread, stored in the context
 };
 
 struct KeptValues {
   std::vector<KeptValue> all;
-  std::vector<llvm::SmallVector<unsigned>> live_in;  ///< of each region
+  /// For each region, the indices of the values that it needs at its entry.
+  std::vector<llvm::SmallVector<unsigned>> live_in;
 };
 
-/// Finds these values. A value that is cheap to compute is computed again after the barrier instead.
+/// Finds the values to keep across barriers. A value that is cheap to compute is not kept but computed again after the
+/// barrier.
 KeptValues keep_values(BlockFunction& block, const Regions& regions, const Uniformity& uniformity);
 
 }  // namespace weir::workgroup

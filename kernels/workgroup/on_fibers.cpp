@@ -41,7 +41,7 @@ class Fibers {
  private:
   Function* of_fibers(llvm::StringRef name) const { return module_.getFunction((prefix + name).str()); }
 
-  // Moves the kernel's code, which is for one thread, to a function of its own.
+  // Moves the kernel's code, which is for one thread, into a separate function.
   Function* make_thread(Function& kernel) {
     Function* const thread = Function::Create(kernel.getFunctionType(), llvm::GlobalValue::InternalLinkage,
                                               kernel.getName() + ".thread", module_);
@@ -60,7 +60,8 @@ class Fibers {
     return thread;
   }
 
-  // Replaces the entries by the fibers' functions, and lets other threads run where a thread might wait for one.
+  // Replaces calls of entries by calls of the fibers' functions. At atomic and volatile accesses, through which a thread
+  // might wait for another one, adds a call that lets other threads run.
   bool adapt(Function& function) {
     llvm::SmallVector<Instruction*> found;
     for (Instruction& instruction : llvm::instructions(function)) {
@@ -91,7 +92,7 @@ class Fibers {
     call.eraseFromParent();
   }
 
-  // Makes the prelude's call_place. For calls that name no lanes, the column distinguishes calls on one line.
+  // Builds the prelude's call_place. For calls that name no lanes, the column distinguishes several calls on one line.
   Value* place(const llvm::CallBase& call, llvm::IRBuilder<>& builder) {
     const llvm::DILocation* const at = position_in_program(call.getDebugLoc());
     const bool by_column = at != nullptr && called_builtin(&call) == Builtin::active_lanes;
@@ -106,7 +107,7 @@ class Fibers {
     return new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, "weir.place");
   }
 
-  // Removes attributes that were deduced while the entries it calls had no definition.
+  // Removes attributes that LLVM deduced while the called entries had no definition.
   static void forget_attributes(Function& function) {
     for (const auto attribute : {Attribute::Memory, Attribute::NoSync, Attribute::WillReturn, Attribute::NoFree,
                                  Attribute::NoRecurse, Attribute::Speculatable}) {
@@ -118,7 +119,7 @@ class Fibers {
     }
   }
 
-  // Makes the variable thread-local: a worker's thread runs one block at a time.
+  // Makes a shared variable thread-local, because a worker's thread runs one block at a time.
   void give_to_worker(llvm::GlobalVariable& variable) {
     if (variable.use_empty()) return;
     if (is_dynamic(variable)) {
@@ -150,7 +151,7 @@ class Fibers {
 void run_on_fibers(llvm::Module& module, const Functions& refused, const Variables& shared) {
   const auto is_of_fibers = [](const Value* value) { return value->getName().starts_with(prefix); };
   if (!refused.empty() && module.getFunction((prefix + "run").str()) != nullptr) Fibers(module, shared).run(refused);
-  // The fibers' functions have their callers now, so the linker may drop the unused ones.
+  // From here on the fibers' functions have callers, so the linker may drop those that have none.
   llvm::removeFromUsedLists(module, [&](llvm::Constant* used) { return is_of_fibers(used->stripPointerCasts()); });
   for (llvm::GlobalObject& object : module.global_objects()) {
     if (is_of_fibers(&object) && !object.isDeclaration()) {

@@ -7,7 +7,7 @@
 
 namespace weir::workgroup {
 
-/// Runs LLVM passes on one function, outside of the compiler's own pipeline.
+/// Runs LLVM passes on one function, outside of the compiler's own sequence of passes.
 template <class... Pass>
 void run_passes(llvm::Function& function, Pass&&... passes) {
   llvm::LoopAnalysisManager loops;

@@ -8,15 +8,15 @@
 
 namespace weir::workgroup {
 
-/// The program's source line of a call and the called function's name.
+/// The line in the program from which a function of the prelude is called, and that function's name.
 struct SourcePosition {
   std::string line;      ///< "kernel.cu:12"
   std::string function;  ///< "__syncthreads"
 };
 SourcePosition source_position(const llvm::Instruction& call);
 
-/// The program's line whose call of the prelude's functions, once inlined, produced `location`. `function`, if not null,
-/// receives the outermost of these functions.
+/// Finds the program's line for an instruction that came from the prelude by inlining: the line that calls the prelude.
+/// `function`: if not null, set to the name of the function of the prelude that the program calls.
 const llvm::DILocation* position_in_program(const llvm::DILocation* location, llvm::StringRef* function = nullptr);
 
 }  // namespace weir::workgroup

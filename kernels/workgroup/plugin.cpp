@@ -13,7 +13,8 @@
 
 namespace {
 
-// The plugin relies on the object layout of its own LLVM's headers. LLVM does not check that the versions match.
+// Whether the plugin is loaded by the LLVM for which it was compiled. The plugin relies on that version's object layout, and
+// LLVM does not check the version.
 bool is_loaded_by_its_llvm() {
   using GetVersion = void (*)(unsigned*, unsigned*, unsigned*);
   const auto get_version = reinterpret_cast<GetVersion>(::dlsym(RTLD_DEFAULT, "LLVMGetVersion"));
@@ -27,9 +28,9 @@ bool is_loaded_by_its_llvm() {
   return false;
 }
 
-// Loops over threads are marked as parallel because threads are independent. LLVM concludes that no two accesses depend on
-// each other: when it joins accesses to neighbouring elements, it may reorder one thread's accesses to the same memory. So
-// that optimization is disabled.
+// Loops over threads are marked as parallel, because threads are independent. From the mark, LLVM concludes that no two
+// accesses in the loop depend on each other. When it combines accesses to neighbouring elements, it may then reorder
+// accesses of one thread to the same memory. So this disables that optimization.
 void keep_order_in_threads() {
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto option = options.find("enable-interleaved-mem-accesses");
@@ -43,7 +44,7 @@ void register_passes(llvm::PassBuilder& builder) {
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(weir::workgroup::PrepareKernels()); });
   const auto form = [&builder](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
     passes.addPass(weir::workgroup::FormWorkGroups());
-    // Inlines into kernels on fibers, and removes functions that none of them calls.
+    // Inlines functions into kernels on fibers, and removes functions that nothing calls any longer.
     passes.addPass(llvm::AlwaysInlinerPass(false));
     passes.addPass(llvm::GlobalDCEPass());
     if (level == llvm::OptimizationLevel::O0) return;
@@ -60,8 +61,8 @@ void register_passes(llvm::PassBuilder& builder) {
 
 }  // namespace
 
-/// The plugin's one entry, for `clang++ -fpass-plugin=`.
+/// The plugin's only exported function, for `clang++ -fpass-plugin=`.
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  // The compiler rejects version 0.
+  // Returns version 0 if the LLVM does not match; the compiler then rejects the plugin.
   return {is_loaded_by_its_llvm() ? LLVM_PLUGIN_API_VERSION : 0U, "weir-workgroup", LLVM_VERSION_STRING, register_passes};
 }

@@ -21,11 +21,12 @@ namespace {
 using llvm::Attribute;
 using llvm::Function;
 
-// On a CPU `__shared__` leaves a plain global variable. If one function alone uses it, optimizers may turn it into a local
-// variable or assume that it keeps the last value that this function wrote. External linkage prevents both.
+// Gives shared variables external linkage. On a CPU a shared variable is a plain global variable. If a single function uses
+// it, optimizers may turn it into a local variable, or assume that it keeps the last value that this function wrote.
+// External linkage prevents both.
 void hide_from_optimizers(const Variables& shared) {
   for (llvm::GlobalVariable* variable : shared) {
-    // For fibers these variables are thread-local; here they belong to a block.
+    // The prelude makes these variables thread-local, for fibers. Here they become parts of a block.
     variable->setThreadLocal(false);
     for (llvm::User* user : llvm::make_early_inc_range(variable->users())) {
       auto* const address = llvm::dyn_cast<llvm::IntrinsicInst>(user);
@@ -62,8 +63,8 @@ void inline_always(Function& function) {
   function.setDSOLocal(true);
 }
 
-// Each copy of a barrier begins a new region. Code size, kept values and compile time grow faster than the number of
-// regions, so "#pragma unroll" is ignored for a loop that waits.
+// Keeps loops with barriers from being unrolled, even with "#pragma unroll". Each copy of a barrier would begin a new
+// region, and code size, kept values and compile time grow faster than the number of regions.
 void keep_rolled(Function& function, const Functions& waiting) {
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
@@ -93,8 +94,8 @@ void forget_restrict(llvm::Module& module) {
   }
 }
 
-// In device code Clang marks every call as convergent, even that of a thread's index or sinf, which prevents most
-// optimizations.
+// In device code Clang marks every call as convergent, even one that returns a thread's index or calls sinf. That prevents
+// most optimizations, so this removes the mark where it is not needed.
 void drop_convergence(llvm::Module& module) {
   for (Function& function : module) {
     if (!function.isDeclaration() || is_convergent(builtin(function))) continue;
@@ -106,7 +107,8 @@ void drop_convergence(llvm::Module& module) {
   }
 }
 
-// The C library's mathematical functions set errno, which no kernel reads. Without it they have no side effect.
+// Marks mathematical functions of the C library as free of side effects. Their only side effect is to set errno, which no
+// kernel reads.
 void mark_mathematics(llvm::Module& module, llvm::FunctionAnalysisManager& functions) {
   for (Function& function : module) {
     llvm::LibFunc known{};
@@ -122,7 +124,7 @@ void mark_mathematics(llvm::Module& module, llvm::FunctionAnalysisManager& funct
   }
 }
 
-// Keeps two barriers from being merged, so that a report can name both lines.
+// Keeps LLVM from merging two barriers, so that a report can name the line of each.
 void keep_apart(llvm::Module& module) {
   for (Function* function : builtins_of(module, is_convergent)) {
     for (llvm::User* user : function->users()) {
@@ -144,7 +146,7 @@ void mark_ranges(llvm::Module& module) {
   }
 }
 
-// Replaces a call through a constant pointer to a kernel by a direct call.
+// Replaces calls through a constant pointer to a kernel by direct calls.
 void call_directly(llvm::Module& module) {
   for (Function& function : module) {
     llvm::SmallVector<llvm::LoadInst*> loads;
@@ -163,8 +165,8 @@ void call_directly(llvm::Module& module) {
   }
 }
 
-// `asm volatile("" ::: "memory")` emits no instruction; it only forbids the compiler to reorder accesses. A fence replaces
-// it.
+// Replaces `asm volatile("" ::: "memory")` by a fence. Such assembly emits no instruction; it only forbids the compiler to
+// reorder accesses.
 void replace_empty_assembly(llvm::Module& module) {
   for (Function& function : module) {
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
@@ -178,8 +180,8 @@ void replace_empty_assembly(llvm::Module& module) {
   }
 }
 
-// The lowest integer divided by -1 must yield itself, as on a GPU. LLVM treats it as undefined and drops stores of the
-// result.
+// Makes the lowest integer divided by -1 yield itself, as on a GPU. LLVM treats the result as undefined, and drops stores of
+// it.
 void divide_least_numbers(llvm::Module& module) {
   for (Function& function : module) {
     for (llvm::Instruction& division : llvm::make_early_inc_range(llvm::instructions(function))) {

@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// Runs before all other passes. It makes them keep the order of threads and barriers, inlines all code that depends on the
-/// thread into the kernels, and prevents unrolling of loops with barriers.
+/// The LLVM pass that runs before all others. It inlines all code that depends on the thread into the kernels, makes the
+/// other passes keep the order of threads and barriers, and prevents unrolling of loops with barriers.
 class PrepareKernels : public llvm::PassInfoMixin<PrepareKernels> {
  public:
   static bool isRequired() { return true; }

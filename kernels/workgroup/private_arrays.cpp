@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint64_t most_elements_of_memset = 256;
 
-// A private array whose uses all access elements of one size.
+// A private array of which every use accesses an element, all of one size.
 class PrivateArray {
  public:
-  // Empty if any use is not an access to a whole element.
+  // Empty if some use is not an access to a whole element.
   static std::optional<PrivateArray> of(llvm::AllocaInst& variable) {
     PrivateArray array(variable);
     if (!array.collect(variable) || array.accesses_.empty()) return std::nullopt;
@@ -109,7 +109,7 @@ class PrivateArray {
     return true;
   }
 
-  // In elements; empty if the address may be inside an element.
+  // The offset of an address, counted in elements; empty if the address may be inside an element.
   std::optional<Offset> offset_of(const llvm::GetElementPtrInst& address) const {
     Offset offset;
     if (address.getType()->isVectorTy() || !address.collectOffset(layout_, 64, offset.variables, offset.constant))
@@ -159,7 +159,7 @@ class PrivateArray {
   std::uint64_t bytes_, element_bytes_ = 0;
   llvm::SmallVector<Instruction*> accesses_, marks_;
   llvm::SmallVector<llvm::MemSetInst*> sets_;
-  llvm::SmallVector<llvm::GetElementPtrInst*> addresses_;  // each after the addresses that it is based on
+  llvm::SmallVector<llvm::GetElementPtrInst*> addresses_;  // each comes after the addresses from which it is computed
   llvm::DenseMap<llvm::GetElementPtrInst*, Value*> indices_;
   llvm::IntegerType* element_ = nullptr;
   llvm::AllocaInst* memory_ = nullptr;

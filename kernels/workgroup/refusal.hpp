@@ -8,10 +8,10 @@
 
 namespace weir::workgroup {
 
-/// Thrown for a kernel that the pass does not form. The kernel stays unchanged, and a remark gives the reason and the place.
+/// Thrown if the pass refuses a kernel. The kernel stays unchanged, and a remark reports the reason and the place.
 struct Refused {
   std::string why;
-  const llvm::DILocation* where;  ///< null if the reason concerns the whole kernel
+  const llvm::DILocation* where;  ///< location in the source; null if the reason concerns the whole kernel
   Refused(std::string reason, const llvm::Instruction* at)
       : why(std::move(reason)), where(at != nullptr ? position_in_program(at->getDebugLoc()) : nullptr) {}
 };

@@ -69,7 +69,7 @@ Regions split_at_barriers(BlockFunction& block) {
 
 bool may_diverge(BlockFunction& block, const Regions& regions, const Uniformity& uniformity) {
   const llvm::PostDominatorTree post_dominators(*block.function);
-  // Whether a barrier or the end comes before the paths of a branch join again.
+  // Whether there is a barrier, or the end, on the paths from a branch before these paths join again.
   const auto leaves = [&](llvm::BasicBlock* branch) {
     const auto* const node = post_dominators.getNode(branch);
     const llvm::BasicBlock* const meeting =

@@ -24,7 +24,7 @@
 namespace weir::workgroup {
 namespace {
 
-// A loop in LLVM's form: a guard decides on the first iteration, the latch on each later one.
+// A loop in LLVM's form: a guard decides on the first iteration, and the latch decides on each later one.
 struct StridedLoop {
   std::vector<BasicBlock*> blocks;
   BasicBlock* preheader = nullptr;
@@ -34,10 +34,12 @@ struct StridedLoop {
   llvm::BranchInst* guard = nullptr;
   llvm::PHINode* index = nullptr;
   Value* step = nullptr;
-  Value* bound = nullptr;  // of the guard's comparison
-  Value* base = nullptr;   // the first index is base + threadIdx.x, as the guard compares it; null for threadIdx.x alone
+  Value* bound = nullptr;  // right side of the guard's comparison
+  // The first index in the guard's comparison is base + threadIdx.x; null if it is threadIdx.x alone.
+  Value* base = nullptr;
   bool is_signed = false;
-  llvm::SmallSetVector<Instruction*, 4> only_with_turns;  // in the preheader: loads, and instructions that use them
+  // Instructions in the preheader that may run only if there is an iteration: loads, and their users.
+  llvm::SmallSetVector<Instruction*, 4> only_with_turns;
 };
 
 Value* without_extension(Value* value) {
@@ -60,7 +62,7 @@ class Finder {
     for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
       StridedLoop strided;
       if (!is_strided(*loop, strided)) continue;
-      // The original loop remains for indices that wrap.
+      // The original loop remains, for indices that wrap.
       loop->setLoopAlreadyUnrolled();
       llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
       found.push_back(std::move(strided));
@@ -71,7 +73,7 @@ class Finder {
  private:
   bool is_uniform(const Value* value) const { return !isa<Instruction>(value) || !uniformity_.is_divergent(*value); }
 
-  // Whether all threads of the block reach it: no divergent branch decides.
+  // Whether all threads of the block reach this basic block, because no divergent branch is on the way.
   bool is_for_all(BasicBlock* block) {
     for (BasicBlock& branch : function_) {
       if (!uniformity_.has_divergent_branch(branch)) continue;
@@ -148,7 +150,7 @@ class Finder {
         (isa<Instruction>(found.step) && found.only_with_turns.count(cast<Instruction>(found.step)) != 0)) {
       return false;
     }
-    // LLVM may widen the loop's numbers, and compares unsigned numbers without a sign.
+    // The signedness comes from the guard: LLVM may widen the loop's numbers, and its comparisons may then be unsigned.
     found.is_signed = first->isSigned();
     found.bound = first->getOperand(1);
     Value* const start = found.index->getIncomingValueForBlock(found.preheader);
@@ -161,7 +163,7 @@ class Finder {
         (wide_bound != found.bound && without_extension(wide_bound) != found.bound) || !is_uniform(found.bound)) {
       return false;
     }
-    // An unsigned comparison is equivalent once the guard has shown that the bound is positive.
+    // After the guard has shown that the bound is positive, a signed and an unsigned comparison are equivalent.
     if (again->isSigned() != found.is_signed && !(found.is_signed && is_thread_index(first->getOperand(0)))) return false;
     return is_linear(first->getOperand(0), found.base);
   }
@@ -178,7 +180,7 @@ class Finder {
     return false;
   }
 
-  // Whether a thread without an iteration leaves with the initial values.
+  // Whether a thread that takes no iteration leaves the loop with the initial values.
   static bool has_results_without_turns(const StridedLoop& found) {
     BasicBlock* const behind = found.exit->getSingleSuccessor();
     const auto without_turns = [&](Value* value) -> Value* {
@@ -214,7 +216,8 @@ class Finder {
   Uniformity uniformity_;
 };
 
-// Adds a loop for all threads of the block: each iteration runs the threads whose index is below the bound.
+// Adds a loop that all threads of the block run together: in each iteration, the threads whose index is below the bound run
+// the body.
 class Stepper {
  public:
   Stepper(BlockFunction& block, const StridedLoop& loop)
@@ -222,7 +225,7 @@ class Stepper {
 
   void make() {
     BasicBlock* const before = loop_.guard->getParent();
-    // Both loops need the values computed in the preheader.
+    // Moves instructions of the preheader to a place before the guard, because both loops need their values.
     for (Instruction& computed : llvm::make_early_inc_range(*loop_.preheader)) {
       if (computed.isTerminator() || loop_.only_with_turns.count(&computed) != 0) continue;
       computed.dropPoisonGeneratingFlags();
@@ -240,7 +243,7 @@ class Stepper {
     Value* const bound = widen(loop_.bound, type_);
     Value* const base =
         loop_.base != nullptr ? widen(loop_.base, type_) : static_cast<Value*>(llvm::ConstantInt::get(type_, 0));
-    // If any thread takes an iteration, the first thread does.
+    // It is enough to test the first thread: if any thread takes an iteration, the first one does.
     builder_.CreateCondBr(builder_.CreateAnd(no_index_wraps(widen), builder_.CreateICmp(less(), base, bound)), enter, alone);
     old->eraseFromParent();
     builder_.SetInsertPoint(enter);
@@ -300,7 +303,7 @@ class Stepper {
     return call;
   }
 
-  // Computed with twice as many bits.
+  // Computed with twice as many bits, so that this itself cannot wrap.
   template <class Widen>
   Value* no_index_wraps(const Widen& widen) {
     const unsigned bits = type_->getIntegerBitWidth();
@@ -320,7 +323,8 @@ class Stepper {
   }
 
   BasicBlock* copy_body(llvm::ValueToValueMapTy& map, BasicBlock* join) {
-    llvm::SmallVector<std::pair<llvm::PHINode*, Value*>> known;  // the values that replace the header's phis
+    // Phis of the loop's header, and the values that replace them.
+    llvm::SmallVector<std::pair<llvm::PHINode*, Value*>> known;
     for (llvm::PHINode& phi : loop_.header->phis()) known.emplace_back(&phi, map[&phi]);
     llvm::SmallVector<BasicBlock*> copies;
     for (BasicBlock* block : loop_.blocks) {

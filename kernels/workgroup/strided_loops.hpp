@@ -5,9 +5,9 @@
 
 namespace weir::workgroup {
 
-/// In loops such as `for (i = base + threadIdx.x; i < n; i += step)`, makes all threads of the block take an iteration
-/// before any takes the next, so that neighbours access neighbouring memory. Where an index wraps, each thread runs its loop
-/// to the end. Returns the number of such loops.
+/// Makes the threads of a block run loops such as `for (i = base + threadIdx.x; i < n; i += step)` together: all threads
+/// take an iteration before any takes the next. So neighbouring threads access neighbouring memory one after the other. If
+/// an index wraps, each thread runs its loop to the end instead. Returns the number of such loops.
 unsigned step_together(BlockFunction& block);
 
 }  // namespace weir::workgroup

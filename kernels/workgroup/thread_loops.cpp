@@ -14,11 +14,10 @@
 namespace weir::workgroup {
 namespace {
 
-constexpr std::uint64_t most_context_bytes = 64 * 1024;  // for each thread
+constexpr std::uint64_t most_context_bytes = 64 * 1024;  // for one thread
 constexpr std::uint64_t context_alignment = 64;
 
-/// One value of each thread in the block's context: an array with an element for each thread, so that neighbours are
-/// adjacent.
+/// An array in the block's context that keeps one value for each thread. The values of neighbouring threads are adjacent.
 struct ContextArray {
   llvm::Type* type = nullptr;
   std::uint64_t size = 0;
@@ -46,32 +45,33 @@ class ThreadLoops {
   }
 
  private:
-  // One row of a region's threads; the loops over y and z run once for each row.
+  // A row of a region's threads along x. The loops over y and z run once for each row.
   struct Rows {
     unsigned region = 0;
     KnownValues uniform;
     BasicBlock* first = nullptr;
     BasicBlock* next = nullptr;
     Row row{};
-    Value* thread = nullptr;  // the number of the row's first thread in the block
+    Value* thread = nullptr;  // number of the row's first thread in the block
   };
 
-  // The blocks of one loop over a row's threads, and its state while it is built.
+  // The basic blocks of one loop over the threads of a row, and the state needed while the loop is built.
   struct Loops {
     unsigned region = 0;
     BasicBlock* latch = nullptr;
-    Value* begin = nullptr;  // first thread along x
+    Value* begin = nullptr;  // number of the first thread along x
     Value* end = nullptr;
-    Value* index[3] = {};  // 32 bits
+    Value* index[3] = {};  // the thread's index along each axis, 32 bits
     Value* thread = nullptr;
-    llvm::MDNode* group = nullptr;  // null if the loop is not known to be parallel
-    bool rare = false;              // and not worth optimizing
+    llvm::MDNode* group = nullptr;  // marks accesses of a parallel loop; null if the loop may not be parallel
+    bool rare = false;              // the loop runs rarely and is not worth optimizing
     llvm::ValueToValueMapTy map;
-    llvm::DenseMap<unsigned, llvm::AllocaInst*> variables;  // by the number of the kept value
+    // The loop's variables for kept values, by the number of the kept value.
+    llvm::DenseMap<unsigned, llvm::AllocaInst*> variables;
     llvm::DenseMap<int, BasicBlock*> exits;
   };
 
-  // The way that all threads of a loop take at each branch.
+  // For each branch at which all threads of a loop go the same way: that way.
   using Ways = llvm::SmallVector<std::pair<llvm::BranchInst*, bool>, 4>;
 
   BasicBlock* make_block(const llvm::Twine& name) {
@@ -164,8 +164,8 @@ class ThreadLoops {
     mark_parallel(*store, loops);
   }
 
-  // Between barriers, threads may not access the same memory if one of them writes, except through atomics. So threads are
-  // independent in a region without atomics and without calls that may write.
+  // Whether the threads of a region are independent. Between barriers, threads may not access the same memory if one of them
+  // writes, except with atomics. So threads are independent in a region without atomics and without calls that may write.
   bool is_parallel(const Region& region) const {
     for (const BasicBlock* block : region.blocks) {
       for (const Instruction& instruction : *block) {
@@ -178,7 +178,7 @@ class ThreadLoops {
     return true;
   }
 
-  // for (z) for (y) …, each running at least once, from the block `before` to `after`.
+  // Builds the loops for (z) for (y) …, between the blocks `before` and `after`. Each loop runs at least once.
   void make_rows(Rows& rows, BasicBlock* before, BasicBlock* after) {
     BasicBlock* from = before;
     llvm::PHINode* induction[3];
@@ -203,7 +203,7 @@ class ThreadLoops {
     }
   }
 
-  // for (x), with at least one iteration. Returns the block of its body.
+  // Builds the loop for (x), which runs at least once. Returns the basic block of its body.
   BasicBlock* make_loop(const Rows& rows, Loops& loops, BasicBlock* before, BasicBlock* after) {
     BasicBlock* const header = make_block("x");
     llvm::PHINode* const induction = begin_loop(before, header, loops.begin, 0);
@@ -278,7 +278,8 @@ class ThreadLoops {
     go_on(region);
   }
 
-  // Runs a row, beginning at the block `before`. Each way gets its own loop, because loops without branches vectorize well.
+  // Builds the code that runs a row, beginning at the block `before`. Each way through the decisions gets its own loop,
+  // because loops without branches vectorize well.
   void run_ways(const Decision& decision, const Rows& rows, BasicBlock* before, Ways& ways) {
     Value* const none = builder_.getInt64(0);
     Value* const all = rows.row.threads;
@@ -323,7 +324,7 @@ class ThreadLoops {
     return instructions <= 200;
   }
 
-  // Runs the threads of a row from `begin` to `end`.
+  // Builds the code that runs the threads of a row from `begin` to `end`.
   void run_threads(const Rows& rows, BasicBlock* before, BasicBlock* after, Value* begin, Value* end, const Ways& ways,
                    bool rare = false) {
     const unsigned number = rows.region;
@@ -410,7 +411,7 @@ class ThreadLoops {
     for (Instruction* instruction : dropped) instruction->eraseFromParent();
   }
 
-  // The block where a thread stores the values that the region `next` needs. -1: the thread returns.
+  // The basic block in which a thread stores the values that the region `next` needs. `next`: -1 if the thread returns.
   BasicBlock* exit_to(int next, const Region& region, Loops& loops) {
     BasicBlock*& exit = loops.exits[next];
     if (exit != nullptr) return exit;
@@ -447,7 +448,7 @@ class ThreadLoops {
     return exit;
   }
 
-  // Branches to the next region after a region's loops.
+  // Builds the branch to the next region after the loops of a region.
   void go_on(const Region& region) {
     const auto choose = [&](Value* state, BasicBlock* otherwise, llvm::ArrayRef<unsigned> targets) {
       llvm::SwitchInst* const choice = builder_.CreateSwitch(state, otherwise, static_cast<unsigned>(targets.size()));
@@ -496,7 +497,7 @@ class ThreadLoops {
   std::vector<llvm::AllocaInst*> private_;
   std::vector<ContextArray> private_arrays_;
   std::vector<Instruction*> replaced_;
-  ContextArray states_;  // if regions diverge: the region that each thread enters next, or -1
+  ContextArray states_;  // if regions diverge: for each thread the region that it enters next, or -1
   llvm::AllocaInst* first_ = nullptr;
   llvm::AllocaInst* last_ = nullptr;
   llvm::AllocaInst* next_ = nullptr;

@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// Replaces the kernel's body for one thread by a loop over the threads for each region. `threads`: their number along each
-/// axis, 64-bit values computed in `top`.
+/// Replaces the kernel's body, which is for one thread, by a loop over all threads for each region. `threads`: the number of
+/// threads along each axis, 64-bit values computed in `top`.
 void make_thread_loops(BlockFunction& block, const Regions& regions, const KeptValues& kept,
                        llvm::Value* const (&threads)[3]);
 

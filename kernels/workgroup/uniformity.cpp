@@ -36,14 +36,14 @@ llvm::TargetIRAnalysis divergence_target(const llvm::DataLayout& layout, const D
 
 Uniformity::Uniformity(llvm::Function& function, const DivergenceRules& rules) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
-  // The first registration wins, so this replaces the target's own.
+  // Registered first, because the first registration takes effect: this replaces the target's own analysis.
   analyses_.registerPass([&] { return divergence_target(layout, rules); });
   llvm::PassBuilder().registerFunctionAnalyses(analyses_);
   info_ = &analyses_.getResult<llvm::UniformityInfoAnalysis>(function);
 }
 
 bool BlockDivergence::is_source(const llvm::Value& value) const {
-  if (llvm::isa<llvm::AllocaInst>(value)) return true;  // an address in private memory
+  if (llvm::isa<llvm::AllocaInst>(value)) return true;  // an address in private memory differs between threads
   if (llvm::isa<llvm::AtomicRMWInst>(value) || llvm::isa<llvm::AtomicCmpXchgInst>(value)) return true;
   if (const auto* const load = llvm::dyn_cast<llvm::LoadInst>(&value)) return !load->isSimple();
   if (called_builtin(&value) == Builtin::thread_index) return true;

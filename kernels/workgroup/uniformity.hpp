@@ -7,7 +7,7 @@
 
 namespace weir::workgroup {
 
-/// The rules that define where threads begin to differ.
+/// Rules that define which values differ between threads by themselves, such as a thread's index.
 class DivergenceRules {
  public:
   virtual bool is_source(const llvm::Value& value) const = 0;
@@ -17,11 +17,11 @@ class DivergenceRules {
   ~DivergenceRules() = default;
 };
 
-/// A target with these rules. The rules must outlive it.
+/// Describes a target with these rules to LLVM. `rules` must outlive the result.
 llvm::TargetIRAnalysis divergence_target(const llvm::DataLayout& layout, const DivergenceRules& rules);
 
-/// LLVM's divergence analysis with our rules instead of the target's. The function must be in LCSSA form: a loop's value
-/// that threads leave at different times counts as divergent only in the phi after the loop.
+/// LLVM's divergence analysis, with rules of the pass instead of the target's own. The function must be in LCSSA form. If
+/// threads leave a loop at different times, a value from the loop counts as divergent only in the phi after the loop.
 class Uniformity {
  public:
   Uniformity(llvm::Function& function, const DivergenceRules& rules);
@@ -35,7 +35,7 @@ class Uniformity {
   llvm::UniformityInfo* info_;
 };
 
-/// Rules for differences between the threads of a block.
+/// The rules for which values differ between the threads of a block.
 class BlockDivergence final : public DivergenceRules {
  public:
   bool is_source(const llvm::Value& value) const override;

@@ -14,7 +14,7 @@
 namespace weir::workgroup {
 namespace {
 
-// One loop, and whether its threads may wait in it for other threads.
+// A loop of a kernel. Finds whether threads may wait in it for other threads.
 class Loop {
  public:
   Loop(const llvm::Loop& loop, const llvm::DominatorTree& dominators, const llvm::PostDominatorTree& post_dominators)
@@ -23,8 +23,8 @@ class Loop {
       fences_ |= llvm::any_of(*block, [](const Instruction& instruction) { return isa<llvm::FenceInst>(instruction); });
   }
 
-  // Looks for a waiting access among the values that decide whether the loop continues: the conditions of its exits, the
-  // conditions of branches that lead to an exit, and all values in the loop that these depend on.
+  // Searches the values that decide whether the loop continues for an access that waits. These are the conditions of the
+  // loop's exits, the conditions of branches that lead to an exit, and all values in the loop on which those depend.
   const Instruction* find_wait() {
     if (all_meet()) return nullptr;
     llvm::SmallVector<llvm::BasicBlock*> exiting;
@@ -47,7 +47,7 @@ class Loop {
   }
 
  private:
-  // Whether all threads of the block meet at a barrier in each iteration.
+  // Whether each iteration has a barrier at which all threads of the block meet.
   bool all_meet() const {
     llvm::SmallVector<llvm::BasicBlock*> latches;
     loop_.getLoopLatches(latches);
@@ -65,7 +65,7 @@ class Loop {
     if (end->getNumSuccessors() > 1) deciding_.insert(end->getOperand(0));
   }
 
-  // Adds the branches that select the path to the phi.
+  // Adds the branches that select the path on which the phi is reached.
   void add_branches_to(const llvm::PHINode& phi) {
     if (phi.getParent() == loop_.getHeader()) return;
     const auto* const above = dominators_.getNode(phi.getParent())->getIDom();
@@ -77,10 +77,11 @@ class Loop {
     }
   }
 
-  // Whether the access, repeated, only changes its effect when another thread writes.
+  // Whether a loop may use this access to wait: repeating the access has another result only if another thread has written
+  // in between.
   bool may_wait(const Instruction& instruction) const {
     if (const auto* const load = dyn_cast<llvm::LoadInst>(&instruction)) {
-      // A fence makes other threads' writes visible.
+      // After a fence a plain load may see writes of other threads.
       return load->isAtomic() || load->isVolatile() || (fences_ && !load->hasMetadata(llvm::LLVMContext::MD_invariant_load));
     }
     if (const auto* const update = dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
@@ -89,7 +90,8 @@ class Loop {
           update->getOperation() == llvm::AtomicRMWInst::Add || update->getOperation() == llvm::AtomicRMWInst::Sub;
       return !counts || by == nullptr || by->isZero();
     }
-    // A compare-exchange that expects the value read before retries until no other thread has interfered.
+    // A compare-exchange that expects the value read just before is a retry: it ends as soon as no other thread interferes,
+    // so it does not wait.
     const auto* const exchange = dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
     if (exchange == nullptr) return false;
     const auto* const expected = dyn_cast<Instruction>(exchange->getCompareOperand());

@@ -5,8 +5,8 @@
 
 namespace weir::workgroup {
 
-/// Returns an atomic access whose loop may wait for another thread's write, or null. Threads of a block run one after the
-/// other between barriers, so the awaited thread might never start.
+/// Returns an atomic access in a loop that may wait for another thread's write; null if there is none. Between barriers the
+/// threads of a block run one after the other, so the awaited thread might never start.
 const llvm::Instruction* find_wait(llvm::Function& kernel);
 
 }  // namespace weir::workgroup

@@ -21,7 +21,7 @@ llvm::Constant* numbers(llvm::Type* type, std::int64_t stride, unsigned count) {
   return llvm::ConstantVector::get(values);
 }
 
-#if LLVM_VERSION_MAJOR >= 20  // LLVM asks the target about its own intrinsics
+#if LLVM_VERSION_MAJOR >= 20  // from LLVM 20 on, a target can be passed for its own intrinsics
 bool takes_scalar(llvm::Intrinsic::ID id, unsigned k) { return llvm::isVectorIntrinsicWithScalarOpAtArg(id, k, nullptr); }
 bool names_type(llvm::Intrinsic::ID id, int k) { return llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, k, nullptr); }
 #else
@@ -61,7 +61,7 @@ bool Vectorizer::is_all(Value* mask) const {
 Value* Vectorizer::both(Value* mask, Value* condition) {
   if (is_all(mask)) return condition;
   if (is_all(condition)) return mask;
-  // A select and not "and", because values of inactive lanes may be poison.
+  // Uses a select instead of "and", because the values of inactive lanes may be poison.
   return builder_.CreateSelect(mask, condition, llvm::Constant::getNullValue(mask->getType()));
 }
 
@@ -104,7 +104,7 @@ Value* Vectorizer::emit_plain(Instruction& instruction) {
   Value* made = nullptr;
   if (const auto* const binary = dyn_cast<llvm::BinaryOperator>(&instruction)) {
     Value* right = operand(1);
-    // Inactive lanes divide as well, so their divisor must not be 0.
+    // Inactive lanes compute as well, so their divisor is replaced: it must not be 0.
     if (binary->isIntDivRem() && !isa<llvm::Constant>(right) && !is_all(mask_))
       right = builder_.CreateSelect(mask_, right, llvm::ConstantInt::get(right->getType(), 1));
     made = builder_.CreateBinOp(binary->getOpcode(), operand(0), right);
@@ -170,13 +170,13 @@ bool Vectorizer::emit_intrinsic(llvm::IntrinsicInst& call) {
   return true;
 }
 
-// Calls a mathematical function that has a vector version for this compiler. Inactive lanes compute as well.
+// Calls the vector version of a mathematical function, if this compiler has one. Inactive lanes compute as well.
 bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   const llvm::Function* const callee = call.getCalledFunction();
   llvm::Type* const type = call.getType();
   if (callee == nullptr || !type->isFloatingPointTy() || !callee->isDeclaration()) return false;
   if (!llvm::all_of(call.args(), [&](Value* argument) { return argument->getType() == type; })) return false;
-  // LLVM lists versions for 32 bytes, which AVX2 has, and for 16. The GNU C library also has each for 64.
+  // LLVM lists vector versions for 16 and for 32 bytes (AVX2). The GNU C library has each of them for 64 bytes as well.
   const llvm::StringRef features = function_.getFnAttribute("target-features").getValueAsString();
   const unsigned bytes = static_cast<unsigned>(layout_.getTypeStoreSize(type).getFixedValue());
   unsigned count = (features.contains("+avx2") ? 32 : 16) / bytes;
@@ -210,7 +210,7 @@ bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   return true;
 }
 
-// The C library's functions that are one vector instruction.
+// Handles functions of the C library for which there is one vector instruction.
 bool Vectorizer::emit_instruction(llvm::CallInst& call) {
   const llvm::Intrinsic::ID id = llvm::getVectorIntrinsicIDForCall(&call, &library_);
   if (id != llvm::Intrinsic::sqrt) return false;

@@ -17,7 +17,7 @@ T* with_metadata(T* access, const Instruction& original) {
   return access;
 }
 
-// Programs that rely on lockstep use "volatile": such accesses must stay where they are.
+// Keeps "volatile" accesses where they are, because programs that rely on lockstep use them to communicate.
 void keep_in_place(llvm::IRBuilder<>& builder, bool is_volatile) {
   if (!is_volatile) return;
   auto* const type = llvm::FunctionType::get(builder.getVoidTy(), false);
@@ -32,13 +32,13 @@ bool Vectorizer::is_contiguous(const Line& line, llvm::Type* type) const {
          layout_.getTypeSizeInBits(type).getFixedValue() == 8 * size;
 }
 
-// Adds the run-time conditions to `condition` and computes lane 0's value; with a null `condition` it only determines the
-// stride.
+// Computes lane 0's value of a line, and adds the run-time conditions under which the value is a line to `condition`. If
+// `condition` is null, only determines the stride.
 std::optional<Vectorizer::Line> Vectorizer::line(Value* value, Value** condition) {
   const Shape shape = shapes_.of(value);
   if (shape.kind != Shape::varying) return Line{value, shape.kind == Shape::strided ? shape.stride : 0};
   if (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) {
-    // An index such as blockIdx.x * columns + c may wrap from one lane to the next.
+    // An index such as blockIdx.x * columns + c may wrap between two lanes.
     Value* const narrow = cast<Instruction>(value)->getOperand(0);
     const Shape lanes_of_narrow = shapes_.of(narrow);
     if (lanes_of_narrow.kind != Shape::strided || lanes_of_narrow.stride <= 0 || lanes_of_narrow.stride > 64 ||
@@ -65,7 +65,8 @@ std::optional<Vectorizer::Line> Vectorizer::line(Value* value, Value** condition
   return base;
 }
 
-// `beside` makes the access to contiguous elements that begin at lane 0's address, `apart` the access to scattered elements.
+// `beside` builds the access to contiguous elements, beginning at lane 0's address. `apart` builds the access to scattered
+// elements.
 Value* Vectorizer::emit_access(Instruction& access, Value* address, llvm::Type* type,
                                llvm::function_ref<Value*(Value*)> beside, llvm::function_ref<Value*()> apart) {
   const std::optional<Line> maybe = line(address, nullptr);
@@ -125,7 +126,7 @@ void Vectorizer::emit_store(llvm::StoreInst& store) {
     throw Refused("it stores a structure that differs between lanes", &store);
   const Shape shape = shapes_.of(address);
   if (shape.kind == Shape::uniform || (shape.kind == Shape::strided && shape.stride == 0)) {
-    // All lanes store to one address: the last lane's value remains.
+    // All lanes store to one address, so the value of the last active lane remains.
     Value* const leading =
         builder_.CreateIntrinsic(llvm::Intrinsic::ctlz, {builder_.getInt32Ty()}, {bits(mask_), builder_.getTrue()});
     Value* const last = builder_.CreateSub(builder_.getInt32(31), leading);
@@ -144,7 +145,7 @@ void Vectorizer::emit_store(llvm::StoreInst& store) {
   drop(store);
 }
 
-// A loop over the active lanes, from the first to the last.
+// Builds a loop that runs the instruction for each active lane, from the first lane to the last.
 void Vectorizer::one_by_one(Instruction& instruction) {
   llvm::DenseMap<unsigned, Value*> vectors;
   for (unsigned k = 0; k < instruction.getNumOperands(); ++k) {
@@ -183,8 +184,8 @@ void Vectorizer::one_by_one(Instruction& instruction) {
   Instruction* const copy = instruction.clone();
   for (const auto& [k, vector] : vectors) copy->setOperand(k, builder_.CreateExtractElement(vector, lane));
   if (auto* const call = dyn_cast<llvm::CallBase>(copy); call != nullptr && isa<Instruction>(call->getCalledOperand())) {
-    // LLVM for x86 would fold the load of the element into the call and keep the whole vector in memory, so its address is
-    // hidden.
+    // Hides the address from LLVM. On x86, LLVM would otherwise combine the load of the element with the call, and keep the
+    // whole vector in memory.
     llvm::Type* const pointer = builder_.getPtrTy();
     auto* const same = llvm::InlineAsm::get(llvm::FunctionType::get(pointer, pointer, false), "", "=r,0", false);
     call->setCalledOperand(builder_.CreateCall(same, call->getCalledOperand()));

@@ -13,7 +13,7 @@ namespace weir::workgroup {
 void Vectorizer::emit_warp_operation(llvm::CallInst& call, Builtin kind) {
   switch (kind) {
     case Builtin::active_lanes: replace(call, builder_.CreateZExt(bits(mask_), call.getType())); return;
-    case Builtin::warp_barrier:  // lanes are in lockstep
+    case Builtin::warp_barrier:  // only checked: the lanes are in lockstep anyway
       check_all_there(call, call.getArgOperand(0));
       drop(call);
       return;
@@ -22,7 +22,7 @@ void Vectorizer::emit_warp_operation(llvm::CallInst& call, Builtin kind) {
       Value* const predicate = call.getArgOperand(1);
       Value* const those =
           builder_.CreateICmpNE(lanes(predicate), llvm::Constant::getNullValue(vector_of(predicate->getType())));
-      // Only the named lanes vote; a mask of 0 names all.
+      // Only the named lanes vote. A mask of 0 names all lanes.
       Value* const named = call.getArgOperand(0);
       Value* const yes = builder_.CreateZExt(bits(both(mask_, those)), call.getType());
       if (shapes_.is_varying(&call)) {
@@ -48,10 +48,10 @@ void Vectorizer::emit_shuffle(llvm::CallInst& call) {
   Value* const value = call.getArgOperand(1);
   Value* const from = call.getArgOperand(2);
   Value* source = lanes(value);
-  // An inactive lane yields 0.
+  // Reading an inactive lane yields 0.
   if (!is_all(mask_)) source = builder_.CreateSelect(mask_, source, llvm::Constant::getNullValue(source->getType()));
   if (!shapes_.is_varying(&call)) {
-    // All lanes read the same lane, which is in the warp.
+    // All lanes read one lane, and that lane is in the warp.
     replace(call, builder_.CreateExtractElement(source, from));
     return;
   }
@@ -69,12 +69,12 @@ void Vectorizer::emit_shuffle(llvm::CallInst& call) {
   vectors_[&call] = builder_.CreateShuffleVector(source, selection);
 }
 
-// Goes through memory, because not all processors have an instruction for it.
+// Permutes through memory, because not all processors have an instruction for it.
 Value* Vectorizer::permute(Value* value, Value* from) {
   llvm::Type* const type = cast<llvm::VectorType>(value->getType())->getElementType();
   llvm::SmallVector<llvm::Constant*> numbers;
   for (unsigned lane = 0; lane < warp_size; ++lane) numbers.push_back(builder_.getInt32(lane));
-  Value* asked = builder_.CreateFreeze(lanes(from));  // the operands of inactive lanes may be poison
+  Value* asked = builder_.CreateFreeze(lanes(from));  // frozen, because the operands of inactive lanes may be poison
   Value* const inside = builder_.CreateICmpULT(
       asked, llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(warp_size), builder_.getInt32(warp_size)));
   asked = builder_.CreateSelect(inside, asked, llvm::ConstantVector::get(numbers));
@@ -85,8 +85,9 @@ Value* Vectorizer::permute(Value* value, Value* from) {
                                      llvm::ConstantInt::getTrue(vector_of(builder_.getInt1Ty())));
 }
 
-// Checks that the named lanes are active or have ended. `named`: the 64-bit mask of the call, where 0 means the active
-// lanes; null for all lanes. Code that all lanes run needs no check, unless lanes that were counted as ended may arrive.
+// Builds a check that all named lanes are active or have ended. `named`: the call's 64-bit mask, in which 0 means the active
+// lanes; null if all lanes are named. Code that all lanes run needs no check, unless lanes that count as ended may still
+// arrive.
 void Vectorizer::check_all_there(llvm::CallInst& at, Value* named) {
   const bool whole = mask_ == mask_values_.lookup(LaneMasks::all);
   if (whole && lane_ends_.ending == nullptr) return;
@@ -134,7 +135,8 @@ void Vectorizer::emit_lane_end(Instruction& call) {
   drop(call);
 }
 
-// If the lanes' numbers rise by a constant and do not wrap, the last lane has the greatest.
+// If the lanes' numbers rise by a constant and do not wrap, the last lane has the greatest number, so one comparison is
+// enough.
 void Vectorizer::emit_full_warp(llvm::CallInst& call) {
   Value* const full = llvm::ConstantInt::get(builder_.getInt32Ty(), llvm::APInt::getLowBitsSet(32, lanes_));
   const auto is_full = [&](Value* mask) -> Value* {

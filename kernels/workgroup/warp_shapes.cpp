@@ -18,7 +18,7 @@ constexpr Shape varying_shape{Shape::varying, 0, 0, false, false};
 
 unsigned width_of(const llvm::Type& type) { return type.isPointerTy() ? 64 : type.getIntegerBitWidth(); }
 
-// Lanes cannot wrap if they all fit into an aligned range that begins with lane 0's value.
+// The lanes' values cannot wrap if they all are in an aligned range that begins with lane 0's value.
 void settle(Shape& shape, const llvm::Type& type, unsigned lanes) {
   const unsigned zeros = std::min(shape.zeros, width_of(type) - 1);
   if (shape.stride >= 0 && shape.stride <= (std::int64_t{1} << 40) && zeros < 62 &&
@@ -29,7 +29,7 @@ void settle(Shape& shape, const llvm::Type& type, unsigned lanes) {
   }
 }
 
-// The two have no bit in common, so "or" adds them.
+// Whether the two operands have no bit in common, so that "or" has the effect of an addition.
 bool is_disjoint(const llvm::BinaryOperator& either, const llvm::DataLayout& layout) {
 #if LLVM_VERSION_MAJOR >= 18
   if (cast<llvm::PossiblyDisjointInst>(either).isDisjoint()) return true;
@@ -104,8 +104,8 @@ Shape Shapes::of_phi(llvm::PHINode& phi) const {
   return result;
 }
 
-// An instruction's flags hold for the lanes that run it. Lane 0, whose value represents all, may be inactive: then its value
-// must be between 0 and theirs.
+// Whether the instruction's no-wrap flags may be used. The flags hold for the lanes that run the instruction. Lane 0, whose
+// value represents all lanes, may be inactive; then its value must be between 0 and the values of the active lanes.
 bool Shapes::holds_for_lane_0(const Instruction& instruction, const Shape& a, const Shape& b) const {
   if (masks_.is_full(masks_.mask_of(const_cast<llvm::BasicBlock*>(instruction.getParent())))) return true;
   return instruction.getOpcode() == Instruction::Sub ? a.stride <= 0 && b.stride >= 0 : a.stride >= 0 && b.stride >= 0;
@@ -147,7 +147,7 @@ Shape Shapes::compute(Instruction& instruction) const {
   if (!masks_.uniformity().is_divergent(instruction)) return {Shape::uniform};
   if (called_builtin(&instruction) == Builtin::lane) return {Shape::strided, 1, 64, true, true};
   if (const auto* const variable = dyn_cast<llvm::AllocaInst>(&instruction)) {
-    // Either one array for each lane, or one that the lanes share.
+    // The array is either one array for each lane, or one that the lanes share.
     const llvm::Type* const lane = cast<llvm::ArrayType>(variable->getAllocatedType())->getElementType();
     const auto stride = lane->isArrayTy() ? layout_.getTypeAllocSize(const_cast<llvm::Type*>(lane)).getFixedValue() : 0;
     return {Shape::strided, static_cast<std::int64_t>(stride), 0, true, true};
@@ -198,7 +198,7 @@ Shape Shapes::compute(Instruction& instruction) const {
     }
     case Instruction::LShr:
     case Instruction::AShr: {
-      // The number of the warp: the shift drops the bits that differ between lanes.
+      // The result is the number of the warp, because the shift drops the bits that differ between lanes.
       const llvm::ConstantInt* const by = constant(1);
       Shape shape = operand(0);
       if (by == nullptr || by->getValue().uge(std::min(shape.zeros, 32U) + 1) || shape.stride < 0 ||

@@ -8,14 +8,14 @@
 
 namespace weir::workgroup {
 
-/// How the lanes' values of an instruction relate to each other.
+/// How the values that an instruction has in the lanes of a warp relate to each other.
 struct Shape {
   enum Kind { unknown, uniform, strided, varying };
 
   Kind kind = unknown;
-  std::int64_t stride = 0;   ///< `strided`: the difference from one lane to the next
-  unsigned zeros = 64;       ///< how many low bits of lane 0's value are 0
-  bool exact_signed = true;  ///< no lane's value wraps as a signed number
+  std::int64_t stride = 0;   ///< for `strided`: the difference between one lane's value and the next
+  unsigned zeros = 64;       ///< how many of the lowest bits of lane 0's value are 0
+  bool exact_signed = true;  ///< whether no lane's value wraps as a signed number
   bool exact_unsigned = true;
 
   bool operator==(const Shape& other) const {
@@ -24,7 +24,8 @@ struct Shape {
   }
 };
 
-/// Finds the shapes of a structured function's values. The code of a strided value computes lane 0's.
+/// Finds the shapes of the values in a structured function. For a strided value, the generated code computes only lane 0's
+/// value.
 class Shapes {
  public:
   Shapes(llvm::Function& function, const LaneMasks& masks, unsigned lanes);
@@ -45,7 +46,7 @@ class Shapes {
   llvm::DenseMap<const llvm::Value*, Shape> shapes_;
 };
 
-/// The value for each lane of an expression that depends only on the lane's number.
+/// Returns the value of an expression for each lane. Empty unless the expression depends only on the lane's number.
 std::optional<std::array<std::int64_t, warp_size>> values_of_lanes(llvm::Value* value, const llvm::DataLayout& layout);
 
 }  // namespace weir::workgroup

@@ -31,7 +31,8 @@ namespace {
 
 constexpr const char* lane_end = "weir.lane_end";
 
-// The structurizer requires one end that all paths reach. Each path that leads directly to it gets its own mark.
+// Gives the function one end that all paths reach, which the structurizer requires. Each path that leads directly to this
+// end gets its own mark.
 void unify_ends(llvm::Function& function) {
   llvm::SmallVector<BasicBlock*> ends;
   for (BasicBlock& block : function) {
@@ -59,7 +60,8 @@ void unify_ends(llvm::Function& function) {
   }
 }
 
-// Lanes become vector elements, so a thread's own vectors are split into scalars, including their loads and stores.
+// Splits vectors of the program into scalars, including their loads and stores, because the lanes become the elements of
+// vectors.
 llvm::ScalarizerPass make_scalarizer() {
 #if LLVM_VERSION_MAJOR >= 17
   llvm::ScalarizerPassOptions options;
@@ -90,7 +92,7 @@ bool WarpDivergence::is_source(const llvm::Value& value) const {
   if (call == nullptr) return false;
   switch (called_builtin(call)) {
     case Builtin::lane: return true;
-    case Builtin::thread_index: return false;  // of the warp
+    case Builtin::thread_index: return false;  // uniform from here on: an index of the warp
     case Builtin::ballot:
     case Builtin::shuffle: return !is_always_uniform(value);
     default: return !call->doesNotAccessMemory() && !is_always_uniform(value);
@@ -104,7 +106,7 @@ bool WarpDivergence::is_always_uniform(const llvm::Value& value) const {
 
 namespace {
 
-// Whether the program names lanes in it, or means all that have not ended.
+// Whether the program names lanes in this call, or means all lanes that have not ended.
 bool asks_for_lanes(const llvm::Instruction& instruction) {
   const Builtin kind = called_builtin(&instruction);
   return kind == Builtin::block_barrier || kind == Builtin::ballot || kind == Builtin::shuffle ||
@@ -113,7 +115,7 @@ bool asks_for_lanes(const llvm::Instruction& instruction) {
 
 using CallPairs = std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>>;
 
-// Pairs of a lane end and a call that cannot reach it.
+// Finds pairs of a lane end and a call from which control flow cannot reach that lane end.
 CallPairs find_early_ends(llvm::Function& function) {
   llvm::SmallVector<llvm::Instruction*> ends, calls;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -141,9 +143,9 @@ BlockSet blocks_from(const BasicBlock* first) {
   return reached;
 }
 
-// Calls that some lanes skip on a path without further calls, where that path later joins that of the other lanes: often the
-// tail that several returns share. The skipping lanes count as ended. They do not if, on the way, they might write values
-// that must be visible after a barrier.
+// Finds calls that some lanes skip. The path on which they skip the call has no further calls and later joins the path of
+// the other lanes; often it joins in the tail that several returns share. Lanes that skip the call count as ended there.
+// They do not if they might, on the way, write values that must be visible after a barrier.
 Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) {
   std::vector<std::pair<const llvm::Instruction*, BlockSet>> calls;
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -152,7 +154,7 @@ Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) 
   Calls passed;
   if (calls.empty()) return passed;
   const Uniformity uniformity(function, rules);
-  BlockSet apart;  // blocks that only some lanes may run
+  BlockSet apart;  // basic blocks that only some lanes may run
   for (const BasicBlock& branch : function) {
     if (!uniformity.has_divergent_branch(branch)) continue;
     const BlockSet behind = blocks_from(&branch);
@@ -178,7 +180,7 @@ Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) 
   return passed;
 }
 
-// The structurizer visits the second successor first, so make that the one that ends lanes.
+// The structurizer visits the second successor of a branch first, so make that the one that ends lanes.
 void put_ends_first(llvm::Function& function) {
   for (BasicBlock& block : function) {
     auto* const branch = dyn_cast<llvm::BranchInst>(block.getTerminator());
@@ -215,7 +217,7 @@ Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
   run_passes(function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
   for (const auto& [end, call] : early_ends) {
     if (!llvm::isPotentiallyReachable(call, end)) continue;
-    // Writes of lanes that end must be visible after a barrier.
+    // Writes of lanes that end must be visible after a barrier, so a kernel with a barrier here is refused.
     const Builtin kind = called_builtin(call);
     if (kind == Builtin::block_barrier || kind == Builtin::warp_barrier)
       throw Refused("lanes of a warp return while others go on", end);
@@ -301,7 +303,7 @@ void LaneMasks::number_masks() {
   }
 }
 
-// Where paths join, all lanes of the mask must arrive, each part of them on one path.
+// Checks joins of paths: all lanes of the mask must arrive, each lane on one of the paths.
 void LaneMasks::check_joins() const {
   for (BasicBlock* block : blocks_) {
     const llvm::Loop* const loop = loops_.getLoopFor(block);
@@ -352,7 +354,7 @@ bool LaneMasks::is_header_of_divergent_loop(BasicBlock* block) const {
   return loop != nullptr && loop->getHeader() == block && is_divergent_loop(loop);
 }
 
-// The mask of the same lanes: full-warp masks are replaced by the mask that they are a part of.
+// The mask that contains the same lanes: a full-warp mask is replaced by the mask of which it is a part.
 int LaneMasks::mask_it_is(BasicBlock* block) const {
   int number = mask_of(block);
   while (number != all && mask(number).full) number = mask(number).parent;

@@ -14,35 +14,36 @@ namespace weir::workgroup {
 
 inline constexpr unsigned warp_size = 32;
 
-/// Rules for differences between the lanes of a warp.
+/// The rules for which values differ between the lanes of a warp.
 class WarpDivergence final : public DivergenceRules {
  public:
   bool is_source(const llvm::Value& value) const override;
   bool is_always_uniform(const llvm::Value& value) const override;
-  /// Marks a shuffle whose lanes all read the same lane. Returns whether it is new.
+  /// Marks a shuffle in which all lanes read the same lane, so that its result is uniform. Returns false if it was marked
+  /// already.
   bool add_uniform(const llvm::Value& shuffle) { return uniform_.insert(&shuffle).second; }
 
  private:
   llvm::SmallPtrSet<const llvm::Value*, 16> uniform_;
 };
 
-/// Structures control flow that differs between lanes: a branch either runs or skips a block, and a loop is left only at its
-/// end. Where a lane returns before the function's end, it calls `lane_end`. Returns the calls that name lanes before other,
-/// returning lanes have reached their end.
+/// Structures control flow that differs between lanes. Afterwards a branch either runs or skips a block, and a loop is left
+/// only at its end. Where a lane returns before the function's end, it calls `lane_end`. Returns the calls that name lanes
+/// and that may run before other lanes, which have already returned, reach their `lane_end`.
 using Calls = llvm::SmallPtrSet<const llvm::Instruction*, 4>;
 Calls structurize(llvm::Function& function, const DivergenceRules& rules);
 bool is_lane_end(const llvm::Value* value);
 
-/// Which lanes run which block of a structured function.
+/// Which lanes run which basic blocks of a structured function.
 class LaneMasks {
  public:
-  /// The lanes that run a block, as a subset of the lanes of another mask.
+  /// The lanes that run a basic block. They are a subset of the lanes of the parent mask.
   struct Mask {
     int parent = -1;
-    llvm::BasicBlock* branch = nullptr;  ///< the lanes that take one way of this branch
-    bool taken = false;                  ///< which way
-    llvm::Loop* loop = nullptr;          ///< or: the lanes that are still in this loop
-    bool full = false;                   ///< or: the whole warp, which then is the whole parent mask
+    llvm::BasicBlock* branch = nullptr;  ///< if not null: the lanes that go one way at this branch
+    bool taken = false;                  ///< which way: true for the first successor
+    llvm::Loop* loop = nullptr;          ///< if not null: the lanes that are still in this loop
+    bool full = false;                   ///< if true: the whole warp, which then equals the parent mask
   };
   static constexpr int all = 0;
 
@@ -56,12 +57,12 @@ class LaneMasks {
   int mask_of(llvm::BasicBlock* block) const { return mask_of_.lookup(block); }
   bool is_full(int number) const { return number == all || mask(number).full; }
   bool is_divergent_branch(llvm::BasicBlock* block) const { return divergent_branches_.count(block) != 0; }
-  /// Whether its lanes leave it at different times.
+  /// Whether lanes leave the loop at different times.
   bool is_divergent_loop(const llvm::Loop* loop) const { return divergent_loops_.count(loop) != 0; }
   /// The outermost divergent loop that contains `from` but not `to`.
   llvm::Loop* divergent_loop_left(llvm::BasicBlock* from, llvm::BasicBlock* to) const;
   bool is_header_of_divergent_loop(llvm::BasicBlock* block) const;
-  /// Whether all lanes of the block `to` arrive from one block at once.
+  /// Whether all lanes that run the block `to` arrive there together, from one block.
   bool comes_whole(llvm::BasicBlock* from, llvm::BasicBlock* to) const;
 
   const llvm::LoopInfo& loops() const { return loops_; }

@@ -20,8 +20,8 @@
 namespace weir::workgroup {
 namespace {
 
-// Inside a loop the pass cannot determine which lanes have left it. A call there could name lanes that never arrive or have
-// ended.
+// Throws `Refused` for calls that name lanes within a divergent loop. There the pass cannot determine which lanes have left
+// the loop, so the call could name lanes that never arrive or have ended.
 void throw_if_calls_in_divergent_loops(const LaneMasks& masks) {
   for (BasicBlock* block : masks.blocks()) {
     bool divergent = false;
@@ -58,7 +58,7 @@ Value* first_thread(llvm::IRBuilder<>& builder, const BlockFunction& block) {
                            builder.getInt32(lanes), "", true, true);
 }
 
-// From here on, the index of a "thread" is the index of a warp.
+// Replaces thread indices. From here on, the index of a "thread" in the loops is the index of a warp.
 void replace_thread_index(BlockFunction& block, WarpVersion version) {
   llvm::Module& module = *block.function->getParent();
   const unsigned lanes = block.threads_in_step;
@@ -72,7 +72,7 @@ void replace_thread_index(BlockFunction& block, WarpVersion version) {
     }
   }
   if (version == WarpVersion::whole_rows) {
-    // Shows LLVM which low bits are 0.
+    // Lets LLVM see which low bits of the size are 0.
     llvm::IRBuilder<> builder(block.top->getTerminator());
     auto* const size = cast<Instruction>(block.block_size[0]);
     Value* const rows = builder.CreateUDiv(size, builder.getInt32(lanes));
@@ -103,8 +103,8 @@ Value* all_threads(llvm::IRBuilder<>& builder, const BlockFunction& block) {
   return builder.CreateMul(builder.CreateMul(block.block_size[0], block.block_size[1]), block.block_size[2]);
 }
 
-// A shuffle is uniform if all lanes read one lane, and so is a vote with a uniform mask. Each one found may make more
-// uniform.
+// Repeats the analysis while it finds more uniform values: a shuffle is uniform if all lanes read one lane, and so is a vote
+// with a uniform mask.
 std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& rules) {
   for (;;) {
     auto masks = std::make_unique<LaneMasks>(function, rules);
@@ -118,7 +118,7 @@ std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& 
         found |= rules.add_uniform(instruction);
         continue;
       }
-      // A lane number outside of the warp returns each lane its own value.
+      // With a lane number outside of the warp, each lane gets its own value.
       const llvm::KnownBits known = llvm::computeKnownBits(from, function.getParent()->getDataLayout());
       if (known.getMaxValue().ult(warp_size)) found |= rules.add_uniform(instruction);
     }
@@ -126,8 +126,8 @@ std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& 
   }
 }
 
-// Whether, in a thread's own loops, neighbouring lanes access neighbouring elements or compute much. LLVM does not vectorize
-// a loop over threads around such a loop.
+// Whether vectors make the kernel faster: in a thread's own loops, neighbouring lanes must access neighbouring elements or
+// compute much. LLVM does not vectorize a loop over threads around such a loop.
 bool is_worthwhile(const LaneMasks& masks, const Shapes& shapes, const llvm::DataLayout& layout) {
   unsigned together = 0, apart = 0, computing = 0;
   for (BasicBlock* block : masks.blocks()) {
@@ -230,7 +230,7 @@ void Vectorizer::run() {
   clean_up();
 }
 
-// Records the analyses' results for the blocks, which are split from here on.
+// Stores what the analyses have found for the basic blocks, because the blocks are split from here on.
 void Vectorizer::remember() {
   for (BasicBlock* block : masks_.blocks()) {
     instructions_.emplace_back();
@@ -286,7 +286,7 @@ void Vectorizer::vectorize_block(BasicBlock* block) {
   }
 }
 
-// Each lane keeps its value from the iteration that it leaves, while the others continue.
+// Keeps, for each lane, the value from the iteration in which the lane leaves the loop, while other lanes continue.
 void Vectorizer::make_loop_result(llvm::PHINode& phi, llvm::Loop* loop) {
   BasicBlock* const header = loop->getHeader();
   BasicBlock* const latch = latches_[loop];
@@ -307,11 +307,12 @@ Value* Vectorizer::edge_mask(BasicBlock* from, BasicBlock* to) {
   return both(mask(from), branch->getSuccessor(0) == to ? condition : builder_.CreateNot(condition));
 }
 
-// Lanes reach a phi on several paths. Each path adds its lanes' values to those of earlier paths.
+// Lanes may reach a phi on several paths. Each path adds the values of its lanes to the values from earlier paths.
 void Vectorizer::blend(llvm::PHINode& phi, llvm::PHINode& made) {
   BasicBlock* const block = phi.getParent();
   bool whole = true;
-  std::vector<std::pair<unsigned, unsigned>> order;  // order of the incoming block, and its number in the phi
+  // Pairs: position of the incoming block in the code, and its index in the phi.
+  std::vector<std::pair<unsigned, unsigned>> order;
   std::vector<BasicBlock*> from(phi.getNumIncomingValues());
   for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
     from[k] = original_.count(phi.getIncomingBlock(k)) != 0 ? original_[phi.getIncomingBlock(k)] : phi.getIncomingBlock(k);
@@ -341,7 +342,7 @@ void Vectorizer::blend(llvm::PHINode& phi, llvm::PHINode& made) {
   }
 }
 
-// Turns a divergent branch into a uniform one, so that no code runs without an active lane.
+// Turns a divergent branch into a uniform one that skips code without an active lane.
 void Vectorizer::rewrite_branch(BasicBlock* block) {
   auto* const branch = cast<llvm::BranchInst>(ends_[block]);
   builder_.SetInsertPoint(branch);
@@ -365,8 +366,8 @@ void Vectorizer::rewrite_branch(BasicBlock* block) {
   branch->setCondition(any(taken));
 }
 
-// In active lanes "or" adds bits that differ between lanes. Lane 0 may be inactive but must be added correctly, so these
-// become additions.
+// Finds "or" instructions that act as additions: in active lanes, their operands have no bit in common. Lane 0 may be
+// inactive, but its value must be added correctly, so these instructions become additions.
 std::vector<Instruction*> Vectorizer::find_disjoint_ors() const {
   std::vector<Instruction*> found;
   for (const std::vector<Instruction*>& instructions : instructions_) {
@@ -394,7 +395,7 @@ void Vectorizer::clean_up() {
         instruction->replaceAllUsesWith(llvm::ConstantInt::get(instruction->getType(), 0));
         gone.insert(instruction);
       } else if (shapes_.of(instruction).kind == Shape::strided) {
-        // The flag holds for active lanes, and lane 0 may be inactive.
+        // Drops the flags: they hold for active lanes, and lane 0 may be inactive.
         instruction->dropPoisonGeneratingFlags();
       }
     }

@@ -13,23 +13,24 @@
 
 namespace weir::workgroup {
 
-/// Runs the lanes of a warp as vector elements. Uniform values stay scalar, and so do addresses and indices that differ by a
-/// constant from lane to lane.
+/// Turns the code for one lane into code for a warp, with the lanes as the elements of vectors. Uniform values stay scalar.
+/// So do addresses and indices that rise by a constant from lane to lane.
 class Vectorizer {
  public:
-  // Variables that the warp keeps about its lanes' ends.
+  // State about lanes that have ended or will end.
   struct Ends {
-    llvm::AllocaInst* ended;   ///< the lanes that have ended, or null if all end together
-    llvm::AllocaInst* ending;  ///< the lanes that will end without another call, or null if that is known at compile time
-    const Calls& before_ends;  ///< the calls where it is not known
+    llvm::AllocaInst* ended;   ///< variable with the lanes that have ended; null if all lanes end together
+    /// Variable with the lanes that will end without a further call; null if that is known at compile time.
+    llvm::AllocaInst* ending;
+    const Calls& before_ends;  ///< the calls for which it is not known at compile time
   };
-  /// `lanes_there`: the lanes that exist in the warp, or null for all.
+  /// `lanes_there`: mask of the lanes that exist in the warp; null if all do.
   Vectorizer(BlockFunction& block, const LaneMasks& masks, const Shapes& shapes, llvm::Value* lanes_there, const Ends& ends,
              const llvm::TargetLibraryInfo& library);
   void run();
 
  private:
-  // A loop's value that lanes take along when they leave.
+  // A value of a loop that each lane keeps from the iteration in which it leaves.
   struct LoopResult {
     llvm::PHINode* kept;
     llvm::Loop* loop;
@@ -62,14 +63,14 @@ class Vectorizer {
   bool emit_vector_function(llvm::CallInst& call);
   bool emit_instruction(llvm::CallInst& call);
   llvm::Value* emit_plain(llvm::Instruction& instruction);
-  void replace(llvm::Instruction& instruction, llvm::Value* value);  // by a scalar
+  void replace(llvm::Instruction& instruction, llvm::Value* value);  // replaces by a scalar value
   void drop(llvm::Instruction& instruction) { dropped_.push_back(&instruction); }
 
-  // Memory, and operations done lane by lane: warp_memory.cpp
+  // Memory, and operations that are done lane by lane: warp_memory.cpp
   void emit_load(llvm::LoadInst& load);
   void emit_store(llvm::StoreInst& store);
   void one_by_one(llvm::Instruction& instruction);
-  // Each lane's value is `stride` more than that of the previous lane; `first` is lane 0's.
+  // A value that rises by `stride` from each lane to the next. `first`: the value of lane 0.
   struct Line {
     llvm::Value* first;
     std::int64_t stride;
@@ -97,10 +98,12 @@ class Vectorizer {
   const llvm::TargetLibraryInfo& library_;
   const unsigned lanes_;
   llvm::IRBuilder<> builder_;
-  llvm::Value* mask_ = nullptr;  // of the current block
+  llvm::Value* mask_ = nullptr;  // mask of the current block
 
-  std::vector<std::vector<llvm::Instruction*>> instructions_;   // of each block, before vectorization
-  llvm::DenseMap<llvm::BasicBlock*, llvm::Instruction*> ends_;  // terminators, recorded because blocks are split
+  // Instructions of each block, as they were before vectorization.
+  std::vector<std::vector<llvm::Instruction*>> instructions_;
+  // Original terminator of each block, stored because blocks are split.
+  llvm::DenseMap<llvm::BasicBlock*, llvm::Instruction*> ends_;
   llvm::DenseMap<llvm::BasicBlock*, llvm::BasicBlock*> original_;
   llvm::DenseMap<const llvm::Loop*, llvm::BasicBlock*> latches_, preheaders_;
   llvm::DenseMap<llvm::PHINode*, llvm::Loop*> loop_results_;
@@ -108,7 +111,8 @@ class Vectorizer {
   std::vector<LoopResult> kept_;
   llvm::DenseMap<int, llvm::Value*> mask_values_;
   llvm::DenseMap<const llvm::Value*, llvm::Value*> vectors_;
-  llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::Value*, 2>> members_;  // of structure values
+  // Vectors for the members of values of structure type.
+  llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::Value*, 2>> members_;
   std::vector<llvm::Instruction*> dropped_;
 };
 
