@@ -17,7 +17,7 @@ struct ImageKernel {
 
 /// Facts about a module's kernels that the driver cannot report.
 struct ModuleContents {
-  std::vector<ImageKernel> kernels;            ///< from the image's metadata; empty without it
+  std::vector<ImageKernel> kernels;  ///< from the image's metadata; empty without it
   /// Symbols of kernels that were requested by an expression; the key is the normalized expression.
   std::map<std::string, std::string> symbols;
 };

@@ -50,7 +50,7 @@ class NativeStream {
   const GpuDevice<Api>& device_;
   const typename Api::StreamHandle handle_;
   std::atomic<bool> ends_with_events_{false};
-  std::mutex mutex_;                     // guards the members below
+  std::mutex mutex_;  // guards the members below
   // List of the events last recorded on this stream outside captures that may be incomplete.
   RecordMemory<Api>* first_ = nullptr;
   std::shared_ptr<NativeStream> aside_;  // the helper stream
