@@ -18,8 +18,8 @@ class StepTime {
   /// The cost of each additional thread. It follows that a loop that takes time t on one thread is fastest with sqrt(t /
   /// call) threads.
   static constexpr std::chrono::nanoseconds call{250};
-  /// The time that the steps taken at once by a thread should last: long enough that taking them and reading the clock cost
-  /// little in comparison.
+  /// How long the steps that a thread takes at once should run. Taking steps and reading the clock then cost little in
+  /// comparison.
   static constexpr std::chrono::nanoseconds take{1000};
 
   struct Plan {

@@ -157,7 +157,7 @@ struct HostMemoryPool::Header {
   const Queue* freed_on = nullptr;  // the queue that may reuse the block, while the block is in `queued_`
   // Number of enqueued frees of this block that do not return it, because the queue has reused it since.
   std::uint32_t frees_to_skip = 0;
-  std::size_t bytes_behind = 0;     // bytes that the queue uses after the last of those frees
+  std::size_t bytes_behind = 0;  // bytes that the queue uses after the last of those frees
 
   static Header& of(void* memory) noexcept {
     return *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
