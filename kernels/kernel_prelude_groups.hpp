@@ -4,10 +4,10 @@
 #include <string_view>
 
 /// Text for kernels whose blocks the work-group pass forms (kernels/workgroup). The entries have no definition here. The
-/// pass finds their calls, and the functions annotated "weir.run", and turns the code of these functions, which is for one
+/// pass finds their calls, and the functions annotated "weir.run". It turns the code of these functions, which is for one
 /// thread, into code for a range of blocks. A kernel that the pass refuses becomes a function for one thread, which
-/// `__weir_fiber_run` runs on fibers. Nothing calls the functions for that before the pass; `WEIR_KEPT`, an attribute for
-/// the compiler, keeps them.
+/// `__weir_fiber_run` runs on fibers. Until the pass has run, nothing calls the functions for fibers. So `WEIR_KEPT`, an
+/// attribute for the compiler, keeps the compiler from removing them.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_groups = R"weir(

@@ -30,8 +30,8 @@ struct Guard {
     Line line;                           ///< the left side of the comparison
     /// The right side of the comparison; if `of_row`, a condition that is uniform in the row.
     llvm::Value* bound;
-    bool of_row;                         ///< the part has no comparison with threadIdx.x: it means `bound` == `row_is`
-    bool row_is;                         ///< see `of_row`
+    bool of_row;  ///< the part has no comparison with threadIdx.x: it means `bound` == `row_is`
+    bool row_is;  ///< see `of_row`
     /// The part is an unsigned comparison "`line` < `bound`", and `line` may begin below zero and wrap around to 0.
     bool may_begin_below_zero;
   };

@@ -19,7 +19,7 @@ class Vectorizer {
  public:
   // State about lanes that have ended or will end.
   struct Ends {
-    llvm::AllocaInst* ended;   ///< variable with the lanes that have ended; null if all lanes end together
+    llvm::AllocaInst* ended;  ///< variable with the lanes that have ended; null if all lanes end together
     /// Variable with the lanes that will end without a further call; null if that is known at compile time.
     llvm::AllocaInst* ending;
     const Calls& before_ends;  ///< the calls for which it is not known at compile time
