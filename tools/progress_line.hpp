@@ -8,10 +8,11 @@
 #include <string>
 #include <string_view>
 
+/// A line that shows the progress of a command.
 namespace weir::tool {
 
-/// A line of progress on standard error, rewritten in place, if that is a terminal; else nothing is written. Output of other
-/// programs appears after the line and is not erased.
+/// A line of progress on standard error that is rewritten in place. If standard error is not a terminal, nothing is written.
+/// Output of other programs appears after the line and is not erased.
 class ProgressLine {
  public:
   ProgressLine() = default;
@@ -27,7 +28,7 @@ class ProgressLine {
     is_shown_ = true;
   }
 
-  /// Before other text is written.
+  /// Erases the line. Call this before other text is written.
   void clear() {
     if (is_shown_) write("\r\033[K");
     is_shown_ = false;

@@ -26,12 +26,12 @@ struct Watch {
   const Rule rule;
   const std::uint64_t seed;
   std::atomic<std::uint64_t> seen{0}, met{0};
-  /// The device, or the backend's driver, that a sticky rule has made unusable; null until then.
+  /// The device, or the backend's driver, that a sticky rule has made unusable; null until that happens.
   std::atomic<const void*> lost{nullptr};
   std::atomic<int> code{0};  ///< the failure's number in the driver whose function the rule names
   std::atomic<bool> has_driver{false};
 
-  /// Counts one operation or call that the rule is about. Returns whether this one must fail.
+  /// Counts one operation or driver call that the rule applies to. Returns whether it is one of those that must fail.
   bool meets() noexcept {
     if (!rule.means(seen.fetch_add(1, std::memory_order_relaxed) + 1, seed)) return false;
     met.fetch_add(1, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ class Faults final : public Tool {
         std::this_thread::sleep_for(*rule.delay);
         continue;
       }
-      const bool poisons = rule.sticky && rule.errc == Errc::device_fault;  // then Weir itself refuses later work
+      const bool poisons = rule.sticky && rule.errc == Errc::device_fault;  // Weir itself refuses later work on the device
       if (rule.sticky && !poisons) watch.lost = operation.device;
       fail(operation, watch, "it fails, because WEIR_FAULTS says", poisons);
     }
@@ -130,16 +130,17 @@ class Faults final : public Tool {
     throw error;
   }
 
-  // A device that is really lost runs no more work, so the program may free memory that its work has used.
+  // A lost device runs no more work, so the program may free the memory of that work. Here the device still works, so wait
+  // until its work has ended.
   static void wait_for_all(const Device& device) noexcept {
     try {
       const_cast<Device&>(device).synchronize();
     } catch (const std::exception&) {
-      // If the device cannot be waited for, as in a capture, its work continues.
+      // The wait fails in a capture, for example. Then the device's work continues.
     }
   }
 
-  // The work must be over even if the wait fails, or the program would free memory that is still in use.
+  // Waits before the program's wait is made to fail. Otherwise the program could free memory that work still uses.
   static void wait(const Operation& operation) noexcept {
     try {
       if (operation.event != nullptr) {
@@ -150,7 +151,7 @@ class Faults final : public Tool {
         wait_for_all(*operation.device);
       }
     } catch (const std::exception&) {
-      // The operation fails in any case.
+      // Ignored: the operation fails in any case.
     }
   }
 

@@ -44,7 +44,7 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-// The names of an enumeration whose to_string returns "unknown" after the last value.
+// Returns the names of an enumeration's values. Its to_string must return "unknown" after the last value.
 template <class Enum>
 std::vector<std::string_view> words(int first) {
   std::vector<std::string_view> all;
@@ -77,7 +77,7 @@ bool is_function(std::string_view name) {
   return prefix != 0 && prefix < name.size() && name[prefix] >= 'A' && name[prefix] <= 'Z';
 }
 
-// Refuses a name that is not among the functions that the backend calls.
+// Refuses the name of a function that the backend does not call.
 template <class Names>
 void check_function(std::string_view part, std::string_view name, std::string_view backend, const Names& functions) {
   if (std::find(std::begin(functions), std::end(functions), name) != std::end(functions)) return;
@@ -196,7 +196,7 @@ Rule read_rule(std::string_view part) {
   return rule;
 }
 
-// splitmix64: a generator step whose results differ even if the states are close.
+// splitmix64: mixes the bits so that close inputs have unrelated results.
 std::uint64_t scrambled(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;

@@ -48,8 +48,8 @@ constexpr std::string_view keywords = R"(
 #define weir_constexpr __attribute__((host, device))
 )";
 
-// `template __global__ void blur<3>(float*);` becomes a pointer to that instance, which also instantiates it. Clang refuses
-// such an instantiation if functions are device code by default.
+// Replaces `template __global__ void blur<3>(float*);` by a pointer to that instance, because Clang refuses such an
+// instantiation if functions are device code by default. Taking the address also instantiates the kernel.
 std::string without_instances(const std::string& unit) {
   static const std::regex instance(R"(\btemplate\s+__global__\s+void\s+([\w:\s]+<[^;()]*>)\s*\(([^;]*)\)\s*;)");
   std::string text;
@@ -81,7 +81,7 @@ class ClangCompilation {
     write("unit.cu", unit());
     std::vector<std::string> preprocess = flags(false);
     const auto add = [&](std::initializer_list<std::string> more) { preprocess.insert(preprocess.end(), more); };
-    // Before other folders, because a toolkit's own headers do not work with this prelude.
+    // This folder comes first, so that Weir's headers replace a toolkit's, which do not work with this prelude.
     preprocess.insert(preprocess.begin() + 1, {"-I", file("headers")});
     add({"-iquote", fs::absolute(request_.source).parent_path().string()});
     for (const fs::path& folder : request_.include_folders) add({"-I", folder.string()});
@@ -150,7 +150,7 @@ class ClangCompilation {
     return unit;
   }
 
-  // The beginning of the command. With `library`, it links the vendor's library of device functions.
+  // Returns the first words of Clang's command. With `library`, the command links the vendor's library of device functions.
   std::vector<std::string> flags(bool library) const {
     std::vector<std::string> words = {clang_};
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
@@ -221,7 +221,7 @@ class ClangCompilation {
     return std::move(outcome.output);
   }
 
-  // Makes the image. Returns the names of undefined functions.
+  // Compiles the unit to an image. Returns the names of undefined functions.
   std::vector<std::string> compile(bool library) {
     std::vector<std::string> command = flags(library);
     if (nvidia_) command.emplace_back("-S");

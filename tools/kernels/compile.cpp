@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes the headers that Weir passes to HIPRTC, and that hipcc lacks, into a folder.
+// Writes the headers that Weir passes to HIPRTC into a folder, because hipcc lacks them.
 void write_device_headers(const fs::path& folder) {
   for (const kernels::DeviceHeader& header : kernels::device_headers) {
     const fs::path path = folder / header.name;
@@ -40,7 +40,7 @@ std::vector<std::string> command(const Request& request, const std::string& sour
     if (options.fast_math) words.emplace_back("--use_fast_math");
     if (options.debug) words.emplace_back("-G");
   } else {
-    // -c: hipcc links the code object anyway, but adds no options for linking a program.
+    // With -c, hipcc still links the code object but leaves out the options for linking a program.
     add({"-x", "hip", "-c", "--cuda-device-only", "--no-gpu-bundle-output", "--offload-arch=" + request.architecture});
     add({kernels::without_masks_option, "-include", "hip/hip_runtime.h", "-I" + headers, "-include", kernels::first_header});
     if (options.fast_math) words.emplace_back("-ffast-math");
@@ -117,7 +117,7 @@ std::vector<std::byte> compile(const Request& request, std::span<const Header> h
   if (!request.compiler.empty() && is_gpu) return run_compiler(own, log);
   if (!request.compiler.empty()) ::setenv("WEIR_HOST_CXX", request.compiler.c_str(), 1);
   own.options.name = request.source.string();
-  // Passed exactly as the bundle contains them, so that a source that compiles here also compiles from the bundle.
+  // Pass the headers exactly as the bundle contains them, so that a source that compiles here also compiles from the bundle.
   for (const Header& header : headers) own.options.headers.emplace_back(header.name, header.text);
   return Registry::instance().compile_image(request.backend, request.architecture, read_file(request.source), own.options,
                                             &log);

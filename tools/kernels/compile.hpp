@@ -12,6 +12,7 @@
 #include "headers.hpp"
 #include "weir/module.hpp"
 
+/// Compiles one source for one architecture.
 namespace weir::kernel_tool {
 
 /// The source to compile, and how to compile it.
@@ -22,7 +23,7 @@ struct Request {
   CompileOptions options;                                  ///< without headers and `extra`
   std::vector<std::pair<std::string, std::string>> extra;  ///< a backend and an option of its compiler
   std::string clang;                                       ///< Clang, for a GPU without its vendor's toolkit, or empty
-  std::string compiler;                                    ///< the compiler's program; empty: the backend's own
+  std::string compiler;                                    ///< the compiler to run; empty: the backend's default
 };
 
 /// Runs a compiler's command with this process's environment. Throws `weir::Error` if it cannot be started.
@@ -30,13 +31,14 @@ detail::ChildOutcome call_compiler(const std::vector<std::string>& command, cons
 /// Throws `weir::Error` with the compiler's output.
 [[noreturn]] void fail_to_compile(const std::vector<std::string>& command, const std::string& architecture,
                                   const std::string& output);
-/// Returns the definition of a variable that holds the addresses of these kernels, because compilers instantiate a template
-/// when its address is taken.
+/// Returns the definition of a variable with the addresses of these kernels. Compilers instantiate a template when its
+/// address is taken.
 std::string addresses_of(std::span<const std::string> kernels);
 /// Returns the bytes of a file that a compiler wrote.
 std::vector<std::byte> read_image(const std::string& path);
 
-/// Returns the image. Throws `weir::Error` with the compiler's output after the first line; stores its warnings in `log`.
+/// Compiles the source and returns the image. Throws `weir::Error` with the compiler's output after the first line; stores
+/// its warnings in `log`.
 std::vector<std::byte> compile(const Request& request, std::span<const Header> headers, std::string& log);
 
 }  // namespace weir::kernel_tool

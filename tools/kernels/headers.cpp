@@ -79,7 +79,7 @@ std::vector<Header> find_headers(const fs::path& source, std::span<const fs::pat
   };
   scan(read_file(source), fs::absolute(source));
   for (std::size_t i = 0; i < headers.size(); ++i) {
-    const Header header = headers[i];  // a copy, because scanning adds to the vector
+    const Header header = headers[i];  // a copy, because `scan` appends to the vector
     if (name_of_file.at(header.path) == header.name) scan(header.text, header.path);
   }
   return headers;
@@ -89,11 +89,11 @@ std::vector<Header> find_headers(const fs::path& source, std::span<const fs::pat
 
 namespace {
 
-/// The beginning of a message: FILE(LINE): or FILE:LINE:
+/// The beginning of a compiler's message: FILE(LINE): or FILE:LINE:
 struct MessagePosition {
   std::string_view file;
   std::string_view line;
-  std::string_view rest;  ///< the text after the line's number and its brackets
+  std::string_view rest;  ///< the text after the line number and its parentheses
   bool parentheses;
 };
 
@@ -113,8 +113,8 @@ std::optional<MessagePosition> position_of(std::string_view text) {
   return std::nullopt;
 }
 
-// Returns the column that `mark`, a line of blanks and one caret, marks in `shown`, a line of `file` after blanks that the
-// compiler added; 0 if it is unclear.
+// Returns the column of a message, or 0 if it is unclear. `shown`: the source line as the compiler prints it, after added
+// blanks. `mark`: the next line, which contains only blanks and one caret. `line`: the line in `file`.
 std::size_t column(std::string_view shown, std::string_view mark, std::string_view file, std::string_view line) {
   const std::size_t caret = mark.find_first_not_of(' ');
   const std::size_t shown_begin = shown.find_first_not_of(" \t");
@@ -154,7 +154,7 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
     }
     std::string_view name = place->file;
     if (name.starts_with("./")) name.remove_prefix(2);
-    // HIPRTC names the files that it writes for its compiler: /tmp/comgr-0f3a/input/CompileSource, …/include/NAME
+    // HIPRTC's messages name temporary files: /tmp/comgr-0f3a/input/CompileSource, …/include/NAME
     if (const std::size_t own = name.find("/comgr-"); own != name.npos) {
       for (const std::string_view folder : {"/input/", "/include/"}) {
         if (const std::size_t found = name.find(folder, own); found != name.npos) name.remove_prefix(found + folder.size());

@@ -12,15 +12,15 @@
 namespace weir::kernel_tool {
 
 struct Header {
-  std::string name;            ///< as written in an #include
-  std::string text;            ///< if the file already has another name: an #include of that name
+  std::string name;            ///< the name in the #include directive
+  std::string text;            ///< the file's text; for a second name of one file, an #include of the first name
   std::filesystem::path path;  ///< the file
 };
 
 /// Returns the headers that `source` includes, directly or not, from `folders` or, if included with quotes, from the folder
-/// of the including file. All other headers belong to the compiler. Ignores preprocessor conditions, because they differ
-/// between compilers, and takes every header that exists. Throws std::runtime_error if one name includes two files, or if a
-/// file cannot be read.
+/// of the including file. All other headers are expected to come with the compiler. Preprocessor conditions are ignored,
+/// because they differ between compilers: every header that exists is included. Throws std::runtime_error if one name
+/// includes two files, or if a file cannot be read.
 std::vector<Header> find_headers(const std::filesystem::path& source, std::span<const std::filesystem::path> folders);
 
 /// A name in an #include directive, and whether it is in quotes.

@@ -211,7 +211,7 @@ int make_output(int argc, char** argv) {
     const std::vector<std::byte> bytes = arguments.bundle ? make_bundle(arguments, headers) : make_image(arguments, headers);
     write_file(arguments.output, bytes.data(), bytes.size());
   } catch (const weir::Error& error) {
-    // The compiler's output follows the first line.
+    // The detail is one line, followed by the compiler's output.
     const std::string detail = error.detail();
     const std::size_t end = std::min(detail.find('\n'), detail.size());
     if (end < detail.size()) {

@@ -12,21 +12,22 @@
 #include "weir/device.hpp"
 #include "weir/plugin/operation.hpp"
 
+/// A model of a program's captures and graphs, which tools keep up to date from the reported operations.
 namespace weir::model {
 
-/// Identifies a capture: each backend numbers its own captures.
+/// Identifies a capture. Each backend numbers its own captures, so the backend is part of the key.
 using CaptureId = std::pair<const Backend*, std::uint64_t>;
 inline CaptureId capture_id(const Operation& operation) { return {&operation.device->backend(), operation.capture}; }
 
-/// The captures of a program, their graphs, and the executables made from the graphs. `Node` is a tool's data for a node,
-/// `OpenCapture` its data for a capture until the capture ends.
+/// Follows a program's captures, the graphs that they make, and the executables made from the graphs. `Node`: a tool's data
+/// for a node. `OpenCapture`: a tool's data for a capture until it ends.
 template <class Node, class OpenCapture>
 class Graphs {
  public:
   using Nodes = std::vector<Node>;
   struct Capture : OpenCapture {
     Nodes nodes;
-    std::uint64_t conditional = 0;  ///< the operation of the conditional node whose body this is, or 0
+    std::uint64_t conditional = 0;  ///< if this captures a body of a conditional node: the node's operation; else 0
   };
 
   Capture& capture_of(const Operation& operation) {
@@ -43,14 +44,15 @@ class Graphs {
   }
   std::map<CaptureId, Capture>& captures() { return captures_; }
 
-  /// Returns the nodes that the operation launches or adds as a child graph; null if they are not known.
+  /// Returns the nodes of the graph that the operation launches or adds as a child graph; null if the graph is not known.
   const Nodes* nodes_of(const Operation& operation) const {
     return operation.exec != nullptr ? find_nodes(executables_, operation.exec) : find_nodes(graphs_, operation.graph);
   }
 
-  /// Begins a `conditional`: captures that its thread begins before `end_conditional` are its bodies.
+  /// Begins a conditional node. Captures that the same thread begins before `end_conditional` are the node's bodies.
   void begin_conditional(const Operation& operation) { conditionals_[operation.thread].push_back(operation.id); }
-  /// Returns the nodes of its bodies. Calls `finish(capture)` for each capture whose end was not reported.
+  /// Ends a conditional node and returns the nodes of its bodies. Calls `finish(capture)` for each body whose capture did
+  /// not report its end.
   template <class Finish>
   Nodes end_conditional(const Operation& operation, Finish&& finish) {
     if (auto& open = conditionals_[operation.thread]; std::erase(open, operation.id) == 0 || open.empty())
@@ -65,7 +67,7 @@ class Graphs {
     return nodes.empty() ? Nodes() : std::move(nodes.mapped());
   }
 
-  /// Changes the nodes of an executable with `function(nodes)`, if they are known.
+  /// Calls `function(nodes)` to change the nodes of an executable. Does nothing if the executable is not known.
   template <class F>
   void change(const GraphExec* exec, F&& function) {
     const auto found = executables_.find(exec);
@@ -75,8 +77,8 @@ class Graphs {
     found->second = std::move(nodes);
   }
 
-  /// Tracks the graphs that captures, clones, instantiations and updates make. Calls `finish(capture)` before a capture
-  /// becomes a graph. Call it in a tool's `after`.
+  /// Updates the model after an operation that begins or ends a capture, or clones, instantiates, updates or destroys a
+  /// graph. Calls `finish(capture)` before a capture becomes a graph. Call this in a tool's `after`.
   template <class Finish>
   void follow(const Operation& operation, Finish&& finish) {
     switch (operation.kind) {
@@ -132,8 +134,8 @@ class Graphs {
   }
 
   std::map<CaptureId, Capture> captures_;
-  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // by thread: its open conditionals
-  std::map<std::uint64_t, Nodes> bodies_;                             // by conditional
+  std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  // open conditional nodes, by thread
+  std::map<std::uint64_t, Nodes> bodies_;                             // nodes of bodies, by conditional node
   std::map<const Graph*, NodesPtr> graphs_;
   std::map<const GraphExec*, NodesPtr> executables_;
 };

@@ -7,27 +7,28 @@
 #include <optional>
 #include <utility>
 
+/// A map from addresses to the memory blocks that tools have seen.
 namespace weir::model {
 
 inline std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// The memory known to Weir: blocks with a `begin` and an `end` that do not overlap.
+/// The memory blocks known to Weir, by address. A block has a `begin` and an `end`; blocks do not overlap.
 template <class Block>
 class MemoryMap {
  public:
-  /// Removes the blocks that it overlaps: their end was not reported.
+  /// Adds a block. First removes the blocks that overlap it, because they must have ended without a report.
   Block& add(Block block) {
     auto next = blocks_.lower_bound(block.begin);
     if (next != blocks_.begin() && std::prev(next)->second.end > block.begin) --next;
     while (next != blocks_.end() && next->first < block.end) next = blocks_.erase(next);
     return blocks_[block.begin] = std::move(block);
   }
-  /// Removes and returns the block that begins there.
+  /// Removes and returns the block that begins at the address.
   std::optional<Block> remove(std::uintptr_t begin) {
     auto taken = blocks_.extract(begin);
     return taken.empty() ? std::nullopt : std::optional<Block>(std::move(taken.mapped()));
   }
-  /// Returns the block that contains the byte, or null.
+  /// Returns the block that contains the byte at the address, or null.
   const Block* find(std::uintptr_t address) const {
     const Block* const before = last_before(address);
     return before != nullptr && address < before->end ? before : nullptr;

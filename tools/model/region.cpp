@@ -10,7 +10,7 @@ namespace {
 bool rows_overlap(const Region& a, std::uintptr_t begin, std::uintptr_t end) noexcept {
   if (end <= a.begin || begin >= a.end()) return false;
   if (a.is_contiguous()) return true;
-  // The last row that begins before the end, unless it ends too early.
+  // Only the last row that begins before `end` matters: it overlaps the range unless it ends before `begin`.
   const std::size_t row = std::min<std::size_t>((end - 1 - a.begin) / a.pitch, a.rows - 1);
   return a.begin + row * a.pitch + a.width > begin;
 }
@@ -19,7 +19,7 @@ bool rows_overlap(const Region& a, std::uintptr_t begin, std::uintptr_t end) noe
 
 Region::Region(const MemoryAccess& access) noexcept
     : begin(reinterpret_cast<std::uintptr_t>(access.address)), width(access.bytes), pitch(access.pitch), rows(access.rows) {
-  if (rows > 1 && pitch <= width) {  // without gaps
+  if (rows > 1 && pitch <= width) {  // rows without gaps are one row
     width += (rows - 1) * pitch;
     rows = 1;
   }

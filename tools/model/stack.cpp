@@ -37,7 +37,7 @@ bool is_of_weir(void* address) {
   return name.starts_with("libweir.so") || name.starts_with("libweir_");
 }
 
-/// Returns "" if the symbol is not a mangled name.
+/// Returns the demangled name, or "" if the symbol is not mangled.
 std::string try_to_demangle(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
@@ -47,8 +47,9 @@ std::string try_to_demangle(const std::string& symbol) {
 
 std::string demangled(const std::string& symbol) {
   if (std::string text = try_to_demangle(symbol); !text.empty()) return text;
-  // GCC's demangler (12) cannot read lambdas with `auto` parameters. A name from inside a function contains the function's
-  // name; the name of a C++ library function that takes such a lambda begins with its own name.
+  // GCC's demangler (12) cannot read lambdas with `auto` parameters. For a lambda in a function, the name of that function
+  // is returned instead. For a C++ library function that takes such a lambda, the function's own name is read from the
+  // symbol.
   if (symbol.starts_with("_ZZ")) {
     for (std::size_t end = symbol.rfind('E'); end != std::string::npos && end > 3; end = symbol.rfind('E', end - 1)) {
       if (const std::string outer = try_to_demangle("_Z" + symbol.substr(3, end - 3)); !outer.empty())
@@ -99,7 +100,8 @@ void add_frames(void* address, std::vector<Frame>& frames) {
 void add_frames(void* address, std::vector<Frame>& frames) { frames.push_back(plain_frame(address)); }
 #endif
 
-/// Each place of the program has one permanent `Frame`, so that equal stacks compare equal.
+/// Converts the frames of a program in another language. Each place has one permanent `Frame`, so that equal stacks compare
+/// equal.
 Stack foreign_stack(std::span<const SourceFrame> caller) {
   static detail::NoDestructor<std::set<Frame>> known;
   static std::mutex mutex;
@@ -120,13 +122,13 @@ Stack take_stack() {
 }
 
 std::string text_of(const std::vector<Frame>& frames) {
-  constexpr std::size_t most_letters = 160;  // of a function: template names can be very long
+  constexpr std::size_t most_letters = 160;  // limit for a function's name: template names can be very long
   const auto is_own = [](const Frame& frame) {
-    if (frame.place.find(':') != std::string::npos) {  // a line of a source
+    if (frame.place.find(':') != std::string::npos) {  // the place is a source line
       return frame.place.find("include/c++/") == std::string::npos && frame.place.find("include/weir/") == std::string::npos;
     }
     const std::string_view name = std::string_view(frame.function).substr(0, frame.function.find_first_of("(<"));
-    const std::string_view function = name.substr(name.rfind(' ') + 1);  // after the result's type
+    const std::string_view function = name.substr(name.rfind(' ') + 1);  // without the return type
     return !function.starts_with("weir::") && !function.starts_with("std::");
   };
   const bool has_own = std::any_of(frames.begin(), frames.end(), is_own);
@@ -147,7 +149,7 @@ std::vector<Frame> frames_of(const Stack& stack) {
     for (std::size_t i = 1; i < stack.size(); ++i) frames.push_back(*static_cast<const Frame*>(stack[i]));
     return frames;
   }
-  // A return address is after the call instruction.
+  // A return address is after the call instruction, so subtract one byte to find the line of the call.
   const auto call = [&](std::size_t i) { return const_cast<char*>(static_cast<const char*>(stack[i])) - 1; };
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < stack.size() && frames.size() < most_told; ++i) {

@@ -7,7 +7,8 @@
 /// Call stacks: taken as addresses, shown as names and lines.
 namespace weir::model {
 
-/// Addresses of code. For a program in another language (`CallerScope`): null, then the addresses of permanent `Frame`s.
+/// A call stack as code addresses. If the program is in another language (`CallerScope`): null, then addresses of permanent
+/// `Frame`s.
 using Stack = std::vector<const void*>;
 
 /// Returns the calling thread's stack, innermost first.
@@ -15,7 +16,7 @@ Stack take_stack();
 
 struct Frame {
   std::string function;  ///< "main", or "?"
-  std::string place;     ///< "src/step.cpp:12", or the file of the code and the offset in it
+  std::string place;     ///< "src/step.cpp:12", or the binary file and an offset in it
   friend auto operator<=>(const Frame&, const Frame&) = default;
 };
 

@@ -10,13 +10,14 @@
 #include "tools/model/stack.hpp"
 #include "weir/plugin/operation.hpp"
 
+/// Describes operations for the reports of tools.
 namespace weir::model {
 
 /// "kernel 'scale'", "host function 'reduce'", "Stream::copy", "the free"
 std::string what_of(const Operation& operation);
 /// "host:0 stream 0x55…", "host:0 default stream"; "the host" for an operation without a stream
 std::string place_of(const Operation& operation);
-/// " 'weights'", to follow the named thing; "" for an empty name. Escapes control characters.
+/// " 'weights'", to append to the kind of the object; "" for an empty name. Escapes control characters.
 std::string quoted(std::string_view name);
 
 /// One operation of the program, for reports.
@@ -25,14 +26,14 @@ struct Step {
   std::string what;    ///< `what_of`
   std::string where;   ///< `place_of`
   std::string device;  ///< "host:0"
-  std::string tag;     ///< the enclosing `Range`
+  std::string tag;     ///< the name of the enclosing `Range`
   std::uint64_t thread = 0;
   Stack stack;
-  std::uint32_t place = 0;  ///< the number of the stack; steps with equal stacks share it
+  std::uint32_t place = 0;  ///< a number for the stack; steps with equal stacks have the same number
 };
 using StepPtr = std::shared_ptr<const Step>;
 
-/// Makes steps, with the stack of the calling thread.
+/// Makes steps. Each one contains the call stack of the calling thread.
 class StepMaker {
  public:
   StepPtr make(const Operation& operation) { return make(operation, what_of(operation), place_of(operation)); }

@@ -23,7 +23,7 @@ void Accesses::add_pageable(const Region& region) {
     return std::all_of(block.accesses.begin(), block.accesses.end(),
                        [&](const Access& access) { return streams_.host().at(access.point.lane) >= access.point.number; });
   };
-  // Overlapping ranges are merged.
+  // Merge overlapping ranges.
   for (Block* part = memory_.last_before(whole.end - 1); part != nullptr && part->end > whole.begin;
        part = memory_.last_before(whole.end - 1)) {
     if (!part->is_pageable) return;
@@ -57,7 +57,7 @@ void Accesses::operate(const MemoryOperation& operation, const Point& point, Clo
   values_.operate(operation, point, clock, report_);
 }
 
-/// Records a write, because streams may wait for the values that it writes.
+/// Records a small write, because streams may wait for the values that it writes.
 void Accesses::record_values(Block* block, const Access& access, const Clock& clock, std::span<const std::byte> element) {
   const bool is_small = access.region.is_contiguous() && access.region.width <= few_bytes;
   SmallWrite write{access.region, access.point, clock, {}};

@@ -12,6 +12,7 @@
 #include "tools/race/streams.hpp"
 #include "tools/race/values.hpp"
 
+/// Accesses to memory, and the check for races among them.
 namespace weir::race {
 
 /// Compares each access of running work with the earlier ones and reports races.
@@ -21,18 +22,20 @@ class Accesses {
 
   Memory& memory() noexcept { return memory_; }
 
-  /// Adds the range of pageable memory that a copy uses. It is watched until the host has waited for the copy.
+  /// Adds the range of pageable memory that a copy uses. The range is checked until the host has waited for the copy.
   void add_pageable(const Region& region);
-  /// Adds an access with its clock. `element`: the element that a fill repeats.
+  /// Checks an access against earlier ones and adds it. `clock`: the events before it. `element`: the element that a fill
+  /// repeats.
   void touch(Access access, const Clock& clock, bool is_free = false, std::span<const std::byte> element = {});
-  /// Adds a write of a value, or a wait for one; a wait joins the clock of the write into `clock`.
+  /// Adds a write of a value, or a wait for one. A wait joins the clock of the write that ends it into `clock`.
   void operate(const MemoryOperation& operation, const Point& point, Clock& clock);
-  /// Checks an access that ends the block, such as a free, without keeping it. Work of the device `awaited` is complete.
+  /// Checks an access that ends the block, such as a free, but does not keep it. `awaited`: the device whose work is
+  /// complete then.
   void judge_end(const Block& block, const Access& access, std::string_view awaited);
   /// Removes the accesses of an operation that was refused.
   void withdraw(std::uint64_t operation, std::uintptr_t address);
-  /// Checks the pairs whose waits have ended. At exit the other pairs are dropped, because the host or a kernel ended their
-  /// waits in an order that is not known here.
+  /// Checks the undecided pairs whose waits have ended. At exit the other pairs are dropped: the host or a kernel ended
+  /// their waits, and their order is not known.
   void settle(bool is_exit);
 
  private:
@@ -52,7 +55,7 @@ class Accesses {
   Memory memory_;
   Values values_;
   std::vector<UndecidedPair> undecided_;
-  std::vector<std::uintptr_t> pageable_;  // the begins of pageable blocks
+  std::vector<std::uintptr_t> pageable_;  // start addresses of pageable blocks
   std::size_t next_sweep_ = 256;
 };
 

@@ -11,7 +11,7 @@
 /// Vector clocks: which operations happen before which.
 namespace weir::race {
 
-/// A point of a lane. Each stream is a lane, and the host is lane 0. The operations of a lane are numbered from 1.
+/// A point of a lane. Each stream is a lane, and the host is lane 0. A lane's operations are numbered from 1.
 struct Point {
   std::uint32_t lane = 0;
   std::uint64_t number = 0;
@@ -20,15 +20,15 @@ struct Point {
 
 class Clock;
 
-/// A stream's wait for a value. `before`: the clock of the write that ends it, once that is known. `maybe`: the joined
-/// clocks of the copies and kernels that write unknown values there; null if there are none, or if something else may have
-/// written.
+/// A stream's wait for a value. `before`: the clock of the write that ends the wait; null until that write is known.
+/// `maybe`: the joined clocks of the copies and kernels that write unknown values there; null if there are none, or if other
+/// code may have written.
 struct ValueWait {
   std::unique_ptr<Clock> before, maybe;
 };
 
-/// The events known to happen before an operation: each lane's operations up to a number, and waits for values. Each wait
-/// adds the clock of the write that ends it.
+/// A vector clock: the events known to happen before an operation. It contains, for each lane, all operations up to a
+/// number, and the operation's waits for values. Each wait adds the clock of the write that ends it.
 class Clock {
  public:
   std::uint64_t at(std::uint32_t lane) const noexcept { return lane < numbers_.size() ? numbers_[lane] : 0; }
@@ -98,7 +98,7 @@ class Clock {
         open = true;
         continue;
       }
-      wait->before->settle();  // without this, streams that wait for each other in turn multiply the paths
+      wait->before->settle();  // otherwise the number of paths explodes if streams wait for each other in turn
       if (wait->before->covers(point, open)) return true;
     }
     return false;
@@ -111,7 +111,7 @@ class Clock {
       return wait->before->is_open();
     });
   }
-  /// Returns the open waits, including those of joined clocks.
+  /// Returns the open waits, including the open waits in the clocks of ended ones.
   std::vector<std::shared_ptr<ValueWait>> open_waits() const {
     std::vector<std::shared_ptr<ValueWait>> result;
     for (const auto& wait : waits_) {
@@ -132,8 +132,8 @@ class Clock {
   std::vector<std::shared_ptr<ValueWait>> waits_;  // sorted by address
 };
 
-/// Returns the events that happen before both clocks, for when either of two writes may count. If a wait is open in either
-/// clock, the result has a wait that never ends.
+/// Returns the events that happen before both clocks. Used if either of two writes may have ended a wait. If a wait is open
+/// in either clock, the result has a wait that never ends.
 inline Clock common(Clock a, Clock b) {
   a.settle();
   b.settle();

@@ -66,7 +66,7 @@ class Detector final : public Tool {
   void after(const Operation& operation) noexcept override try {
     bool is_blocking = true;
     if (operation.kind == OperationKind::create_stream && operation.stream != nullptr) {
-      is_blocking = !operation.stream->is_non_blocking();  // may ask the driver, so outside the lock
+      is_blocking = !operation.stream->is_non_blocking();  // may call the driver, so not under the lock
     }
     const std::lock_guard lock(mutex_);
     if (operation.has_failed && operation.stream != nullptr && traits_of(operation.kind).is_in_order) withdraw(operation);
@@ -102,7 +102,8 @@ class Detector final : public Tool {
     support::log(support::LogLevel::error, "race: ", error.what());
   }
 
-  /// Everything that is ordered before the function is complete, and the function may notify the program of that.
+  /// All work that is ordered before the function is complete when it begins. The function may signal that to the program,
+  /// so the work counts as complete for the host.
   void begin_host_function(std::uint64_t operation) noexcept override try {
     const std::lock_guard lock(mutex_);
     if (const auto found = functions_.find(operation); found != functions_.end()) streams_.host_learns(found->second.clock);
@@ -128,11 +129,11 @@ class Detector final : public Tool {
     Point point;
     Clock clock;
     std::string where;      ///< its stream
-    std::string name = {};  ///< as shown in reports
+    std::string name = {};  ///< as in reports
     bool in_graph = false;
   };
 
-  /// Work, or a wait or record, that is submitted to a stream and runs.
+  /// Handles an operation that is submitted to a stream outside captures: work, a wait or a record.
   void submit(const Operation& operation) {
     StreamState& state = streams_.submit(operation);
     switch (operation.kind) {
@@ -144,7 +145,7 @@ class Detector final : public Tool {
     graphs_.leave(operation.stream_key);
     const Point point = state.clock.advance(state.lane);
     switch (operation.kind) {
-      case OperationKind::allocate: return;  // `after` has the address
+      case OperationKind::allocate: return;  // `after` handles it, when the address is known
       case OperationKind::free: return free(operation);
       case OperationKind::launch_graph: return launch_graph(operation, state, point);
       case OperationKind::host_function:
@@ -171,7 +172,7 @@ class Detector final : public Tool {
   }
 
   void wait_for_event(const Operation& operation, StreamState& state) {
-    if (!operation.event->is_recorded()) return;  // the stored clock belongs to an earlier event at that address
+    if (!operation.event->is_recorded()) return;  // the stored clock belongs to an earlier event at this address
     const auto found = events_.find(operation.event);
     if (found == events_.end()) {
       state.clock.join(streams_.everything());  // other code recorded it, after unknown work
@@ -226,7 +227,7 @@ class Detector final : public Tool {
     last_launch = state.clock;
   }
 
-  /// An operation that the driver or another tool has refused has touched nothing.
+  /// Removes an operation that the driver or another tool refused. It has touched no memory.
   void withdraw(const Operation& operation) {
     functions_.erase(operation.id);
     if (operation.capture != 0) return graphs_.withdraw(operation);
@@ -240,7 +241,7 @@ class Detector final : public Tool {
     }
   }
 
-  /// Returns the operations known to be complete after that wait of the host.
+  /// Returns the clock of the operations that are complete after the host's wait `operation`.
   Clock awaited_by(const Operation& operation) {
     if (operation.event != nullptr) {
       const auto found = events_.find(operation.event);
@@ -314,13 +315,13 @@ class Detector final : public Tool {
         block->freed_at = state.now();
         continue;
       }
-      // The free waits only for work of the memory's own device.
+      // The free waits only for work on the memory's own device.
       accesses_.judge_end(*block, make_access(memory, streams_.advance_host(), step), step->device);
       accesses_.memory().remove(block->begin);
     }
   }
 
-  /// Unregistering does not wait for work.
+  /// Handles the end of a registration. Unlike a free, it does not wait for work.
   void unregister(const Operation& operation) {
     for (const MemoryAccess& memory : operation.accesses) {
       const std::uintptr_t begin = model::number_of(memory.address);
@@ -332,8 +333,8 @@ class Detector final : public Tool {
     }
   }
 
-  /// The heap may place pageable memory of a copy where stream-ordered memory was: on the host backend, and with managed
-  /// memory. Such a freed block is removed. The copy's range of pageable memory is watched.
+  /// Begins to check a copy's pageable memory. On the host backend, and with managed memory, the heap may place it where
+  /// stream-ordered memory was. Such a freed block is removed first.
   void record_pageable(const MemoryAccess& memory) {
     const Block* const block = accesses_.memory().find(model::number_of(memory.address));
     if ((block != nullptr && !block->freed && !block->is_pageable) || !model::is_readable(memory.address)) return;
@@ -350,8 +351,8 @@ class Detector final : public Tool {
     functions_[operation] = std::move(function);
   }
 
-  /// Returns a copy of the clock if later operations may still be ordered before this one: if there are open waits or host
-  /// functions, which touch memory when they run.
+  /// Returns a copy of the clock for an access, or null if none is needed. Later operations may still be ordered before this
+  /// one if waits are open, or if there are host functions, which touch memory when they run.
   std::shared_ptr<const Clock> kept(const Clock& clock) const {
     return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
   }
@@ -365,8 +366,8 @@ class Detector final : public Tool {
   Accesses accesses_{report_, streams_};
   Graphs graphs_{report_, steps_, accesses_.memory(), events_};
   std::map<std::uint64_t, Function> functions_;
-  std::map<std::uint64_t, Clock> awaited_;      // the clock that a wait of the host adds, by its operation
-  std::map<const GraphExec*, Clock> launched_;  // the last launch
+  std::map<std::uint64_t, Clock> awaited_;      // by operation: the clock that a wait of the host adds
+  std::map<const GraphExec*, Clock> launched_;  // the clock of each executable's last launch
 };
 
 Tool* create() { return new Detector(read_options()); }

@@ -10,7 +10,7 @@ namespace weir::race {
 
 Graphs::Lane& Graphs::lane_of(Capture& capture, const StreamKey& stream) {
   const auto [there, is_new] = capture.lanes.try_emplace(stream);
-  if (is_new) there->second.number = ++capture.last_lane;  // from 1, as 0 is the host
+  if (is_new) there->second.number = ++capture.last_lane;  // from 1, because the host is lane 0
   return there->second;
 }
 
@@ -55,7 +55,7 @@ void Graphs::add(const Operation& operation) {
       clock.join(other->second.clock);
     return;
   }
-  if (operation.kind == OperationKind::capture_dependencies) return;  // handled after the operation was made
+  if (operation.kind == OperationKind::capture_dependencies) return;  // `after` handles it
   Node node;
   const Point point = node.point = clock.advance(lane.number);
   node.operation = operation.id;
@@ -114,7 +114,7 @@ Node* Graphs::node_of(const Operation& operation) {
   return found != capture->nodes.rend() ? &*found : nullptr;
 }
 
-/// A node may use memory that an earlier node has freed. If the two are not ordered, that is a race.
+/// Reports an access to memory that another node of the capture frees, if the two nodes are not ordered.
 void Graphs::check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock) {
   if (kind == OperationKind::allocate) {
     std::erase_if(capture.freed, [&](const Access& freed) { return freed.region.overlaps(access.region); });
@@ -153,7 +153,7 @@ void Graphs::follow(const Operation& operation) {
     if (Node* const node = node_of(operation)) node->node = operation.node;
   }
   if (operation.kind != OperationKind::begin_capture || operation.has_failed) return;
-  // If it continues a graph, it comes after all of that graph's work.
+  // A capture that continues a graph comes after all of the graph's work.
   Capture& capture = graphs_.capture_of(operation);
   Clock all;
   for (const Node& node : capture.nodes) {
@@ -204,7 +204,7 @@ void Graphs::change_nodes(const Operation& operation) {
   });
 }
 
-/// Removes the waits that a later write of the capture ends.
+/// Removes the waits for values that the capture itself writes later.
 void Graphs::finish(Capture& capture) {
   for (Node& node : capture.nodes) {
     std::erase_if(node.memory_operations,
@@ -229,7 +229,7 @@ void Graphs::report_races(const std::vector<Node>& nodes) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (std::size_t j = i + 1; j < entries.size() && entries[j].access->region.begin < entries[i].access->region.end();
          ++j) {
-      const bool in_order = entries[i].node <= entries[j].node;  // in the order of the capture
+      const bool in_order = entries[i].node <= entries[j].node;  // report in the order of the capture
       const Entry& first = in_order ? entries[i] : entries[j];
       const Entry& second = in_order ? entries[j] : entries[i];
       bool open = false;

@@ -15,9 +15,10 @@
 #include "tools/race/values.hpp"
 #include "weir/plugin/operation.hpp"
 
+/// Checks captured work for races.
 namespace weir::race {
 
-/// A node of a graph. Its points and clocks use the capture's own lanes.
+/// A node of a graph. Its points and clocks use the lanes of its capture.
 struct Node {
   std::uint64_t operation = 0;
   std::optional<GraphNode> node;  ///< the driver's node
@@ -27,7 +28,7 @@ struct Node {
   std::vector<Access> accesses;
   std::vector<MemoryOperation> memory_operations;
   std::vector<std::uint64_t> host_functions;
-  std::vector<const Event*> recorded, awaited;  ///< by `record_external`, `wait_external`
+  std::vector<const Event*> recorded, awaited;  ///< events of `record_external` and `wait_external`
 
   Access placed(Access access) const {
     if (node) access.node = node->index;
@@ -41,17 +42,17 @@ class Graphs {
   Graphs(Report& report, model::StepMaker& steps, Memory& memory, Events& events)
       : report_(report), steps_(steps), memory_(memory), events_(events) {}
 
-  /// Adds work, or a wait or record, that a stream captures. The memory of an allocation is added later.
+  /// Adds a captured operation: work, a wait or a record. `add_allocation` adds an allocation's memory later.
   void add(const Operation& operation);
   void add_allocation(const Operation& operation, StepPtr step);
-  /// Handles a wait of a stream outside captures. If it waits for captured work, the stream joins that capture, and the
+  /// Handles a stream's wait for an event. If the event was recorded in a capture, the stream joins that capture, and the
   /// result is true.
   bool join(const Operation& operation);
   /// Removes the stream from its capture, because it runs work outside captures again.
   void leave(const StreamKey& stream);
   /// Removes an operation that was refused.
   void withdraw(const Operation& operation);
-  /// Tracks captures, clones, instantiations, updates and conditional nodes. Call it in `after`.
+  /// Follows captures, clones, instantiations, updates and conditional nodes. Call this in `after`.
   void follow(const Operation& operation);
   /// Returns the nodes of the graph that the operation launches, or null.
   const std::vector<Node>* nodes_of(const Operation& operation) const { return graphs_.nodes_of(operation); }
@@ -65,7 +66,7 @@ class Graphs {
     Values values;
     std::map<StreamKey, Lane> lanes;
     std::uint32_t last_lane = 0;
-    std::vector<Access> freed;  // memory that its nodes have freed
+    std::vector<Access> freed;  // memory that the capture's nodes have freed
   };
   using Model = model::Graphs<Node, OpenCapture>;
   using Capture = Model::Capture;

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
-/// Returns the text after the last report: the other members.
+/// Returns the text after the last report: the end of the array and the object's other members.
 std::string end_of(const Json& rest) { return "\n],\n" + text_of(rest).substr(2) + "\n"; }
 
 }  // namespace
@@ -44,7 +44,7 @@ void JsonFile::finish(const Json& rest) {
   model::release(file_);
 }
 
-/// The next entry overwrites `rest`, and is at least as long.
+/// Writes an entry, then `rest`. The next entry overwrites `rest`, and its text is at least as long.
 void JsonFile::put(const std::string& entry, const std::string& rest) {
   if (file_ < 0) return;
   if (const int error = store(entry + rest); error != 0) {

@@ -9,10 +9,10 @@
 namespace weir::race {
 namespace {
 
-// Limit on accesses with heirs from one place in the program: for a loop, the first few are enough.
+// Limit on accesses that have an heir (memory.hpp), for each place in the program. In a loop, the first few are enough.
 constexpr int most_with_heirs = 4;
 
-/// Returns a wait that is open in `clock` but not in the clock of `before`, or null.
+/// Returns a wait that is open in `clock` but was not yet open at `before`, or null.
 std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock) {
   auto now = clock.open_waits();
   if (now.empty()) return nullptr;
@@ -24,7 +24,7 @@ std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock
   return since.empty() ? nullptr : since.front();
 }
 
-/// Whether each later access that races with `before` also races with `access`.
+/// Whether each later access that races with `before` also races with `access`, so that `before` can be dropped.
 bool stands_for(const Access& access, const Access& before, const Clock& clock) {
   bool open = false;
   if (!before.commutes_like(access)) return false;  // `access` races with fewer accesses
@@ -39,7 +39,8 @@ bool add_access(Block& block, Access access, const Clock& clock, const Clock& ho
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> with_heirs;  // for each place and lane
   std::erase_if(block.accesses, [&](Access& before) {
     if (!before.heir && !stands_for(access, before, clock)) return false;
-    // If a wait opened between the two, the later access may be ordered after an access that the earlier one races with.
+    // If a wait opened between the two accesses, it may order the later one after other work that races with the earlier
+    // one. So the earlier one is kept until the wait ends.
     if (!before.heir || before.until->before) before.until = opened_since(before, before.heir ? *before.heir : clock);
     if (!before.until) return true;
     if (!before.heir) before.heir = access.clock;

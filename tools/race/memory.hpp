@@ -21,10 +21,10 @@ namespace weir::race {
 using model::Region;
 using model::StepPtr;
 
-/// What touches memory.
+/// The origin of an access.
 enum class Accessor : std::uint8_t {
-  work,     ///< of a stream
-  watcher,  ///< the host, or a conditional node: may read a value before it is written, as a wait does
+  work,     ///< an operation of a stream
+  watcher,  ///< the host, or a conditional node: like a wait, it may read a value before it is written
   value,    ///< a value that a stream writes: several streams may write it, and each write ends a wait
 };
 
@@ -34,14 +34,15 @@ struct Access {
   Point point;
   StepPtr step;
   Accessor by = Accessor::work;
-  std::shared_ptr<const Clock> clock = {};  ///< events before the access; null if no later report needs them
+  std::shared_ptr<const Clock> clock = {};  ///< events before the access; null if no later check needs them
   StepPtr launch = {};                      ///< for a graph node: the launch
   std::optional<std::uint32_t> node = {};   ///< for a graph node: its index in the graph
-  /// The clock of a later access that replaces this one once `until`, a wait that opened between the two, has ended.
+  /// Set if a later access replaces this one as soon as the wait `until`, which opened between the two, has ended. `heir`:
+  /// the later access's clock.
   std::shared_ptr<const Clock> heir = {};
   std::shared_ptr<ValueWait> until = {};
   UpdateKind update = UpdateKind::unknown;  ///< the update, if the operation does nothing else with the memory
-  bool is_any_time = false;                 ///< a source that may be read before the stream's earlier work
+  bool is_any_time = false;                 ///< a copy's source that may be read before the stream's earlier work ends
 
   bool writes() const noexcept { return kind != AccessKind::read; }
   /// Whether both only update the memory, so that their order does not matter: both are atomic, or both do the same known
@@ -50,7 +51,7 @@ struct Access {
     return (kind == AccessKind::atomic && other.kind == AccessKind::atomic) ||
            (update != UpdateKind::unknown && update == other.update);
   }
-  /// Whether it commutes with each access that `other` commutes with, and maybe with more.
+  /// Whether this access commutes with each access that `other` commutes with.
   bool commutes_like(const Access& other) const noexcept {
     return (kind == AccessKind::atomic || other.kind != AccessKind::atomic) &&
            (update == other.update || other.update == UpdateKind::unknown);
@@ -84,19 +85,19 @@ struct SmallWrite {
 struct Block {
   std::uintptr_t begin = 0, end = 0;
   StepPtr made;
-  StepPtr freed = {};  ///< the stream-ordered free; null until then
+  StepPtr freed = {};  ///< the stream-ordered free; null if there was none
   Point freed_at = {};
   std::vector<Access> accesses = {};
-  std::string name = {};  ///< given by the program
+  std::string name = {};      ///< the name that the program gave it
   bool is_of_device = false;  ///< the host cannot write it
   bool is_pageable = false;   ///< memory that a copy uses; tools cannot see when it is freed
   std::vector<SmallWrite> small_writes = {};
 };
 using Memory = model::MemoryMap<Block>;
 
-/// Adds an access with its clock, and removes those that it replaces. If a block has very many, also removes those that are
-/// complete according to `host`, which happens before all later operations. Returns false if another access had to be
-/// removed.
+/// Adds an access with its clock, and removes the accesses that it replaces. If the block has `most_accesses`, also removes
+/// accesses that are complete according to `host`, a clock that happens before all later operations. Returns false if
+/// another access had to be removed.
 bool add_access(Block& block, Access access, const Clock& clock, const Clock& host);
 
 /// Limit on accesses that are kept for one block.

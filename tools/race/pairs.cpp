@@ -32,10 +32,10 @@ void Pairs::end(const Operation& operation) {
     Name& name = names_[operation.id];
     name.stream = stream->do_id();
     name.last = stream->do_given_operations();
-    // An allocation is complete when the operation before it is, so name that one.
+    // An allocation completes together with the operation before it, so use the name of that operation.
     if (operation.kind == OperationKind::allocate) name.first = name.last;
     if (operation.has_failed || name.last == 0 || name.last < name.first)
-      names_.erase(operation.id);  // nothing was enqueued
+      names_.erase(operation.id);  // the call enqueued nothing
   }
   // The host backend cannot see this memory, so the comparison leaves it out.
   const std::string_view call = operation.name;

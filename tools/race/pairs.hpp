@@ -17,12 +17,12 @@ namespace weir::race {
 
 class Pairs {
  public:
-  /// `file` receives a line of JSON for each pair as soon as its names are known, and one if the program uses memory of
-  /// other code. If it is empty, nothing is recorded.
+  /// `file`: receives a line of JSON for each pair as soon as the names are known, and one line if the program uses memory
+  /// of other code. If it is empty, nothing is recorded.
   explicit Pairs(std::string file) : file_(std::move(file)) {}
   bool are_wanted() const noexcept { return !file_.empty(); }
 
-  /// Call these for each operation, before and after.
+  /// Call `begin` before each operation and `end` after it.
   void begin(const Operation& operation);
   void end(const Operation& operation);
   /// Records the launch of a graph that contains these operations.
@@ -47,14 +47,15 @@ class Pairs {
   };
 
   static Side side_of(const Access& access);
-  /// "2.5", "2.7/0", "host"; empty if it is not known. `last`: the last of several, instead of the first.
+  /// Returns the name of a side: "2.5", "2.7/0" or "host"; empty if it is not known. `last`: use the last of the call's
+  /// operations instead of the first.
   std::string name_of(const Side& side, bool last) const;
   void write_named(bool is_end);
 
   std::string file_;
-  std::map<std::uint64_t, Name> names_;             // of operations; `last` is set after the operation
-  std::map<std::uint64_t, std::uint32_t> nodes_;    // of captured operations
-  std::map<std::uint64_t, std::uint64_t> callers_;  // of accesses in host functions: the operation of that function
+  std::map<std::uint64_t, Name> names_;             // by operation; `last` is set after the operation
+  std::map<std::uint64_t, std::uint32_t> nodes_;    // by captured operation: the index of its node
+  std::map<std::uint64_t, std::uint64_t> callers_;  // by access in a host function: the function's operation
   std::vector<Pair> unnamed_;
 };
 

@@ -105,7 +105,7 @@ Json json_of(const Access& access, const std::vector<Frame>& frames) {
   return json;
 }
 
-/// "main src/main.cpp:30", the innermost frame that is shown.
+/// Returns the innermost frame that is shown, such as "main src/main.cpp:30".
 std::string first_line(const std::vector<Frame>& frames) {
   const std::string text = text_of(frames);
   const std::size_t begin = text.find("#0 ");

@@ -16,9 +16,9 @@
 namespace weir::race {
 
 struct Options {
-  std::string json;   ///< the file of the reports; empty: none
-  std::string tally;  ///< shared by all processes of `weir run`: each writes 0, and `status` for each race; empty: none
-  std::string pairs;  ///< the file of the pairs, for `weir race` and `weir shake`; empty: none
+  std::string json;   ///< the file for the reports; empty: none
+  std::string tally;  ///< file shared by `weir run`'s processes: each writes 0, then `status` at each race; or empty
+  std::string pairs;  ///< the file for the pairs, for `weir race` and `weir shake`; empty: none
   std::vector<std::string> suppressions;
   int status = 66;  ///< the program's exit status after a race; 0: unchanged
 };
@@ -28,7 +28,7 @@ Options read_options();
 
 enum class Fault : std::uint8_t { race, use_after_free };
 
-/// Reports each pair of places once, on standard error and in a file. Not thread-safe.
+/// Reports each pair of places in the program once, on standard error and in a file. Not thread-safe.
 class Report {
  public:
   explicit Report(Options options);
@@ -38,7 +38,7 @@ class Report {
   }
   /// `note`: an additional remark, or empty.
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
-  /// Reports, once for each text, that data was dropped, so that a race may have been missed.
+  /// Reports that data was dropped, so that a race may have been missed. Each text is reported once.
   void add_limit(const std::string& what);
   Pairs& pairs() noexcept { return pairs_; }
   /// Completes the files. `operations`: the number of operations checked. Returns the exit status, or 0.
@@ -53,7 +53,7 @@ class Report {
   Options options_;
   JsonFile file_{options_.json};
   Pairs pairs_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // pairs of places (`Step::place`)
   std::set<std::string> limits_;
   std::size_t count_ = 0, suppressed_ = 0;
 };

@@ -29,12 +29,12 @@ StreamState& Streams::of(const StreamKey& key) {
 
 StreamState& Streams::of(const Operation& operation) {
   StreamState& state = of(operation.stream_key);
-  if (state.is_known || operation.capture != 0) return state;  // drivers do not report it for a capturing stream
+  if (state.is_known || operation.capture != 0) return state;  // drivers do not report the kind of a capturing stream
   state.is_legacy = operation.stream->kind() == StreamKind::legacy_default;
   try {
     state.is_blocking = !operation.stream->is_non_blocking();
   } catch (const std::exception&) {
-    // The stream counts as ordered against the legacy default stream.
+    // The kind is unknown, so the stream counts as ordered against the legacy default stream.
   }
   state.is_known = true;
   return state;
@@ -49,7 +49,7 @@ StreamState& Streams::submit(const Operation& operation) {
 }
 
 /// Returns the lane of a removed stream whose work is complete according to the host's clock, or else a new lane. Lanes are
-/// reused because clocks grow with their number. A reused lane continues its numbers.
+/// reused because clocks grow with the number of lanes. A reused lane continues its numbers.
 std::uint32_t Streams::new_lane() {
   const auto over =
       std::find_if(retired_.begin(), retired_.end(), [&](const Point& last) { return host_.at(last.lane) >= last.number; });
@@ -60,8 +60,8 @@ std::uint32_t Streams::new_lane() {
   return lane;
 }
 
-/// Tools do not see threads and streams end. If a removed stream is used again, it starts with the host's clock, which
-/// includes all that the stream was ordered after.
+/// Removes idle streams, because tools do not see when threads and streams end. If a removed stream is used again, it starts
+/// with the host's clock, which includes all work that the stream was ordered after.
 void Streams::sweep() {
   if (streams_.size() < next_sweep_) return;
   for (auto next = streams_.begin(); next != streams_.end();) {
@@ -102,7 +102,7 @@ Clock Streams::everything() const {
 
 void Streams::host_learns(const Clock& clock) {
   clock.assume_ended();
-  // Something that tools do not see ended the other waits: a store by the host or a kernel.
+  // A store by the host or a kernel, which tools do not see, ended the other waits.
   for (const auto& wait : clock.open_waits()) {
     if (!wait->before) wait->before = std::make_unique<Clock>(everything());
   }

@@ -11,7 +11,7 @@
 namespace weir::race {
 namespace {
 
-// Limits for one value: writes, and waits that no known write ends. Clocks refer to all of these.
+// Limits for one value: on writes, and on waits that no known write ends. Clocks hold references to all of these.
 constexpr std::size_t most_writes = 4096, most_waiters = 1024;
 
 bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
@@ -56,13 +56,14 @@ void Values::write(const MemoryOperation& operation, const Point& point, const C
   std::erase_if(value.waiters, [&](Waiter& waiter) {
     std::unique_ptr<Clock>& before = waiter.result->before;
     bool open = false;
-    if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;  // by the host, or long ago
+    // Ended by the host, or long ago.
+    if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;
     if (!meets(operation.value, waiter.wait)) return false;
     if (!before) {
-      if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes after that wait
+      if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes after the wait
       before = std::make_unique<Clock>(clock);
       waiter.ended_by = point;
-    } else if (!clock.covers(waiter.ended_by, open)) {  // either write may have ended it
+    } else if (!clock.covers(waiter.ended_by, open)) {  // either of the two writes may have ended the wait
       before = std::make_unique<Clock>(common(*before, clock));
     }
     return false;
@@ -76,7 +77,7 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     return std::upper_bound(list.begin(), list.end(), number,
                             [](std::uint64_t last, const Write& write) { return last < write.point.number; });
   };
-  // For each lane, the last write that surely comes before the wait; it has overwritten the earlier ones.
+  // For each lane, the last write that certainly comes before the wait. It has overwritten the earlier ones.
   std::vector<Write*> known;
   for (auto& [lane, writes] : value.writes) {
     const auto behind = first_behind(writes.list, clock.at(lane));
@@ -84,7 +85,8 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     known.push_back(&*std::prev(behind));
     known.back()->clock.settle();
   }
-  // For each lane, the first write that may end the wait. Events before it also come before the later ones.
+  // For each lane, the first write that may end the wait. Everything before that write is also before the lane's later
+  // writes.
   std::vector<const Write*> ends;
   for (auto& [lane, writes] : value.writes) {
     auto write = writes.list.begin();
@@ -105,7 +107,7 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     }
     ends.push_back(&*write);
   }
-  for (auto write = ends.begin(); write != ends.end();) {  // the same for two lanes whose writes are ordered
+  for (auto write = ends.begin(); write != ends.end();) {  // also keep only the first if writes of two lanes are ordered
     const bool is_later = std::any_of(ends.begin(), ends.end(), [&](const Write* other) {
       bool open = false;
       return other != *write && (*write)->clock.covers(other->point, open);
@@ -131,7 +133,7 @@ bool Values::wait(const MemoryOperation& operation, const Point& point, Clock& c
     std::erase_if(waiters, [](const Waiter& each) { return each.result->before != nullptr; });
   if (waiters.size() < most_waiters) {
     waiters.push_back({operation, point, result});
-  } else {  // probably the host or a kernel ends these waits
+  } else {  // probably the host or a kernel ends such waits
     if (!value.endless || value.endless->before) value.endless = std::move(result);
     result = value.endless;
   }

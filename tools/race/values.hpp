@@ -12,6 +12,7 @@
 #include "tools/race/report.hpp"
 #include "weir/stream_memory.hpp"
 
+/// The order that values in memory impose: streams write values and wait for them.
 namespace weir::race {
 
 MemoryAccess memory_of(const MemoryOperation& operation) noexcept;
@@ -22,12 +23,12 @@ class Values {
   /// Adds a write of a value, or a wait for one, with its point and clock. A wait joins the clock of the write that ends it
   /// into `clock`. Returns false for a wait if that write is not known.
   bool operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report);
-  /// Records that other work overwrites the values: a fill with `write.element`, or an operation that writes unknown values.
-  /// `is_of_device`: the host cannot have written.
+  /// Records that other work overwrites values: a fill with `write.element`, or an operation that writes unknown values.
+  /// `is_of_device`: the host cannot have written them.
   void overwrite(const SmallWrite& write, bool is_of_device, Report& report);
   /// Whether a stream has written or awaited a value at the address.
   bool has(const void* address) const { return values_.contains(address); }
-  /// From now on `overwrite` records writes to the address.
+  /// From now on, `overwrite` records writes to the address.
   void add(const void* address) { values_.try_emplace(address); }
   /// Whether the wait is still open.
   bool is_open(const MemoryOperation& wait) const;
@@ -41,19 +42,19 @@ class Values {
   /// The writes of one lane to one address.
   struct Writes {
     std::deque<Write> list;
-    bool has_forgotten = false;  ///< the first writes were dropped
+    bool has_forgotten = false;  ///< the oldest writes were dropped
   };
   struct Waiter {
     MemoryOperation wait{};
     Point point;
     std::shared_ptr<ValueWait> result;
-    Point ended_by{};  ///< the first write that may have ended it
+    Point ended_by{};  ///< the first write that may have ended the wait
   };
   struct Value {
-    std::map<std::uint32_t, Writes> writes;  // of each lane
+    std::map<std::uint32_t, Writes> writes;  // by lane
     std::vector<Waiter> waiters;
-    std::unique_ptr<Clock> unknown;      // the joined clocks of the writes of unknown values
-    std::shared_ptr<ValueWait> endless;  // shared by waits over the limit; no write ends it
+    std::unique_ptr<Clock> unknown;      // the joined clocks of the operations that wrote unknown values
+    std::shared_ptr<ValueWait> endless;  // shared by the waits beyond the limit; no write ends it
   };
 
   void write(const MemoryOperation& operation, const Point& point, const Clock& clock, Report& report);

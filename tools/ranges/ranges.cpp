@@ -19,7 +19,8 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
-/// Reports each operation and each `weir::ScopedRange` to the vendors' profilers (NVTX, roctx) as a range of the thread.
+/// Shows each operation and each `weir::ScopedRange` as a range of the calling thread in the vendors' profilers (NVTX,
+/// roctx).
 namespace weir::ranges {
 namespace {
 
@@ -33,7 +34,7 @@ struct Profiler {
   int (*name_event)(const char* name, const void* event) = nullptr;
 };
 
-// Adds the first of the libraries that has both functions for ranges, if any. It is never closed.
+// Adds the first of the libraries that has both functions for ranges, if there is one. The library is never closed.
 void add_library(std::vector<Profiler>& profilers, std::initializer_list<const char*> libraries, const char* push,
                  const char* pop, std::string_view backend = {}, const char* name_stream = nullptr,
                  const char* name_event = nullptr) {
@@ -55,7 +56,7 @@ void add_library(std::vector<Profiler>& profilers, std::initializer_list<const c
 std::vector<Profiler> find_profilers() {
   std::vector<Profiler> profilers;
 #ifdef WEIR_HAS_NVTX
-  // The header finds the profiler by NVTX_INJECTION64_PATH; without one a call does nothing.
+  // The header finds the profiler through NVTX_INJECTION64_PATH. Without a profiler, a call does nothing.
   profilers.push_back({[](const char* name) { return nvtxRangePushA(name); }, [] { return nvtxRangePop(); }});
 #if __has_include(<cuda.h>)
   profilers.back().backend = "cuda";

@@ -12,15 +12,15 @@
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
-// The recorder: the host memory that operations read and write.
+// The part of the recorder that saves the host memory that operations read and write.
 namespace weir::recording {
 namespace {
 
 using detail::NumberWriter;
 using model::number_of;
 
-/// Whether a host function before or after the operation can still access these ranges. The program may free pageable memory
-/// as soon as a GPU's driver has returned from the call.
+/// Whether the ranges can be accessed by a host function before or after the operation. On a GPU, this is false for pageable
+/// memory, because the program may free it as soon as the call has returned.
 bool may_wait(const Operation& operation, const HostRanges& ranges) {
   const auto is_pageable = [](const HostRange& range) { return range.saved.first.memory == of_host; };
   return operation.device->supports(Feature::host_functions) &&
@@ -57,7 +57,7 @@ void Recorder::record_accesses(const Operation& operation, Written& memory) {
   }
 }
 
-/// Records a range if the host can read it. The range of a captured operation is recorded at each launch of its graph.
+/// Records a range if the host can read it. For a captured operation, the range is recorded at each launch of the graph.
 void Recorder::record_range(const Operation& operation, const void* address, std::size_t bytes, bool writes,
                             Written& memory) {
   const Block* const block = blocks_.find(number_of(address));
@@ -89,7 +89,7 @@ void Recorder::record_nodes(const Operation& operation, Written& memory) {
         "what a host function in a graph writes, and the same launch reads: contents are those of before the launch");
 }
 
-/// Saves the contents that an operation reads: when it runs, or at once if that would be too late.
+/// Saves the memory that an operation reads: when the operation runs, or immediately if that would be too late.
 void Recorder::save(const Operation& operation, const Written& written) {
   if (operation.stream == nullptr || !may_wait(operation, written.reads)) return save_now(written.number, written.reads);
   const_cast<Stream*>(operation.stream)
@@ -112,7 +112,7 @@ void Recorder::check(const Operation& operation, const Written& written) {
   if (operation.stream == nullptr) return check_now(written.number, written.results);
   auto* const stream = const_cast<Stream*>(operation.stream);
   if (!may_wait(operation, written.results)) {
-    // Waits for an event, because `synchronize` would consume the exceptions of the program's host functions.
+    // Wait for an event, because `synchronize` would throw the pending exceptions of the program's host functions here.
     stream->record()->synchronize();
     return check_now(written.number, written.results);
   }

@@ -10,9 +10,9 @@
 
 #include "core/saved/graph_file_format.hpp"
 
-/// The bytes of a recording: consecutive segments, each written in one piece, with the header and the records of a graph
-/// file (docs/graph-format.md). So a killed program leaves a file that is valid up to its last segment. The checksum of a
-/// segment covers its offset in the file. The last record of a complete recording is `end`.
+/// The format of a recording: consecutive segments, with the header and the records of a graph file (docs/graph-format.md).
+/// Each segment is written in one piece, so if the program is killed, the file is valid up to its last segment. A segment's
+/// checksum covers its offset in the file. A complete recording ends with the record `end`.
 namespace weir::recording {
 
 using detail::SavedAddress;
@@ -22,53 +22,55 @@ inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
 inline constexpr std::uint32_t none = UINT32_MAX;  ///< no object
 
-/// Kinds of records. Devices, streams, events, modules and kernels are each numbered from 0, operations from 1.
+/// Kinds of records. Devices, streams, events, modules and kernels are each numbered from 0, operations from 1. `data`
+/// refers to objects by these numbers.
 namespace record {
-inline constexpr std::string_view device = "devi";     ///< name: "cuda:0 sm_90"
+inline constexpr std::string_view device = "devi";     ///< name: such as "cuda:0 sm_90"
 inline constexpr std::string_view stream = "strm";     ///< data: SavedStream
-inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it records the time
+inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it records its time
 inline constexpr std::string_view module = "modu";     ///< data: its device, then a bundle
-inline constexpr std::string_view function = "kern";   ///< name: a kernel's; data: its module
+inline constexpr std::string_view function = "kern";   ///< name: the kernel's; data: its module
 inline constexpr std::string_view operation =
-    "oper";  ///< name: of the call; data: SavedOperation, its ranges, then the rest
-inline constexpr std::string_view failed = "fail";     ///< data: the operation that was refused
+    "oper";  ///< name: the call's; data: SavedOperation, its ranges, then data that depends on the kind
+inline constexpr std::string_view failed = "fail";     ///< data: an operation that was refused
 inline constexpr std::string_view piece = "piec";      ///< data: up to `piece_bytes` bytes of memory
-inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the numbers of the pieces that it reads
+inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the pieces that it reads
 inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the checksums of its results' pieces
 inline constexpr std::string_view note = "note";       ///< name: what is missing
 inline constexpr std::string_view stop = "stop";       ///< name: why the recording ends here
 inline constexpr std::string_view end = "done";        ///< the program has ended; nothing follows
 }  // namespace record
 
-/// Kinds of operations. Work has the numbers and the content of `SavedKind`.
+/// Kinds of operations. Work, from `kernel` to `host_function`, has the numbers and the content of `SavedKind`. `object` and
+/// `other` are members of `SavedOperation`.
 enum class Kind : std::uint8_t {
-  kernel = 1,  ///< its arguments, then their accesses: the number in 4 bytes; SavedAccess
+  kernel = 1,  ///< its arguments, then its accesses: their number in 4 bytes, then SavedAccess
   copy,
   fill,
   memory_operations,
-  host_function,    ///< name: the function's
-  allocate,         ///< SavedMemory; object: the device. Memory is numbered from 0, over all these kinds:
-  global,           ///< SavedMemory; object: the module; name: the variable's
+  host_function,    ///< name: the function's name
+  allocate,         ///< SavedMemory; object: the device. This kind and the next number memory from 0, together
+  global,           ///< SavedMemory; object: the module; name: the variable's name
   free,             ///< object: the memory
   child_graph,      ///< object: the graph
-  record,           ///< object: the event; other: 1 if each launch of the graph records it
-  wait_event,       ///< as `record`
-  wait_stream,      ///< object: the stream
-  synchronize,      ///< of `stream`; else object: the event; else other: the device
-  host_access,      ///< one range of results
-  host_copy,        ///< other: the device. As `copy`
+  record,           ///< object: the event; other: 1 if the graph records it at each launch
+  wait_event,       ///< the same
+  wait_stream,      ///< object: the awaited stream
+  synchronize,      ///< waits for `stream`, or else for the event `object`, or else for the device `other`
+  host_access,      ///< one range, stored as a result
+  host_copy,        ///< like `copy`; other: the device
   begin_capture,    ///< object: the graph that it continues
-  end_capture,      ///< other: 1 if there is a graph. Graphs are numbered from 0
-  dependencies,     ///< 4 bytes for each: the operation whose node it is
-  clone,            ///< object: the graph. Makes the next graph
+  end_capture,      ///< other: 1 if it made a graph. Graphs are numbered from 0
+  dependencies,     ///< 4 bytes for each dependency: the operation that made the node
+  clone,            ///< object: the graph; makes the next graph
   instantiate,      ///< object: the graph. Executables are numbered from 0
   update,           ///< object: the executable; other: the graph
   launch_graph,     ///< object: the executable
-  peer_access,      ///< object: the device; other: the device whose memory it may address
-  ran,              ///< a host function has run; object: its operation
+  peer_access,      ///< object: the device; other: the peer whose memory it may address
+  ran,              ///< a host function has run; object: the function's operation
   conditional,      ///< SavedConditional
   body,             ///< `stream` captures a body from here on; object: the conditional node's operation
-  end_conditional,  ///< object: as before
+  end_conditional,  ///< object: the conditional node's operation
 };
 
 struct SavedStream {
@@ -100,10 +102,10 @@ struct SavedConditional {
   SavedAddress condition;
 };
 
-/// The number of memory that Weir has not allocated. Its offset is the address.
+/// The memory number for memory that Weir has not allocated; the offset is then the address.
 inline constexpr std::uint32_t of_host = SavedAddress::allocated;
 
-/// Contents are compared and stored in pieces, which begin at multiples of this.
+/// Memory is compared and stored in pieces, which begin at multiples of this size.
 inline constexpr std::size_t piece_bytes = 4096;
 
 /// Calls `function(at, size)` for each piece of a range.
@@ -117,7 +119,7 @@ void for_each_piece(const SavedRange& range, F&& function) {
   }
 }
 
-/// Returns the checksum of a segment. The same records at another offset have another checksum.
+/// Returns the checksum of segment `number`. It depends on the number, so that a segment in the wrong place is found.
 inline std::uint64_t segment_check(std::uint64_t number, std::span<const std::byte> records) noexcept {
   return detail::check_number(records) + (number + 1) * 0xD1B54A32D192ED03U;
 }

@@ -9,7 +9,7 @@
 #include "weir/event.hpp"
 #include "weir/stream.hpp"
 
-// The recorder: numbers that replace objects and addresses.
+// The part of the recorder that replaces objects and addresses by numbers.
 namespace weir::recording {
 
 using detail::NumberWriter;
@@ -29,11 +29,11 @@ Recorder::Number Recorder::stream_of(const Operation& operation) {
   SavedStream saved{};
   saved.device = device_of(*operation.device);
   saved.is_default = stream.kind() == StreamKind::legacy_default;
-  if (operation.capture == 0) {  // drivers do not report this for a capturing stream
+  if (operation.capture == 0) {  // drivers do not report these for a capturing stream
     saved.is_blocking = !saved.is_default && !stream.is_non_blocking();
     saved.priority = stream.priority();
   }
-  // The stream of a conditional node's body is borrowed from the backend, so no other code uses it.
+  // The backend lends out the stream of a conditional node's body, so no other code uses it.
   if (!is_of_body(operation) && (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted))
     add_omission(fmt::format("what other code submits to {}, which is its own", model::place_of(operation)));
   NumberWriter data;

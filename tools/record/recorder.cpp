@@ -28,8 +28,8 @@ using detail::NumberWriter;
 using model::number_of;
 
 constexpr std::size_t most_omissions = 20;
-// For a plain pointer tools receive an access of one element, which does not limit what a kernel reads. Larger ranges are
-// spans.
+// Tools receive an access of one element for a plain pointer, although the kernel may read more. A larger range comes from a
+// span.
 constexpr std::size_t largest_element = 256;
 
 std::string what_of(const Operation& operation) { return model::what_of(operation); }
@@ -79,7 +79,7 @@ void Recorder::after(const Operation& operation) noexcept try {
   stop(operation.name, error.what());
 }
 
-/// Recorded because the program may synchronize with the function outside Weir.
+/// Records that the function has run, because the program may synchronize with it outside Weir.
 void Recorder::end_host_function(std::uint64_t operation) noexcept try {
   const std::lock_guard lock(mutex_);
   const auto found = host_functions_.find(operation);
@@ -99,7 +99,7 @@ void Recorder::end_host_function(std::uint64_t operation) noexcept try {
   support::log(support::LogLevel::error, "record: ", error.what());
 }
 
-/// Writes the operation before it is made, so that the file contains it if it crashes the program.
+/// Writes the operation before it is made, so that the file contains it even if the operation crashes the program.
 std::optional<Written> Recorder::write(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::kernel: return add_work(Kind::kernel, operation);
@@ -134,19 +134,20 @@ std::optional<Written> Recorder::write(const Operation& operation) {
     }
     case OperationKind::wait_stream: {
       const auto awaited = streams_.find(operation.awaited);
-      if (awaited == streams_.end()) return std::nullopt;  // that stream has no work
+      if (awaited == streams_.end()) return std::nullopt;  // the awaited stream has no work
       return add(Kind::wait_stream, operation, operation.name, awaited->second);
     }
     case OperationKind::host_access: {
       const MemoryAccess& access = operation.accesses.front();
       const auto first = find(number_of(access.address), access.bytes);
-      if (!first || operation.host_function != 0) return std::nullopt;  // in a host function, which a replay does not run
+      // An access in a host function, which a replay does not run.
+      if (!first || operation.host_function != 0) return std::nullopt;
       NumberWriter content;
       content.put(SavedRange{*first, access.bytes});
       return add(Kind::host_access, operation, operation.name, none, none, content);
     }
     case OperationKind::begin_capture: {
-      // Some backends capture a body in a separate capture.
+      // Some backends use a separate capture for a body.
       if (!conditionals_[operation.thread].empty()) return std::nullopt;
       const auto graph = graphs_made_of_.find(operation.graph);
       return add(Kind::begin_capture, operation, operation.name, graph != graphs_made_of_.end() ? graph->second : none);
@@ -214,7 +215,7 @@ bool Recorder::is_of_body(const Operation& operation) {
   return capture != nullptr && capture->conditional != 0;
 }
 
-/// A body begins with the first operation of its capture.
+/// Records the start of a body. A body begins with the first operation of its capture.
 void Recorder::record_body(const Operation& operation) {
   const auto open = conditionals_.find(operation.thread);
   if (open == conditionals_.end() || open->second.empty()) return;
@@ -240,8 +241,8 @@ void Recorder::end_conditional(const Operation& operation) {
   (void)add(Kind::end_conditional, operation, "", node.number);
 }
 
-/// Writes the parts that are known only after the operation was made, such as addresses. Host-side waits are also written
-/// then, because another thread may submit the work that they wait for.
+/// Writes results that are known only after the operation was made, such as addresses. Waits of the host are also written
+/// afterwards, because another thread may submit the work that they wait for.
 void Recorder::write_result(const Operation& operation) {
   const auto known = [](const auto& map, const auto* key) {
     const auto found = map.find(key);
@@ -406,7 +407,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
       std::memcpy(&word, value.data() + at, sizeof(word));
       std::optional<SavedAddress> there = find(word, 1);
       if (is_pointer && word == 0) there = SavedAddress{SavedAddress::null, 0, 0};
-      if (is_pointer && !there) {  // the end of a range
+      if (is_pointer && !there) {  // may be the end of a range
         there = find(word - 1, 1);
         if (there) ++there->offset;
       }
@@ -418,7 +419,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
                                   "by Weir, or register it by Device::register_host",
                                   i + 1));
         }
-        // Addresses are not in the first 64 KiB, which systems leave unmapped, and have at most 57 bits.
+        // No address is in the first 64 KiB, which systems leave unmapped, or has more than 57 bits.
         if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
           add_omission(what + " may be an address of memory that Weir does not know; it is taken for a number");
         continue;

@@ -18,6 +18,7 @@
 #include "weir/module.hpp"
 #include "weir/plugin/tool.hpp"
 
+/// The recorder: collects operations for the recording.
 namespace weir::recording {
 
 /// Memory that the host can read.
@@ -26,15 +27,15 @@ struct HostRange {
   std::byte* begin;
 };
 using HostRanges = std::vector<HostRange>;
-/// An operation in the recording.
+/// An operation that was written to the file.
 struct Written {
   std::uint32_t number = 0;
   HostRanges reads, results;
 };
 
-/// The tool `record`: writes each operation to the file before it is made, with numbers instead of addresses. Before and
-/// after an operation the tool enqueues host functions that save the host memory that it reads and checksum the host memory
-/// that it writes. docs/record.md
+/// The tool `record`: writes each operation to the file before it is made, with numbers instead of addresses. It also
+/// enqueues host functions: one before the operation saves the host memory that the operation reads, one after it checksums
+/// the host memory that it writes. docs/record.md
 class Recorder final : public Tool {
  public:
   Recorder(const std::string& file, std::uint64_t limit) : file_(file, limit) {}
@@ -45,11 +46,11 @@ class Recorder final : public Tool {
   int finish() noexcept override;
 
  private:
-  /// Memory known to Weir.
+  /// Memory known to Weir, with its number in the file.
   struct Block {
     std::uintptr_t begin = 0, end = 0;
     std::uint32_t number = 0;
-    bool is_readable = false;  ///< the host can read it at any time
+    bool is_readable = false;  ///< the host can read the memory at any time
   };
   /// An access of a graph node to host memory.
   struct Node {
@@ -66,10 +67,10 @@ class Recorder final : public Tool {
     bool timing;
   };
   using Number = std::uint32_t;
-  /// A conditional node whose bodies are captured.
+  /// An open conditional node, whose bodies are being captured.
   struct Conditional {
     Number number;
-    std::size_t bodies = 0;  ///< bodies with an operation
+    std::size_t bodies = 0;  ///< number of bodies that have an operation
   };
 
   std::optional<Written> write(const Operation& operation);
@@ -108,7 +109,7 @@ class Recorder final : public Tool {
   std::mutex mutex_;
   RecordingFile file_;
   bool stopped_ = false;
-  std::string end_;  // why
+  std::string end_;  // why the recording ended
   Number operations_ = 0, blocks_made_ = 0, graphs_made_ = 0, execs_made_ = 0;
   std::set<std::string> omissions_;
   std::map<const Device*, Number> devices_;
@@ -117,16 +118,16 @@ class Recorder final : public Tool {
   std::map<const Event*, KnownEvent> events_;
   std::map<const Module*, Number> modules_;
   std::map<const Kernel*, Number> kernels_;
-  std::vector<ModulePtr> kept_modules_;  // kept so that no other module gets the address
+  std::vector<ModulePtr> kept_modules_;  // kept alive so that no other module gets the same address
   std::vector<KernelPtr> kept_kernels_;
   std::map<const Graph*, Number> graphs_made_of_;
   std::map<const GraphExec*, Number> execs_;
   model::MemoryMap<Block> blocks_;
   model::Graphs<Node, OpenCapture> graphs_;
-  std::map<std::uint64_t, Written> begun_;          // by the process's operation number
-  std::map<std::uint64_t, Number> host_functions_;  // by the same: functions that may still run
+  std::map<std::uint64_t, Written> begun_;                          // by the operation's number in the process
+  std::map<std::uint64_t, Number> host_functions_;                  // likewise: functions that may still run
   std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by thread
-  std::set<std::uint64_t> captured_functions_;      // functions that may run again
+  std::set<std::uint64_t> captured_functions_;                      // captured functions, which may run again
 };
 
 }  // namespace weir::recording

@@ -15,7 +15,7 @@
 namespace weir::recording {
 namespace {
 
-// A segment is written when it has this many bytes, or with the operation that it belongs to.
+// A segment is written at this size, or earlier together with its operation.
 constexpr std::size_t segment_bytes = std::size_t{1} << 20U;
 
 }  // namespace

@@ -13,24 +13,25 @@
 #include "core/saved/graph_file_format.hpp"
 #include "tools/record/format.hpp"
 
+/// Writes a recording to a file.
 namespace weir::recording {
 
-/// The file. Not thread-safe. Flushed data survives the end of the process, however it ends.
+/// The recording's file. Not thread-safe. Flushed data is kept even if the process is killed.
 class RecordingFile {
  public:
-  /// Creates the file with access only for this user. Throws `invalid_environment` if that fails.
+  /// Creates the file, accessible only for this user. Throws `invalid_environment` if that fails.
   RecordingFile(std::string name, std::uint64_t limit);
 
   void add(std::string_view kind, std::string_view name, std::span<const std::byte> data);
-  /// Adds the bytes of a range in pieces, and appends the numbers of the pieces to `numbers`. Pieces that are already in the
-  /// file are not written again.
+  /// Adds the bytes of a range in pieces, and appends the piece numbers to `numbers`. A piece that the file already contains
+  /// is not written again.
   void add_pieces(const SavedRange& range, const std::byte* bytes, detail::NumberWriter& numbers);
   void flush();
-  /// Whether the file has reached its limit or cannot be written. After that only `force` adds records.
+  /// Whether the file has reached its limit or cannot be written. After that, only `force` can add records.
   bool is_full() const noexcept { return full_; }
   const std::string& flaw() const noexcept { return flaw_; }
   void force(std::string_view kind, std::string_view name);
-  /// Marks the recording as complete and unlocks the file for other processes. Ignores records that are added later.
+  /// Marks the recording as complete and unlocks the file for other processes. Later records are ignored.
   void end();
   /// Whether a segment could not be written.
   bool is_lost() const noexcept { return is_lost_; }
@@ -45,7 +46,7 @@ class RecordingFile {
   std::uint64_t limit_, written_ = 0, segments_ = 0;
   int file_ = -1;
   bool full_ = false, ended_ = false, is_lost_ = false;
-  std::string flaw_;  // why it is full
+  std::string flaw_;  // why the file is full
   detail::BundleWriter segment_;
   std::map<std::pair<std::uint64_t, std::size_t>, std::uint32_t> pieces_;  // by checksum and size
 };

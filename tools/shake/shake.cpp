@@ -14,11 +14,12 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
-/// Delays streams of GPUs at random, so that a missing wait shows. The host backend has its own schedules instead.
+/// Delays streams of GPUs at random, so that missing waits cause visible errors. For the host backend, WEIR_SCHEDULE does
+/// this.
 namespace weir::shake {
 namespace {
 
-// splitmix64: a generator step whose results differ even if the states are close.
+// splitmix64: mixes the bits so that close inputs have unrelated results.
 std::uint64_t scrambled(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;
@@ -31,7 +32,7 @@ class Shake final : public Tool {
   explicit Shake(std::uint64_t seed) : seed_(seed) {}
 
   void before(const Operation& operation) override {
-    // Delaying the legacy default stream would delay all others. A host function must not call Weir.
+    // A delay of the legacy default stream would delay all other streams. A host function must not call Weir.
     if (!traits_of(operation.kind).is_work || operation.stream == nullptr || operation.capture != 0 ||
         operation.host_function != 0 || operation.stream->kind() == StreamKind::legacy_default ||
         operation.device->backend().name() == "host" || !operation.device->supports(Feature::host_functions)) {
@@ -42,24 +43,24 @@ class Shake final : public Tool {
     try {
       const_cast<Stream*>(operation.stream)->launch_host_function([pause] { std::this_thread::sleep_for(pause); });
     } catch (const Error&) {
-      // The operation itself will report what is wrong with the stream.
+      // Ignored: the operation itself will report the error of the stream.
     }
   }
 
  private:
   struct Drawn {
-    std::uint64_t stream;      // its number, in the order of the streams' first work
+    std::uint64_t stream;      // the stream's number, in the order of first use
     std::uint64_t operations;  // number of operations so far
   };
 
-  // Returns how long the stream's next operation waits. The result depends only on the seed, the stream's number and the
-  // operation's number. Threads matter only for the order in which streams are first used.
+  // Returns the delay of the stream's next operation. The result depends only on the seed, the stream's number and the
+  // operation's number. Threads affect only the order in which streams get their numbers.
   std::chrono::microseconds draw(const StreamKey& key) {
     const std::lock_guard lock(mutex_);
     Drawn& drawn = streams_.try_emplace(key, Drawn{streams_.size(), 0}).first->second;
     const std::uint64_t of_stream = scrambled(scrambled(seed_) + drawn.stream);
     const std::uint64_t lot = scrambled(of_stream + ++drawn.operations);
-    // One third of the streams is never delayed, one third at every second operation on average, one third rarely.
+    // One third of the streams is never delayed, one third before every second operation on average, one third rarely.
     const std::uint64_t one_in = of_stream % 3 == 0 ? 0 : of_stream % 3 == 1 ? 2 : 8;
     if (one_in == 0 || lot % one_in != 0) return std::chrono::microseconds(0);
     return std::chrono::microseconds(100 + (lot >> 8U) % 1900);

@@ -27,15 +27,16 @@
 namespace weir::timeline {
 namespace {
 
-// Collect finished operations when this many more are pending.
+// Number of additional pending operations after which finished ones are collected.
 constexpr std::size_t collect_after = 256;
-// Limit on pending operations; operations over the limit have no times.
+// Limit on pending operations. Operations beyond the limit are shown without times.
 constexpr std::size_t most_pending = 16384;
 // Limit on graph nodes that are kept until their launches end.
 constexpr std::size_t most_nodes = 262144;
-// Shorter queries are not shown: a program that polls makes a million a second.
+// Shorter queries are not shown, because a program that polls makes a million a second.
 constexpr std::uint64_t shortest_query = 10000;
-// Drivers return times as `float`s since an event, so the event must be recent for the times to be exact.
+// Drivers return times as a `float` since an earlier event. The earlier event must be recent, or the times are not exact
+// enough.
 constexpr double time_base_age_ms = 4000;
 
 std::string track_name(const Operation& operation, std::string_view name) {
@@ -61,7 +62,7 @@ std::string name_of(const Operation& operation) {
                                                                : to_string(operation.kind));
 }
 
-/// Describes the call of a thread that makes the operation.
+/// Describes the call that makes the operation, for the track of the calling thread.
 std::string call_of(const Operation& operation) {
   if (operation.kernel != nullptr) return fmt::format("launch {}", operation.kernel->name());
   std::string name(operation.label);
@@ -98,8 +99,8 @@ Timeline::StreamState& Timeline::stream_of(const Operation& operation) {
 
 // --- Operations -------------------------------------------------------------------------------------------------------
 
-/// Whether the device's times can be measured. Waits for the stream, once for each device, outside the lock, which host
-/// functions take.
+/// Whether the device's times can be measured. The first call for a device waits for the stream. It does so without the
+/// lock, because the stream's host functions take the lock.
 bool Timeline::has_time_base(const Operation& operation) {
   if (!operation.device->supports(Feature::event_timing)) return false;
   {
@@ -111,14 +112,14 @@ bool Timeline::has_time_base(const Operation& operation) {
   base.time = now();
   const std::lock_guard lock(mutex_);
   time_bases_.try_emplace(operation.device, std::move(base));
-  // Registered after the driver is loaded, so it runs before the driver ends.
+  // Registered after the driver was loaded, so this runs before the driver's own exit functions.
   static Timeline* const self = this;
   static const int registered = std::atexit([] { self->end(); });
   (void)registered;
   return true;
 }
 
-/// Whether one more operation may be pending.
+/// Whether the limit allows one more pending operation.
 bool Timeline::can_take_more() {
   const std::lock_guard lock(mutex_);
   if (pending_ >= most_pending) collect();
@@ -140,7 +141,7 @@ void Timeline::before(const Operation& operation) {
     try {
       if (has_time_base(operation) && can_take_more())
         begun.event = const_cast<Stream*>(operation.stream)->record({.timing = true});
-    } catch (const std::exception& error) {  // a capture forbids it: the operation has no time
+    } catch (const std::exception& error) {  // not possible in a capture: the operation has no time
       support::log(support::LogLevel::debug, "timeline: ", error.what());
     }
   }
@@ -158,7 +159,7 @@ void Timeline::before(const Operation& operation) {
   begun_[operation.id] = std::move(begun);
   if (operation.kind != OperationKind::synchronize) return;
   collect();
-  file_.flush();  // the program may end after this wait
+  file_.flush();  // the program may end right after this wait
 }
 
 void Timeline::after(const Operation& operation) noexcept try {
@@ -173,7 +174,7 @@ void Timeline::after(const Operation& operation) noexcept try {
   }
   try {
     if (has_event && !operation.has_failed) end = const_cast<Stream*>(operation.stream)->record({.timing = true});
-  } catch (const std::exception& error) {  // as in `before`
+  } catch (const std::exception& error) {  // not possible in a capture, as in `before`
     support::log(support::LogLevel::debug, "timeline: ", error.what());
   }
   if (operation.kind == OperationKind::instantiate && !operation.has_failed) record_executable(operation);
@@ -188,7 +189,7 @@ void Timeline::after(const Operation& operation) noexcept try {
     file_.add({{begun.track, begun.time, end_time, operation.name, {}, {}, {}}});
   }
   if (operation.kind == OperationKind::synchronize) usage_.add_wait(begun.track, operation.name, end_time - begun.time);
-  if (!end) {  // its nodes will not be used
+  if (!end) {  // without times, the nodes are not shown
     if (const auto nodes = nodes_.extract(operation.id); !nodes.empty()) kept_nodes_ -= nodes.mapped().size();
   }
   if (operation.has_failed) {
@@ -204,7 +205,7 @@ void Timeline::after(const Operation& operation) noexcept try {
   }
   if (pending_ >= next_collect_ || operation.kind == OperationKind::synchronize || file_.is_due()) {
     collect();
-    next_collect_ = pending_ + collect_after;  // do not query pending operations each time
+    next_collect_ = pending_ + collect_after;  // so that pending operations are not queried each time
   }
   file_.flush_if_due();
 } catch (const std::exception& error) {
@@ -231,13 +232,14 @@ void Timeline::record_work(const Operation& operation, Begun begun, EventPtr end
     work->flow_ends.push_back(++last_flow_);
     if (awaited->end == 0) {
       awaited->flows.push_back(last_flow_);
-    } else {  // already written: the arrow begins at its end
+    } else {  // the work is already written, so begin the arrow at its end
       const std::uint64_t time = std::max(awaited->begin, awaited->end - 1);
       file_.add({{track, time, time, "awaited", {}, {last_flow_}, {}}});
     }
   }
   stream.last = work;
-  // Work within other work, such as the copies of a collective, is reported before the outer work.
+  // Work within other work, such as the copies of a collective, is reported before the outer work. So sort by the time of
+  // submission.
   auto at = stream.pending.end();
   while (at != stream.pending.begin() && std::prev(at)->submitted > begun.submitted) --at;
   stream.pending.insert(
@@ -261,7 +263,7 @@ void Timeline::record_order(const Operation& operation) {
   }
 }
 
-/// Perfetto shows the last name of a track.
+/// Renames the track of a stream. Perfetto shows a track's last name.
 void Timeline::record_name(const Operation& operation) {
   const auto stream = operation.stream != nullptr ? streams_.find(operation.stream_key) : streams_.end();
   if (stream == streams_.end() || stream->second.track == 0) return;
@@ -280,10 +282,10 @@ void Timeline::record_memory(const Operation& operation) {
 
 // --- Times of streams -------------------------------------------------------------------------------------------------
 
-/// Writes completed work.
+/// Writes the work that has completed.
 void Timeline::collect() noexcept {
-  std::map<const StreamState*, std::uint64_t> begun;  // by stream, the oldest operation still being submitted
-  std::uint64_t known = UINT64_MAX;                   // all work whose time is not known yet began later
+  std::map<const StreamState*, std::uint64_t> begun;  // by stream: the oldest operation that is still being submitted
+  std::uint64_t known = UINT64_MAX;                   // all work without a known time began later than this
   for (const auto& [id, operation] : begun_) {
     if (!operation.event) continue;
     std::uint64_t& oldest = begun.try_emplace(operation.stream, UINT64_MAX).first->second;
@@ -294,7 +296,7 @@ void Timeline::collect() noexcept {
     StreamState& stream = **next;
     const auto oldest = begun.find(&stream);
     std::list<Pending>& pending = stream.pending;
-    // Work after an operation that is still being submitted may be a part of it.
+    // Work after an operation that is still being submitted may be part of that operation.
     while (!pending.empty() && (oldest == begun.end() || pending.front().submitted < oldest->second) &&
            finish_work(stream, pending.front())) {
       pending.pop_front();
@@ -306,7 +308,7 @@ void Timeline::collect() noexcept {
   usage_.advance(known);
 }
 
-/// Returns false if the work is not complete, or if it must not be queried.
+/// Writes the work. Returns false if it is not complete, or if a query is not allowed now.
 bool Timeline::finish_work(StreamState& stream, const Pending& pending) noexcept try {
   if (!pending.end->is_complete()) return false;
   TimeBase& base = time_bases_.at(pending.device);
@@ -339,7 +341,7 @@ bool Timeline::finish_work(StreamState& stream, const Pending& pending) noexcept
 void Timeline::record_executable(const Operation& operation) {
   Topology graph;
   try {
-    graph = operation.graph->topology();  // outside the lock, as above
+    graph = operation.graph->topology();  // may call the driver, so not under the lock
   } catch (const Error& error) {
     support::log(support::LogLevel::debug, "timeline: ", error.what());
   }
@@ -369,15 +371,15 @@ void Timeline::after_node(const NodeRun& run) noexcept try {
   support::log(support::LogLevel::debug, "timeline: ", error.what());
 }
 
-/// Adds slices for the nodes after the slice of their launch. A node is drawn within its parent, on the parent's track. If
-/// another node still runs there, it uses the first free track below the stream's.
+/// Adds slices for the nodes of a graph after the slice of the launch. A node is drawn within its parent, on the parent's
+/// track. If another node still runs on that track, the node is drawn on the first free track below the stream's track.
 void Timeline::add_nodes(StreamState& stream, const Device& device, std::vector<Node> nodes, std::vector<Slice>& slices) {
   if (nodes.empty()) return;
   kept_nodes_ -= nodes.size();
   const Slice launch = slices.front();
-  // Node times are in the host's clock. Stream times are later by the time that the host took to see the device's first
-  // event. That delay is at most the time from the end of the last node to the end of its launch, so take the least of
-  // these.
+  // Node times use the host's clock. Times of streams are later, by the delay with which the host saw the device's first
+  // event. This delay is at most the time between the ends of the last node and of the launch, so use the smallest such
+  // time.
   std::uint64_t end = 0;
   for (const Node& node : nodes) end = std::max(end, node.end);
   const auto distance = static_cast<std::int64_t>(launch.end - end);
@@ -387,10 +389,11 @@ void Timeline::add_nodes(StreamState& stream, const Device& device, std::vector<
     node.begin = std::clamp(node.begin + static_cast<std::uint64_t>(shift), launch.begin, launch.end);
     node.end = std::clamp(node.end + static_cast<std::uint64_t>(shift), node.begin, launch.end);
   }
-  // The nodes of a child graph were reported before the child graph's own node, and may begin in the same nanosecond.
+  // The nodes of a child graph are reported before the child graph's own node, and may begin in the same nanosecond. So
+  // reverse the order first.
   std::reverse(nodes.begin(), nodes.end());
   std::stable_sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.begin < b.begin; });
-  std::map<std::uint64_t, std::vector<const Node*>> open;  // by tracks
+  std::map<std::uint64_t, std::vector<const Node*>> open;  // the running nodes of each track
   const auto is_free = [&](std::uint64_t track, const Node& node) {
     std::vector<const Node*>& stack = open[track];
     while (!stack.empty() && stack.back()->end <= node.begin) stack.pop_back();
@@ -450,24 +453,24 @@ int Timeline::finish() noexcept {
 }
 
 void Timeline::end() noexcept try {
-  const support::UnshownCalls unshown;  // exit calls this: without it, calls made here would be reported to this tool
+  const support::UnshownCalls unshown;  // `exit` calls this; without it, the calls below would be reported to this tool
   std::vector<EventPtr> last;
   {
-    if (::getpid() != process_) return;  // a forked child has a copy
+    if (::getpid() != process_) return;  // a forked child has only a copy of this object
     const std::lock_guard lock(mutex_);
     if (is_over_) return;
     for (const StreamState* const stream : active_) {
       if (!stream->pending.empty()) last.push_back(stream->pending.back().end);
     }
   }
-  // Work that never ends must not keep the process alive.
+  // Limit the wait, so that work that never ends does not keep the process alive.
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool has_ended = true;
   for (const EventPtr& event : last) {
     try {
       has_ended = event->synchronize_for(patience - std::chrono::steady_clock::now()) && has_ended;
     } catch (const std::exception&) {
-      // The work has no time.
+      // Ignored: the work is shown without a time.
     }
   }
   if (!has_ended)

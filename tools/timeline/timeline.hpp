@@ -17,9 +17,9 @@
 #include "weir/event.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// Records when operations ran: on host threads by the host's clock, on streams by events around each operation, and in
-/// graphs by the node times that a backend reports if it runs graphs itself. Each time is written as soon as it is known,
-/// and not kept.
+/// Records when operations ran. Operations of host threads are timed with the host's clock, operations of streams with an
+/// event before and after each, and graph nodes by the backend, if it runs graphs itself. Each operation is written as soon
+/// as its time is known, and is not kept.
 namespace weir::timeline {
 
 class Timeline final : public Tool {
@@ -34,11 +34,11 @@ class Timeline final : public Tool {
   void end_range() noexcept override;
   int finish() noexcept override;
 
-  /// Waits for pending work and ends the trace. Later calls do nothing. Called while drivers still work.
+  /// Waits for pending work and ends the trace. Later calls do nothing. Must be called before drivers end.
   void end() noexcept;
 
  private:
-  /// Numbered work of a stream. Its times are 0 until they are known.
+  /// Work of a stream, with a number. Its times are 0 until they are known.
   struct WorkSlice : Slice {
     std::uint64_t number = 0;
   };
@@ -46,7 +46,7 @@ class Timeline final : public Tool {
   /// Work whose time is not known yet.
   struct Pending {
     const Device* device;
-    std::uint64_t submitted;  ///< the work began no earlier
+    std::uint64_t submitted;  ///< the time of submission; the work cannot have begun earlier
     EventPtr begin, end;
     WorkPtr work;
     std::uint64_t launch;  ///< the operation of a graph launch, else 0
@@ -54,16 +54,16 @@ class Timeline final : public Tool {
   struct StreamState {
     std::uint64_t track = 0;
     std::list<Pending> pending;                  ///< in the order in which the work begins
-    WorkPtr last;                                ///< its last work
-    std::map<std::uint64_t, WorkPtr> waits_for;  ///< the work that its next work waits for, by track
-    std::vector<std::uint64_t> branches;         ///< tracks below its own
+    WorkPtr last;                                ///< the stream's last work
+    std::map<std::uint64_t, WorkPtr> waits_for;  ///< by track: the work that the stream's next work waits for
+    std::vector<std::uint64_t> branches;         ///< tracks below the stream's own, for nodes that run in parallel
   };
-  /// An event of a device, and the host's time of that event.
+  /// An event of a device, and the time at which the host saw it complete.
   struct TimeBase {
     EventPtr event;
     std::uint64_t time = 0;
   };
-  /// A node of a graph that has run, by the host's clock.
+  /// A graph node that has run. Times use the host's clock.
   struct Node {
     const void *node, *parent;
     std::uint64_t begin, end, bytes;
@@ -73,7 +73,7 @@ class Timeline final : public Tool {
   struct Begun {
     std::uint64_t track = 0, submitted = 0, time = 0;
     EventPtr event;
-    StreamState* stream = nullptr;  ///< of the event
+    StreamState* stream = nullptr;  ///< the stream of `event`
     bool is_query = false;
   };
 
@@ -98,20 +98,20 @@ class Timeline final : public Tool {
   TraceFile file_;
   Usage usage_;
   bool is_over_ = false;
-  std::map<std::uint64_t, std::string> names_;      // of tracks
-  std::map<std::uint64_t, std::uint64_t> threads_;  // tracks, by the system's thread numbers
+  std::map<std::uint64_t, std::string> names_;      // by track
+  std::map<std::uint64_t, std::uint64_t> threads_;  // tracks, by the system's thread number
   std::map<std::uint64_t, std::size_t> ranges_;     // number of open ranges, by track
   std::map<StreamKey, StreamState> streams_;
   std::set<StreamState*> active_;  // streams with pending work
   std::map<const Device*, TimeBase> time_bases_;
-  std::map<const Event*, WorkPtr> events_;                                   // the last work before the record
-  std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // the device's track, and the bytes in use
-  std::map<std::uint64_t, Begun> begun_;                                     // by operations
+  std::map<const Event*, WorkPtr> events_;                                   // the stream's last work before the record
+  std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // the device's track, and its bytes in use
+  std::map<std::uint64_t, Begun> begun_;                                     // by operation
   std::map<const GraphExec*, Annotations> executables_;                      // number of nodes of each kind
-  std::map<std::uint64_t, std::vector<Node>> nodes_;                         // by the launches
-  std::map<const Device*, std::int64_t> node_shifts_;                        // from the host's clock to the streams'
-  std::size_t pending_ = 0, next_collect_;                                   // work whose time is not known; when to query
-  std::size_t kept_nodes_ = 0;                                               // of launches that have not ended
+  std::map<std::uint64_t, std::vector<Node>> nodes_;                         // by launch
+  std::map<const Device*, std::int64_t> node_shifts_;                        // see `add_nodes`
+  std::size_t pending_ = 0, next_collect_;                                   // size of all `pending`; when to query
+  std::size_t kept_nodes_ = 0;                                               // nodes of launches that have not ended
   std::size_t untimed_ = 0, unshown_nodes_ = 0;
   std::uint64_t last_track_ = process_track, last_flow_ = 0, last_work_ = 0;
 };

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-/// A trace in the format of Perfetto, https://perfetto.dev: a few of its protobuf messages.
+/// Writes the few protobuf messages of Perfetto's trace format that the timeline needs. https://perfetto.dev
 namespace weir::timeline {
 
-/// One message that is being written.
+/// A protobuf message under construction.
 class Message {
  public:
   Message& add(std::uint32_t field, std::uint64_t number) {
@@ -42,7 +42,7 @@ class Message {
   std::string bytes_;
 };
 
-/// The fields of Perfetto's messages, by their numbers in its protos/perfetto/trace.
+/// The field numbers of Perfetto's messages, from its folder protos/perfetto/trace.
 namespace field {
 inline constexpr std::uint32_t trace_packet = 1;
 namespace packet {
@@ -51,7 +51,7 @@ inline constexpr std::uint32_t timestamp = 8, sequence = 10, track_event = 11, t
 namespace event {
 inline constexpr std::uint32_t annotation = 4, type = 9, track = 11, category = 22, name = 23, counter = 30, flow = 47,
                                flow_end = 48;
-inline constexpr std::uint64_t slice_begin = 1, slice_end = 2, counter_value = 4;  // of the type
+inline constexpr std::uint64_t slice_begin = 1, slice_end = 2, counter_value = 4;  // values of `type`
 }  // namespace event
 namespace annotation {
 inline constexpr std::uint32_t number = 3, real = 5, text = 6, name = 10;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t much = 65536;
 constexpr std::chrono::milliseconds old(10);
 
-// The begin or end of a slice, and its order among those at the same time: longer slices begin first and end last.
+// The begin or end of a slice. `order` sorts points with equal times: longer slices begin first and end last.
 struct Point {
   std::uint64_t time, order, track;
   Message event;
@@ -107,7 +107,8 @@ void TraceFile::add_value(std::uint64_t track, std::uint64_t time, std::uint64_t
          track);
 }
 
-/// Each track is a separate sequence, because Perfetto allows different sequences in any order.
+/// Appends a packet. Each track is a sequence of its own, because Perfetto accepts the packets of different sequences in any
+/// order.
 void TraceFile::append(Message packet, std::uint64_t track) {
   if (!is_good()) return;
   buffer_ += Message().add(field::trace_packet, packet.add(field::packet::sequence, track)).bytes();

@@ -10,38 +10,39 @@
 
 #include "tools/timeline/trace.hpp"
 
+/// Writes a trace to a file.
 namespace weir::timeline {
 
 using Annotations = std::vector<std::pair<std::string, std::uint64_t>>;
 
-/// A row of the trace.
+/// A row of the trace: a thread, a stream or a counter.
 struct Track {
   std::string name;
-  std::uint64_t thread = 0;  ///< the system's number, or 0
+  std::uint64_t thread = 0;  ///< the system's thread number, or 0
   bool is_counter = false;
-  std::uint64_t parent = 0;  ///< the track below which this one is; 0: the process's
+  std::uint64_t parent = 0;  ///< the track above this one; 0: the process's track
 };
 
-/// Something that took time, in nanoseconds of the host's clock.
+/// An operation or range with its begin and end, in nanoseconds of the host's clock.
 struct Slice {
   std::uint64_t track = 0;
   std::uint64_t begin = 0, end = 0;  ///< 0: not known yet
   std::string name;
   Annotations annotations;
-  std::vector<std::uint64_t> flows, flow_ends;  ///< arrows that begin and end here
+  std::vector<std::uint64_t> flows, flow_ends;  ///< numbers of the arrows that begin or end here
 };
 
-/// The trace, written while the program runs, so that after a crash the file is a valid trace up to that time. Perfetto
-/// sorts by times, so calls may come in any order; entries at the same time on one track keep the order of the calls. Not
+/// The trace file. It is written while the program runs, so after a crash it is a valid trace up to that time. Perfetto
+/// sorts by time, so calls may come in any order; entries of one track with equal times keep the order of the calls. Not
 /// thread-safe.
 class TraceFile {
  public:
-  /// Opens the file. If that fails, prints an error to standard error and writes nothing.
+  /// Opens the file. If that fails, prints an error to standard error, and later calls write nothing.
   explicit TraceFile(std::string name);
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  /// Adds a row, under which slices and values may follow.
+  /// Adds a row. Call this before slices and values are added to it.
   void add_track(std::uint64_t id, const Track& track);
   /// Begins a slice that ends at the track's next `end_slice`. Its `end` is not used.
   void begin_slice(const Slice& slice) { append(track_event(slice.begin, begin_event(slice)), slice.track); }
@@ -53,13 +54,13 @@ class TraceFile {
   /// Writes the buffered entries.
   void flush();
   void flush_if_due();
-  /// Whether the last flush is so long ago that another one is due.
+  /// Whether the last flush was long enough ago for another one.
   bool is_due() const noexcept;
-  /// Unlocks the file for other processes. Otherwise a forked child that outlives this process would keep the lock.
+  /// Unlocks the file for other processes. Without this, a forked child that outlives this process would keep the lock.
   void unlock() noexcept;
 
   const std::string& name() const noexcept { return name_; }
-  /// Whether everything so far could be written.
+  /// Whether everything could be written so far.
   bool is_good() const noexcept { return file_ >= 0; }
 
  private:

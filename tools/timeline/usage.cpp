@@ -11,7 +11,7 @@
 namespace weir::timeline {
 namespace {
 
-// Limit on stored changes by other streams while work of one stream is pending.
+// Limit on stored changes of the number of busy streams. They accumulate while the work of another stream is pending.
 constexpr std::size_t most_changes = 65536;
 constexpr std::size_t most_waits = 3, most_streams = 10;
 
@@ -66,7 +66,7 @@ std::string Usage::text(const std::function<std::string(std::uint64_t)>& name_of
   const auto percent = [&](std::uint64_t part) { return 100.0 * static_cast<double>(part) / static_cast<double>(all); };
   std::string text;
   std::vector<std::pair<std::uint64_t, Busy>> shown(
-      std::min(busy_.size(), most_streams));  // the busiest, in order of tracks
+      std::min(busy_.size(), most_streams));  // the busiest streams, in the order of their tracks
   std::partial_sort_copy(busy_.begin(), busy_.end(), shown.begin(), shown.end(),
                          [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
   std::sort(shown.begin(), shown.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

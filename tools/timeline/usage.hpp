@@ -8,23 +8,24 @@
 #include <string>
 #include <vector>
 
+/// Statistics for the summary of the timeline.
 namespace weir::timeline {
 
-/// Measures how busy streams were, how much they overlapped, and the longest waits. Its memory does not grow with the
+/// Measures how busy streams were, how much they overlapped, and which waits were longest. Its memory does not grow with the
 /// program's run time.
 class Usage {
  public:
-  /// Adds work of a stream, in the order in which the stream's work begins. It may overlap other work of the stream, as the
-  /// copies of a collective do; the time counts once.
+  /// Adds work of a stream. Calls must be in the order in which the stream's work begins. If work overlaps other work of the
+  /// same stream, as the copies of a collective do, the common time counts once.
   void add_work(std::uint64_t track, std::uint64_t begin, std::uint64_t end);
-  /// Adds a wait of the host.
+  /// Adds a wait of a host thread.
   void add_wait(std::uint64_t track, const std::string& name, std::uint64_t nanoseconds);
-  /// Promises that work that is added from now on begins later than `time`.
+  /// The caller promises that all work added later begins after `time`.
   void advance(std::uint64_t time);
-  /// Returns the time until which the stream's work is known.
+  /// Returns the time up to which the stream's work is known.
   std::uint64_t known_until(std::uint64_t track) const noexcept;
 
-  /// Returns the report's lines; empty if there was no work. `name_of` returns a track's name.
+  /// Returns the lines of the report; empty if there was no work. `name_of` returns the name of a track.
   std::string text(const std::function<std::string(std::uint64_t)>& name_of);
 
  private:
@@ -37,12 +38,12 @@ class Usage {
     std::string name;
   };
 
-  std::map<std::uint64_t, Busy> busy_;    // by tracks
-  std::map<std::uint64_t, int> changes_;  // changes of the number of busy streams, later than `since_`
+  std::map<std::uint64_t, Busy> busy_;    // by track
+  std::map<std::uint64_t, int> changes_;  // by time after `since_`: the change of the number of busy streams
   std::uint64_t first_ = UINT64_MAX, last_ = 0;
   std::uint64_t since_ = 0, any_ = 0, several_ = 0;
   int running_ = 0;
-  bool is_least_ = false;  // some work came too late to be counted in `any_` and `several_`
+  bool is_least_ = false;  // some work came too late for `any_` and `several_`, so these are lower limits
   std::vector<Wait> waits_;
 };
 

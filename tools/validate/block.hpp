@@ -11,24 +11,25 @@
 #include "weir/fwd.hpp"
 #include "weir/stream_memory.hpp"
 
+/// The memory that the tool `validate` tracks.
 namespace weir::validate {
 
 using model::StepPtr;
 
 /// Memory known to Weir: an allocation, registered memory or a variable of a module.
 struct Block {
-  std::uint64_t id = 0;  ///< never used again
+  std::uint64_t id = 0;  ///< unique in the process
   std::uintptr_t begin = 0, end = 0;
   const Device* device = nullptr;
-  bool is_of_device = false;   ///< only that device and its peers can address it
-  bool is_allocated = false;   ///< by Weir, so the bytes around it do not belong to it
-  bool is_of_graph = false;    ///< allocated in a capture: it exists at each launch
-  bool is_registered = false;  ///< the program's own memory: only the registration ends
-  bool is_variable = false;    ///< of a module, and freed with it
-  bool is_blank = false;       ///< only operations that Weir sees can have written to it
+  bool is_of_device = false;   ///< only the device and its peers can address it
+  bool is_allocated = false;   ///< Weir allocated it, so the bytes around it belong to other memory
+  bool is_of_graph = false;    ///< allocated in a capture, so it exists during each launch
+  bool is_registered = false;  ///< memory that the program registered; the end of the registration does not free it
+  bool is_variable = false;    ///< a module's variable, freed with the module
+  bool is_blank = false;       ///< only operations that tools see can have written to it
   StepPtr made, freed = {};
-  std::string name = {};  ///< given by the program
-  Written written = {};  ///< for blank memory, with the option `unwritten`
+  std::string name = {};  ///< the name that the program gave it
+  Written written = {};   ///< the written bytes, if it is blank and the option `unwritten` is set
 };
 
 inline std::size_t extent_of(const MemoryAccess& access) noexcept {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+/// The options of the tool `validate`.
 namespace weir::validate {
 
 struct Options {
-  bool throws = false;     ///< wrong operations are not made; the caller gets `invalid_argument`
-  bool goes_on = false;    ///< every wrong operation is made, even if it corrupts memory
+  bool throws = false;     ///< reject wrong operations: the caller gets `invalid_argument`
+  bool goes_on = false;    ///< run every wrong operation, even if it corrupts memory
   bool unwritten = false;  ///< report reads of memory that nothing has written
   bool leaks = false;      ///< report memory that is never freed
   int status = 66;         ///< the program's exit status after a mistake; 0: unchanged

@@ -45,7 +45,7 @@ namespace {
 using model::number_of;
 using model::StepPtr;
 
-// Limit on freed blocks that are remembered.
+// Limit on freed blocks that are stored.
 constexpr std::size_t most_freed = 4096;
 // Limit on bytes of a pageable source that are compared.
 constexpr std::size_t most_looked_at = std::size_t{1} << 20U;
@@ -76,7 +76,7 @@ class Validator final : public Tool {
     switch (operation.kind) {
       case OperationKind::copy:
       case OperationKind::host_copy:
-        // Copies accept pageable memory and memory of any device.
+        // These copies accept pageable memory and memory of any device.
         for (const MemoryAccess& access : operation.accesses) check(operation, access, false);
         check_overlap(operation);
         break;
@@ -131,7 +131,7 @@ class Validator final : public Tool {
         break;
       case OperationKind::module_global:
         for (const MemoryAccess& memory : operation.accesses) {
-          // Tools do not see the end of a module, so another module may have this address now.
+          // Tools do not see the end of a module, so this address may now belong to another module.
           const Block* const block = blocks_.find(number_of(memory.address));
           const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
                                block->end == block->begin + memory.bytes;
@@ -177,7 +177,7 @@ class Validator final : public Tool {
   struct Mistake {
     std::string cause, remedy;
     const Block* block = nullptr;
-    /// The operation would touch unallocated memory or memory of another owner, so it is not made.
+    /// the operation would touch unallocated memory or memory of another owner, so it must not run
     bool is_wild = false;
   };
   /// Memory that a node of a graph uses.
@@ -188,18 +188,19 @@ class Validator final : public Tool {
     StepPtr captured;
     std::optional<GraphNode> node;
     MemoryAccess access = {};
-    bool reads_all = false;  ///< for a read: the operation reads everything, as copies do and kernels may not
+    bool reads_all = false;  ///< for a read: the operation reads every byte, as copies do; kernels may not
     bool is_disabled = false;
     bool is_hidden = false;  ///< found in a kernel's struct argument, so it may not be a pointer
   };
-  /// A read of memory that nothing had written when the read was submitted, but something may have when it ran.
+  /// A read of memory that no operation had written when the read was submitted. Another operation may write it before the
+  /// read runs.
   struct UndecidedRead {
     std::uint64_t block;
     MemoryAccess access;
     bool reads_all;
     StepPtr step;
   };
-  struct OpenCapture {};  // no other data is kept for a capture
+  struct OpenCapture {};  // a capture needs no other data
 
   void check(const Operation& operation, const MemoryAccess& access, bool is_device_work) {
     const std::size_t bytes = extent_of(access);
@@ -213,7 +214,7 @@ class Validator final : public Tool {
       report(operation, begin, bytes, *mistake, nullptr);
   }
 
-  /// Reports overlaps within a copy, or among the copies of one call, whose order is not defined.
+  /// Reports copies of one call that overlap each other or their own source, because the result is not defined.
   void check_overlap(const Operation& operation) {
     std::vector<MemoryAccess> sorted(operation.accesses.begin(), operation.accesses.end());
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
@@ -233,9 +234,9 @@ class Validator final : public Tool {
     }
   }
 
-  /// GPU drivers read a copy's pageable source before the call returns; the CPU backend reads it when the copy runs. If the
-  /// bytes differ, a host function has written them in between or the memory was freed, so the results differ by backend.
-  /// On a GPU, a copy to pageable memory is complete when its call returns, so its bytes are there for a later copy.
+  /// Checks for changes of a copy's pageable source between the call and the copy. GPU drivers read the source before the
+  /// call returns; the CPU backend reads it when the copy runs. So if the bytes differ, results differ between backends. On
+  /// a GPU, a copy to pageable memory is complete when its call returns, so a later copy can read its bytes.
   std::vector<HostFunction> follow_sources(const Operation& operation) {
     std::vector<HostFunction> later;
     if (operation.kind != OperationKind::copy || operation.capture != 0 || operation.device->backend().name() != "host")
@@ -272,7 +273,7 @@ class Validator final : public Tool {
   std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
                                     bool is_device_work) const {
     if (const Block* const block = blocks_.find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
-    // A copy may use pageable memory that the heap has placed where Weir's memory was.
+    // The range may be pageable memory that the heap has placed where Weir's memory was.
     const bool may_be_pageable = !is_device_work && model::is_readable(reinterpret_cast<const void*>(begin));
     if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
       return use_of_freed(*block);
@@ -283,7 +284,7 @@ class Validator final : public Tool {
                                  next->end - next->begin),
                      "give an address within the allocation", next, next->is_allocated};
     }
-    // The address may be the end of a range, as for an algorithm that takes iterators.
+    // The address may be the end of a range, such as an end iterator that an algorithm passes.
     if (const Block* const last = blocks_.last_before(begin); last != nullptr && last->end == begin) return {};
     if (!is_device_work || !model::is_readable(reinterpret_cast<const void*>(begin))) return {};
     const bool is_on_cpu = operation.device->backend().name() == "host";
@@ -316,7 +317,7 @@ class Validator final : public Tool {
         &block};
   }
 
-  /// Each launch uses the memory that existed when the graph was captured.
+  /// Checks the memory of a graph's nodes. Each launch uses the memory that existed when the graph was captured.
   void check_launch(const Operation& operation) {
     const std::vector<Use>* const uses = graphs_.nodes_of(operation);
     if (uses == nullptr) return;
@@ -359,7 +360,7 @@ class Validator final : public Tool {
     }
   }
 
-  /// Reports a mistake once for each place.
+  /// Reports a mistake once for each place in the program.
   void tell(const StepPtr& step, const std::string& object, std::uintptr_t address, std::size_t bytes,
             const Mistake& mistake, const StepPtr& captured) {
     if (!told_.emplace(step->place, captured ? captured->place : step->place).second) return;
@@ -380,7 +381,7 @@ class Validator final : public Tool {
   // --- Memory that nothing has written --------------------------------------------------------------------------------
 
   /// Records writes and reports reads of memory that nothing has written. A kernel counts as writing all memory that it may
-  /// write, but may read only a part.
+  /// write. It may read only a part, so it is reported only if no byte was written.
   void follow(const Operation& operation) {
     for (const MemoryOperation& each : operation.memory_operations) has_waits_ |= each.is_wait();
     if (operation.capture != 0) return;
@@ -395,7 +396,7 @@ class Validator final : public Tool {
     if (!traits.reads && !traits.writes) return;
     for (const MemoryOperation& each : operation.memory_operations) follow(operation, access_of(each), true, nullptr);
     for_each_hidden(operation, [&](const MemoryAccess& access) { follow(operation, access, false, nullptr); });
-    for (const bool writes : {false, true}) {  // for work in place, the reads come first
+    for (const bool writes : {false, true}) {  // reads come first, for operations in place
       for (const MemoryAccess& access : operation.accesses) {
         if ((access.kind != AccessKind::read) == writes) follow(operation, access, reads_all(operation), nullptr);
       }
@@ -419,12 +420,12 @@ class Validator final : public Tool {
   void follow(const Operation& operation, MemoryAccess access, bool reads_all, const StepPtr& captured) {
     Block* const block = access.address != nullptr ? blocks_.find(number_of(access.address)) : nullptr;
     if (block == nullptr || !block->is_blank || block->is_of_graph || extent_of(access) == 0) return;
-    // A plain pointer does not show which elements the kernel uses: they may be anywhere in the block.
+    // For a plain pointer, the elements that the kernel uses are not known: they may be anywhere in the block.
     if (access.is_open) access = {reinterpret_cast<const void*>(block->begin), block->end - block->begin, access.kind};
     const model::Region region(access);
     if (access.kind != AccessKind::read) return block->written.add(region);
     if (!is_unwritten(*block, access, reads_all)) return;
-    // If streams wait for values, a write may be submitted later but run earlier.
+    // If a stream waits for a value, a write may be submitted after the read but run before it.
     if (has_waits_)
       return undecided_.push_back({block->id, access, reads_all, captured ? captured : steps_.make(operation)});
     report(operation, region.begin, extent_of(access), unwritten(*block, access), captured);
@@ -525,7 +526,7 @@ class Validator final : public Tool {
   void add_uses(const Operation& operation, const std::vector<Use>& uses) {
     std::vector<Use>& nodes = graphs_.capture_of(operation).nodes;
     for (Use use : uses) {
-      use.node = operation.node;  // also for the nodes of a child graph
+      use.node = operation.node;  // the child graph's node, also for the nodes within it
       nodes.push_back(std::move(use));
     }
   }
@@ -559,7 +560,7 @@ class Validator final : public Tool {
     if (freed_.size() > most_freed) freed_.pop_front();
   }
 
-  /// Whether memory at that address certainly exists. A graph's memory may have been freed with the graph, which is not
+  /// Whether memory at the address certainly exists. Memory of a graph may have been freed with the graph, which is not
   /// tracked here.
   bool is_known(const void* address) const {
     const Block* const block = blocks_.find(number_of(address));
@@ -578,14 +579,14 @@ class Validator final : public Tool {
   std::size_t count_ = 0;
   model::StepMaker steps_;
   model::MemoryMap<Block> blocks_;
-  std::array<std::optional<model::Region>, 64> latest_copies_;  // the destinations of copies to pageable memory
+  std::array<std::optional<model::Region>, 64> latest_copies_;  // destinations of the latest copies to pageable memory
   std::size_t copies_ = 0;
   std::deque<Block> freed_;                                  // the newest last
   std::vector<UndecidedRead> undecided_;
-  bool has_waits_ = false;                                   // some stream waits for a value
+  bool has_waits_ = false;                                   // a stream has waited for a value
   std::set<std::pair<const Device*, const Device*>> peers_;  // (device, peer whose memory it may address)
   model::Graphs<Use, OpenCapture> graphs_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of the step and of the capture that it launches
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of the step and of the captured step that it launches
 };
 
 Tool* create() { return new Validator(read_options()); }

@@ -7,7 +7,7 @@
 namespace weir::validate {
 namespace {
 
-// If a region has more rows, the gaps between them count as written.
+// For a region with more rows than this, the gaps between rows also count as written.
 constexpr std::size_t most_rows = 4096;
 
 }  // namespace

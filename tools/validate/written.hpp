@@ -7,9 +7,10 @@
 
 #include "tools/model/region.hpp"
 
+/// Tracks which bytes of an allocation were written.
 namespace weir::validate {
 
-/// The bytes of an allocation that something has written, or may have.
+/// The bytes of an allocation that an operation has written or may have written.
 class Written {
  public:
   void add(const model::Region& region);

@@ -27,7 +27,8 @@ using detail::FileDescriptor;
 
 constexpr const char* folders_of_backends[] = {"cuda", "hip", "host"};
 
-// Opens the folder like the cache does: it must not be a symbolic link, and must belong to this user.
+// Opens a backend's folder under the same conditions as the cache: it must not be a symbolic link, and must belong to this
+// user.
 FileDescriptor open_folder(const std::string& folder, const char* backend) {
   FileDescriptor opened(::open((folder + "/" + backend).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -35,7 +36,8 @@ FileDescriptor open_folder(const std::string& folder, const char* backend) {
   return opened;
 }
 
-// Finds a file of this user that has an entry's name and begins like an entry. No other file is ever removed.
+// Checks that a file belongs to this user, and has the name and the first bytes of a cache entry. Other files are never
+// removed.
 bool find_entry(const FileDescriptor& folder, const char* name, CacheFile& entry) {
   if (!cache::is_entry_name(name)) return false;
   const FileDescriptor file(::openat(folder.number(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -113,7 +115,7 @@ std::string clear_cache(const Cache& cache, std::optional<unsigned> days, std::v
     if (days && entry.used > now - day * *days) continue;
     const FileDescriptor folder = open_folder(*cache.folder, entry.backend.c_str());
     CacheFile same;
-    if (!find_entry(folder, entry.name.c_str(), same)) continue;  // another process has removed or replaced it
+    if (!find_entry(folder, entry.name.c_str(), same)) continue;  // another process has removed or replaced the file
     if (::unlinkat(folder.number(), entry.name.c_str(), 0) == 0) {
       ++removed;
       freed += entry.size;

@@ -12,23 +12,24 @@
 namespace weir::tool {
 
 struct CacheFile {
-  std::string backend;  ///< the file is in this backend's folder
+  std::string backend;  ///< the backend whose folder contains the file
   std::string name;
   std::uint64_t size = 0;
-  std::time_t used = 0;  ///< when a program last loaded or wrote it
+  std::time_t used = 0;  ///< when a program last loaded or wrote the file
 };
 
 /// The entries of the cache. Folders of other users are left out.
 struct Cache {
-  std::optional<std::string> folder;  ///< empty if no folder can be used
+  std::optional<std::string> folder;  ///< empty if no folder is usable
   std::vector<CacheFile> entries;     ///< by backend, then by last use, the latest first
-  std::size_t others = 0;             ///< other files in these folders
+  std::size_t others = 0;             ///< number of other files in these folders
 };
 
 /// Throws `weir::Error` for a bad WEIR_CACHE_DIR.
 Cache look_at_cache();
 
-/// Returns a line for each entry, and for each backend the number and total size of its entries.
+/// `format_entries` returns a line for each entry; `format_sizes` returns the number and total size of each backend's
+/// entries.
 std::string format_entries(const Cache& cache);
 std::string format_sizes(const Cache& cache);
 

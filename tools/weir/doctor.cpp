@@ -18,7 +18,7 @@ std::string text_of(const Json& object, const char* key) { return object.value(k
 
 std::string variable(const Json& report, const char* name) { return text_of(report["environment"], name); }
 
-// "reading WEIR_LOG='value': …" → "WEIR_LOG"
+// Returns the variable in an error text: "reading WEIR_LOG='value': …" → "WEIR_LOG".
 std::string variable_in(const std::string& reason) {
   constexpr std::string_view before = "reading ";
   const std::size_t at = reason.find(before);
@@ -34,11 +34,12 @@ std::string container_command(const Machine& m, bool amd) {
                        amd ? "amd.com/gpu" : "nvidia.com/gpu");
   }
   const char* const program = m.container == "podman" ? "podman" : "docker";
-  if (amd) return fmt::format("{} run --device /dev/kfd --device /dev/dri --group-add video --group-add render …", program);
+  if (amd)  // podman and docker name the device files of AMD in the same way
+    return fmt::format("{} run --device /dev/kfd --device /dev/dri --group-add video --group-add render …", program);
   return m.container == "podman" ? "podman run --device nvidia.com/gpu=all …" : "docker run --gpus all …";
 }
 
-// Blames a device node that this process may not open.
+// Reports that this process may not open a device node as the cause.
 void blame(const Node& node, const Machine& m, Diagnosis& d) {
   d.cause = fmt::format("{} may not be opened: {}", node.path, node.error);
   if (!m.container.empty()) {
@@ -62,7 +63,7 @@ const Node* missing(const std::vector<Node>& nodes) {
   return at != nodes.end() ? &*at : nullptr;
 }
 
-// Blames a driver's own variable that hides its devices. Returns false if none is set.
+// Reports a driver's variable that hides the devices as the cause. Returns false if none is set.
 bool blame_hiding(std::initializer_list<const char*> names, const Machine& m, Diagnosis& d) {
   for (const char* const name : names) {
     const auto found = m.hiding.find(name);
@@ -280,7 +281,8 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
   d.backend = text_of(backend, "name");
   d.state = text_of(backend, "state");
   d.usable = d.state == "usable";
-  // These states show that parts of the backend are installed. Otherwise WEIR_BACKEND must name it alone.
+  // In these states parts of the backend are installed. In other states, the backend is expected only if WEIR_BACKEND
+  // contains it alone.
   d.expected = d.usable || d.state == "plugin_incompatible" || d.state == "driver_too_old" || d.state == "driver_failed" ||
                d.state == "bad_variable" || variable(report, "WEIR_BACKEND") == d.backend;
   if (d.usable) {
@@ -336,7 +338,7 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
   const auto fields = [&](const char* label, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) field(2, std::exchange(label, ""), text);
   };
-  // Commands are meant to be copied, so each is one line, however long.
+  // A command is one line, however long, so that it can be copied.
   const auto commands = [&](const std::vector<std::string>& texts) {
     const char* label = "try";
     for (const std::string& text : texts) append_field(out, 2, std::exchange(label, ""), column, text, 1 << 16);

@@ -40,7 +40,7 @@ struct Command {
   std::vector<Option> options;
   std::string positional;  ///< "FILE", or empty
   std::vector<Command> commands = {};
-  bool takes_program = false;  ///< after --
+  bool takes_program = false;  ///< whether a program follows after --
 
   std::string name() const { return path.substr(path.rfind(' ') + 1); }
 };
@@ -96,7 +96,7 @@ Command command_of(const CLI::App& app, const std::string& path) {
   return command;
 }
 
-/// Reads the help of a program with another parser: lines "  --name TYPE, --other  text".
+/// Reads the help of a program that uses another parser. Its lines have the form "  --name TYPE, --other  text".
 Command command_of(const std::string& help, const std::string& name) {
   Command command{name, help.substr(0, help.find('\n')), "", {}, "SOURCE"};
   static const std::regex line("\n +(--[a-z](?: ?[^ \n])*)(?: {2,}([^\n]*))?"), option("--([a-z-]+)(?:[ =]([A-Z'][^,]*))?");
@@ -386,7 +386,7 @@ void write_documents(const CLI::App& app, const std::string& folder, const std::
                    title(name, programs.back().text) +
                        fmt::format(".SH DESCRIPTION\n.nf\n{}.fi\n.SH SEE ALSO\n.BR weir (1)\n", roff(help)));
     if (name != "weir-conformance") continue;
-    for (Command& command : programs.front().commands) {  // a subcommand that runs that program
+    for (Command& command : programs.front().commands) {  // a subcommand that runs this program has the same options
       if (command.name() == "conformance") command.options = programs.back().options;
     }
   }

@@ -24,7 +24,7 @@ namespace {
 
 using detail::bundle_magic;
 
-// Escapes names, because they come from a file of unknown origin.
+// Replaces unusual characters of a name, because the file may come from an unknown source.
 std::string printable(std::string_view text) {
   std::string all(text.substr(0, 200));
   std::replace_if(
@@ -55,7 +55,7 @@ std::string describe(const KernelBundle& bundle) {
 }  // namespace
 
 std::string inspect_kernels(const std::string& file) {
-  std::error_code unknown;  // ignored: reading fails as well then
+  std::error_code unknown;  // ignored, because opening the file will fail too
   if (std::filesystem::is_directory(file, unknown))
     throw std::runtime_error(fmt::format("{} is a folder; give a file", file));
   std::ifstream in(file, std::ios::binary);
@@ -67,8 +67,8 @@ std::string inspect_kernels(const std::string& file) {
     const auto left = static_cast<std::size_t>(bytes.end() - at);
     detail::BundleHeader head{};
     std::memcpy(&head, &*at, std::min(left, sizeof(head)));
-    // Weir's own code also contains these bytes, followed by other data, so skip invalid bundles. If a file begins with
-    // them, it must be a bundle.
+    // Weir's own code also contains these bytes, followed by other data. So skip invalid bundles, except at the beginning of
+    // the file: that must be a bundle.
     const bool alone = at == bytes.begin();
     const std::size_t size = alone || head.size > left ? left : head.size;
     if (alone || (head.version == detail::bundle_version && head.size >= sizeof(head) && head.size <= left)) {

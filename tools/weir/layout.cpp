@@ -25,9 +25,9 @@ void append_field(std::string& out, int indent, std::string_view label, int colu
     out.append(line).append("\n");
     line.clear();
   };
-  if (line.size() + 1 >= start) line += "  ";  // a label that reaches into the text's column
+  if (line.size() + 1 >= start) line += "  ";  // the label reaches the text's column, so separate them
   line.resize(std::max(line.size(), start), ' ');
-  bool empty = true;  // the line contains no text yet
+  bool empty = true;  // the line has no text yet
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '\n' || text[at] == ' ') {
       if (text[at] == '\n') {

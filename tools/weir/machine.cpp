@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// Returns the first line without the line break.
+// Returns the file's first line without the line break.
 std::string line_of(const std::string& path) {
   std::ifstream in(path);
   std::string line;
@@ -30,7 +30,7 @@ std::string line_of(const std::string& path) {
   return line;
 }
 
-// Returns the value of a line KEY=value or KEY="value".
+// Returns the value in a file's line KEY=value or KEY="value".
 std::string value_of(const std::string& path, const std::string& key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
@@ -49,7 +49,8 @@ std::string container_of(const std::string& root) {
   return std::getenv("container") != nullptr ? "container" : "";
 }
 
-// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  …": the first word that begins with a digit and has a dot.
+// Returns the version in "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  …": the first word that begins with
+// a digit and has a dot.
 std::string nvidia_module_of(const std::string& root) {
   const std::string path = root + "/proc/driver/nvidia/version";
   if (!exists(path)) return {};
@@ -81,7 +82,7 @@ Node node_at(const std::string& root, const std::string& path) {
   node.group_may = (status.st_mode & 0060U) == 0060U;
   const group* const entry = ::getgrgid(status.st_gid);
   node.group = entry != nullptr ? entry->gr_name : std::to_string(status.st_gid);
-  // Only opening the file shows whether it is allowed: a container may forbid what the mode allows.
+  // The file's mode is not enough, because a container may forbid access. So try to open the file.
   const int file = ::open((root + path).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     node.error = std::strerror(errno);
@@ -129,7 +130,7 @@ Machine look_at_machine(const std::string& root) {
   const char* const folders = std::getenv("WEIR_PLUGIN_PATH");
   std::istringstream list(folders != nullptr ? folders : "");
   for (std::string folder; std::getline(list, folder, ':');) {
-    std::error_code unknown;  // ignored: the folder cannot be searched then
+    std::error_code unknown;  // ignored: such a folder counts as missing
     if (!std::filesystem::is_directory(root + folder, unknown)) m.missing_folders.push_back(folder);
   }
   return m;

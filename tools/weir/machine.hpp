@@ -5,23 +5,23 @@
 #include <string>
 #include <vector>
 
-/// Facts about a machine's devices and drivers that do not come from Weir's backends.
+/// Collects facts about the machine's devices and drivers without using Weir's backends.
 namespace weir::tool {
 
 /// A device file through which a process reaches a kernel driver.
 struct Node {
   std::string path;
   bool exists = false;
-  std::string error;       ///< why this process may not open it, or empty
-  std::string group;       ///< the file's group, by name if it has one
-  bool group_may = false;  ///< the group may read and write
+  std::string error;       ///< why this process cannot open the file, or empty
+  std::string group;       ///< the name of the file's group, or its number
+  bool group_may = false;  ///< whether the group may read and write
 };
 
 struct Machine {
   std::string system;                       ///< "Debian GNU/Linux 12 (bookworm)", or empty
-  bool is_debian = false;                   ///< or derived from it: has apt
+  bool is_debian = false;                   ///< Debian or a derived system, which has apt
   std::string container;                    ///< "docker", "podman", "kubernetes" or "container"; empty outside of one
-  std::vector<std::string> nvidia_devices;  ///< PCI addresses of display controllers and accelerators
+  std::vector<std::string> nvidia_devices;  ///< PCI addresses of NVIDIA's display controllers and accelerators
   std::vector<std::string> amd_devices;
   std::string nvidia_module;  ///< version of NVIDIA's kernel module, "?" if unknown; empty if not loaded
   bool amdgpu_module = false;
@@ -31,7 +31,7 @@ struct Machine {
   std::vector<std::string> missing_folders;   ///< folders in WEIR_PLUGIN_PATH that do not exist
 };
 
-/// Inspects this machine. `root` replaces the folder / in tests.
+/// Inspects this machine. `root`: a folder that tests use in place of /
 Machine look_at_machine(const std::string& root = "");
 
 }  // namespace weir::tool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command `weir`. It reports what Weir finds on this machine, lists a program's kernels and the kernel cache, runs
-// programs with Weir's variables or tools, runs Weir's other programs, and creates new ones.
+// The command `weir`. It reports the backends and devices of this machine, lists a program's kernels and the kernel cache,
+// runs programs with Weir's variables or tools, runs Weir's other programs, and creates new ones.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -310,7 +310,7 @@ int main(int argc, char** argv) {
   CLI::App* const conformance_command = app.add_subcommand(
       "conformance", "Whether a backend keeps Weir's promises: becomes weir-conformance, which takes all that follows");
   conformance_command->prefix_command();
-  conformance_command->set_help_flag();  // the suite has its own --help
+  conformance_command->set_help_flag();  // the test suite prints its own --help
 
   weir::tool::ShakeOptions shake_options;
   const auto positive = [](const std::string& text) {
@@ -410,7 +410,7 @@ int main(int argc, char** argv) {
   if (!weir::tool::is_beside("weir-conformance")) conformance_command->group("");
   if (!weir::tool::is_beside("weir-bench-host")) bench_command->group("");
 
-  // Arguments after -- belong to the program to run. Unknown arguments before it are refused below.
+  // Arguments after -- belong to the program to run. Unknown arguments before -- are refused below.
   run_command->allow_extras();
   timeline_command->allow_extras();
   record_command->allow_extras();

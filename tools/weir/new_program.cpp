@@ -85,7 +85,7 @@ void write(const fs::path& file, std::string_view text) {
   if (!out) throw std::runtime_error(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
 }
 
-/// Returns the CMake option with which find_package finds this Weir; empty if it is found without an option.
+/// Returns the CMake option that makes find_package find this Weir; empty if no option is needed.
 std::string prefix() {
   std::error_code none;
   const fs::path above = fs::read_symlink("/proc/self/exe", none).parent_path().parent_path();
@@ -94,8 +94,8 @@ std::string prefix() {
   return above == "/usr" || above == "/usr/local" ? "" : " -DCMAKE_PREFIX_PATH=" + above.string();
 }
 
-/// Returns the option for Ninja if it is installed. CMake's default is Make, which a machine that has built Weir may not
-/// have.
+/// Returns the option for Ninja if Ninja is installed. Without it CMake uses Make, which may be missing on a machine that
+/// has built Weir.
 std::string generator() {
   const char* const variable = std::getenv("PATH");
   std::istringstream folders(variable != nullptr ? variable : "");
@@ -109,9 +109,9 @@ std::string generator() {
 
 std::string make_program(const std::string& folder) {
   fs::path path = fs::path(folder).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();  // `folder` ended in a slash
+  if (path.filename().empty()) path = path.parent_path();  // `folder` ends with a slash
   fs::path whole = fs::absolute(path).lexically_normal();
-  if (whole.filename().empty()) whole = whole.parent_path();  // "."
+  if (whole.filename().empty()) whole = whole.parent_path();  // `folder` is "."
   const std::string name = whole.filename().string();
   check_name(name);
   std::error_code error;

@@ -34,15 +34,15 @@ std::string content_of(const std::string& file) {
 /// The outcome of a run in one of the two orders.
 struct Outcome {
   bool hung = false;
-  bool told_all = false;     ///< `memory` is complete
-  bool gave_up = false;      ///< a wait with a deadline timed out behind an operation that was held back
+  bool told_all = false;  ///< all memory was reported, so `memory` is complete
+  bool gave_up = false;   ///< a wait with a deadline timed out because an operation was held back
   int status = 0;
   std::string output;
   std::vector<std::string> files;
-  std::map<std::string, std::string> memory;  ///< the final contents of each allocation, by its name: bytes and hash
-  std::string missing;                        ///< why the wanted order did not occur; empty: it did
-  std::vector<std::string> changed;           ///< those of the two operations that changed memory, by name
-  std::string before, behind;  ///< all memory before and after the two, if they ran back to back
+  std::map<std::string, std::string> memory;  ///< by allocation: its final contents as "BYTES HASH"
+  std::string missing;                        ///< why the requested order did not occur; empty if it did
+  std::vector<std::string> changed;           ///< names of the operations, among the two, that changed memory
+  std::string before, behind;                 ///< hashes of all memory before and after the two, if they ran back to back
 
   bool crashed() const { return !hung && WIFSIGNALED(status); }
   std::string end() const {
@@ -56,7 +56,7 @@ struct Outcome {
 bool is_same_kind(const std::string& seen, const std::string& ran) {
   if (ran.empty()) return true;
   if (!seen.starts_with("kernel") && !seen.starts_with("Stream::")) return true;
-  if (seen == "Stream::allocate_async") return true;  // it has the name of the operation before it
+  if (seen == "Stream::allocate_async") return true;  // an allocation uses the name of the operation before it
   if (ran == "copy") return seen.find("copy") != seen.npos;
   if (ran == "fill") return seen.find("fill") != seen.npos || seen.find("zero") != seen.npos;
   return seen == ran;
@@ -70,7 +70,7 @@ class Witness {
   struct Verdict {
     const char* word = "";  ///< "shown", "same", "untried"
     std::string text;
-    std::string schedule;  ///< the schedule that shows the race, or one of the two that were compared
+    std::string schedule;  ///< the schedule that shows the race, or one of the two compared schedules
   };
 
   Verdict judge(const RaceSide& first, const RaceSide& second) {
@@ -94,8 +94,8 @@ class Witness {
               "not shown: a wait with a deadline gave up, which the time that an operation was held back may have caused",
               schedules[outcomes[0].gave_up ? 0 : 1]};
     }
-    // Each order must repeat its result, four times if the orders differ and once if not. Otherwise the result varies from
-    // run to run and proves nothing.
+    // Each order must give the same result each time: in five runs if the orders differ, else in two. If the result varies
+    // from run to run, it proves nothing.
     std::vector<std::array<Outcome, 2>> repeated;
     const auto is_constant = [&](auto&& part, std::size_t times) {
       for (std::size_t n = 0; n < times; ++n) {
@@ -162,7 +162,7 @@ class Witness {
               "not shown: the output is the same in both orders; what else the program's functions change is not seen",
               schedules[worse]};
     }
-    for (std::size_t i = 0; i < 2; ++i) {  // the host, or its function, may read memory that the other side changes
+    for (std::size_t i = 0; i < 2; ++i) {  // the host or its function may read memory that the other side changes
       const auto& changed = outcomes[i].changed;
       if (!sides[i]->is_of_host() || std::find(changed.begin(), changed.end(), sides[1 - i]->name) == changed.end())
         continue;
@@ -198,8 +198,8 @@ class Witness {
     return outcome;
   }
 
-  /// Reads the notes of the host backend: "ran NAME KIND", "released NAME WHY", "changed NAME", "host waited", "together
-  /// BEFORE BEHIND", "memory NAME BYTES HASH", "end" after all memory lines, "gave up".
+  /// Reads the notes that the host backend writes about a run: "ran NAME KIND", "released NAME WHY", "changed NAME", "host
+  /// waited", "together BEFORE BEHIND", "memory NAME BYTES HASH", "end" after all memory lines, "gave up".
   static void read_notes(const std::string& file, const RaceSide& early, const RaceSide& late, Outcome& outcome) {
     std::ifstream in(file);
     std::vector<std::string> ran;
@@ -234,7 +234,7 @@ class Witness {
     }
     if (!outcome.missing.empty()) return;
     const auto has_run = [&](const std::string& name) { return std::find(ran.begin(), ran.end(), name) != ran.end(); };
-    const bool has_ended = outcome.hung || outcome.crashed();  // so some operations may not have run
+    const bool has_ended = outcome.hung || outcome.crashed();  // the run was cut short, so some operations may not have run
     if (late.is_host()) {
       if (!has_run(early.last)) {
         outcome.missing = "it did not run";
@@ -258,7 +258,7 @@ class Witness {
     std::string line_a, line_b;
     for (int number = 1;; ++number) {
       const bool has_a = static_cast<bool>(std::getline(a, line_a)), has_b = static_cast<bool>(std::getline(b, line_b));
-      if (!has_a && !has_b) return "";  // only the end of the last line differs
+      if (!has_a && !has_b) return "";  // the texts differ only in the end of the last line
       if (has_a && has_b && line_a == line_b) continue;
       const auto shown = [](bool has, const std::string& line) {
         constexpr std::size_t most = 60;

@@ -10,7 +10,7 @@
 namespace weir::tool {
 namespace {
 
-/// Sets an environment variable, and restores its former value at the end of the scope.
+/// Sets an environment variable. The destructor restores the former value.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

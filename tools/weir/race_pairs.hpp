@@ -12,7 +12,7 @@
 /// The pairs of racing operations that the tool `race` reports for a program.
 namespace weir::tool {
 
-/// A temporary folder of this process, removed with this object.
+/// A temporary folder, which the destructor removes.
 class PrivateFolder {
  public:
   PrivateFolder();
@@ -25,26 +25,26 @@ class PrivateFolder {
   std::filesystem::path path_;
 };
 
-/// One of the two operations.
+/// One of the two operations of a race.
 struct RaceSide {
-  std::string name;       ///< its name in schedules: "3.2", "3.2/0", "host"; empty: none
-  std::string last;       ///< the same, or the name of the last operation of the call
+  std::string name;       ///< the operation's name in schedules: "3.2", "3.2/0", "host"; empty: none
+  std::string last;       ///< the name of the last operation of the same call
   std::string operation;  ///< "kernel 'scale'"
   std::string place;      ///< "main src/main.cpp:30"
 
   bool is_host() const { return name == "host"; }
-  bool is_of_host() const { return is_host() || operation == "Buffer::host"; }  // in a host function
+  bool is_of_host() const { return is_host() || operation == "Buffer::host"; }  // the host or its host function
   std::string text() const { return place.empty() ? operation : operation + " at " + place; }
 };
 
 struct RacePair {
   RaceSide first, second;
   Json report;                     ///< the tool's report
-  bool has_other_memory = false;  ///< the program adopted memory, or opened memory of another process
+  bool has_other_memory = false;   ///< the program uses memory of other code, or opened memory of another process
 };
 
-/// Runs the command on the host backend with the tool, under this schedule, and returns the pairs. `run`: receives the
-/// outcome. Restores the environment variables except WEIR_BACKEND and WEIR_SCHEDULE.
+/// Runs the command once on the host backend with the tool `race` under this schedule, and returns the racing pairs. `run`:
+/// receives the outcome. Afterwards restores the environment variables, except WEIR_BACKEND and WEIR_SCHEDULE.
 std::vector<RacePair> find_races(const std::vector<std::string>& command, const std::string& schedule,
                                  std::chrono::seconds timeout, const PrivateFolder& folder, Run& run);
 

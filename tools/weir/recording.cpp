@@ -145,7 +145,7 @@ class Recording::Reader {
     if (next != step.contents.size()) throw_damaged("contents are too long");
   }
 
-  /// Refuses addresses outside the recorded memory, and collects the host memory that the replay needs.
+  /// Refuses an address outside the recorded memory. Also collects the host memory that the replay needs.
   void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
     if (may_be_null && address.memory == SavedAddress::null) return;
     if (address.memory == recording::of_host) {
@@ -226,7 +226,7 @@ class Recording::Reader {
         to_.memory.push_back({saved.bytes, data.take_enumerator(saved.kind, MemoryKind::managed)});
         if (to_.memory.back().kind != MemoryKind::device && (is_global || step.stream != recording::none))
           throw_damaged("memory of that kind is allocated otherwise");
-        // Graphs free the memory that was allocated in their captures.
+        // Memory that was allocated in a capture is freed by its graph.
         if (step.is_captured) graph_memory_.insert(step.made);
         return;
       }
@@ -375,13 +375,13 @@ class Recording::Reader {
       to_.steps.resize(conditionals_.front());
       if (to_.end.empty()) to_.end = "the program ended while it captured a conditional node";
     }
-    // The contents that an operation read are saved when it runs.
+    // An operation's input is recorded when the operation runs. If the input is missing, the recording ends there.
     for (std::size_t i = 0; i < to_.steps.size(); ++i) {
       const RecordedStep& step = to_.steps[i];
       if (step.reads.empty() || !step.contents.empty() || step.has_failed) continue;
       const std::string why = to_.end.empty() ? "the program ended before it ran" : to_.end;
       to_.end = fmt::format("what {} reads was not saved: {}", step.name, why);
-      std::size_t last = i;  // outside of conditional nodes
+      std::size_t last = i;  // the outermost conditional node that contains the operation, or the operation itself
       for (std::size_t outer = 0; outer < i; ++outer) {
         if (to_.steps[outer].end > i) last = std::min(last, outer);
       }
@@ -396,8 +396,8 @@ class Recording::Reader {
   using MemoryNumbers = std::set<std::uint32_t>;
   std::map<std::uint32_t, MemoryNumbers> captures_;  // by stream: the memory that was in use while its capture was open
   std::vector<MemoryNumbers> graphs_, execs_;
-  MemoryNumbers graph_memory_;             // allocated in captures
-  std::vector<std::size_t> conditionals_;  // conditional nodes whose bodies are being captured
+  MemoryNumbers graph_memory_;             // memory that was allocated in captures
+  std::vector<std::size_t> conditionals_;  // open conditional nodes, whose bodies are being captured
 };
 
 Recording::Recording(std::span<const std::byte> file) { Reader(*this, file).read(); }

@@ -14,24 +14,24 @@
 #include "tools/record/format.hpp"
 #include "weir/memory.hpp"
 
-/// The contents of a file of the tool `record`. tools/record/format.hpp
+/// Reads a file that the tool `record` has written, whose format is in tools/record/format.hpp.
 namespace weir::tool {
 
-/// One operation. Its number is its position in the list, from 1.
+/// One operation. Its number is its position in `steps`, from 1.
 struct RecordedStep : detail::WorkStep {
   recording::Kind what{};
   std::string name;
   bool is_captured = false, has_failed = false;
   std::uint32_t stream = recording::none, object = recording::none, other = recording::none;
-  std::uint32_t made = 0;                           ///< the number of the memory, graph or executable that it makes
-  std::vector<recording::SavedRange> reads, results;  ///< the host memory that it reads and writes
-  std::vector<std::uint32_t> nodes;                 ///< `dependencies`: operations
-  std::vector<recording::SavedAccess> accesses;     ///< of a kernel
+  std::uint32_t made = 0;                             ///< the memory, graph or executable that the operation makes
+  std::vector<recording::SavedRange> reads, results;  ///< the host memory that the operation reads and writes
+  std::vector<std::uint32_t> nodes;                   ///< for `dependencies`: operations
+  std::vector<recording::SavedAccess> accesses;       ///< for a kernel
   recording::SavedConditional conditional{};
-  std::vector<std::size_t> bodies;                  ///< of a conditional node: positions of `body` in the list
-  std::size_t end = 0;                              ///< of a conditional node: position of `end_conditional`
-  std::vector<std::uint32_t> contents;              ///< pieces of the memory that it reads
-  std::vector<std::uint64_t> checks;                ///< checksums of its results' pieces; empty if they are not known
+  std::vector<std::size_t> bodies;      ///< for a conditional node: positions of its bodies in `steps`
+  std::size_t end = 0;                  ///< for a conditional node: position of its `end_conditional` in `steps`
+  std::vector<std::uint32_t> contents;  ///< pieces of the memory that the operation reads
+  std::vector<std::uint64_t> checks;    ///< checksums of its results' pieces; empty if not known
 };
 
 struct Recording {
@@ -47,7 +47,7 @@ struct Recording {
     std::uint64_t bytes;
     MemoryKind kind;
     bool is_freed = false;
-    bool is_kept = false;  ///< a graph captured while the memory was in use is launched after `free`
+    bool is_kept = false;  ///< keep it after `free`, because a graph that was captured while it was in use is launched later
   };
   struct Event {
     std::uint32_t device;
@@ -66,11 +66,11 @@ struct Recording {
   std::vector<RecordedStep> steps;
   detail::SavedWork work;
   std::vector<std::span<const std::byte>> pieces;
-  std::map<std::uintptr_t, std::uintptr_t> host;           ///< host memory in use: begins and ends
+  std::map<std::uintptr_t, std::uintptr_t> host;                     ///< the host memory in use: begins and ends of ranges
   std::set<std::pair<std::uint32_t, std::uint64_t>> written_values;  ///< addresses where streams write values
-  std::set<std::uint32_t> wanted_nodes;                    ///< operations whose nodes other operations refer to
-  std::vector<std::string> notes;                          ///< what the recording lacks
-  std::string end;                                         ///< why the recording ends early; empty: it has all operations
+  std::set<std::uint32_t> wanted_nodes;                    ///< operations with nodes that other operations refer to
+  std::vector<std::string> notes;                          ///< texts about missing parts of the recording
+  std::string end;                                         ///< why the recording ends early; empty if it has all operations
   bool is_complete = false;                                ///< whether the program's end was recorded
 
  private:

@@ -60,7 +60,7 @@ class RecordingReplay {
     if (devices_.empty() && !recording.host.empty())
       throw Error(Errc::invalid_image, "weir replay", file_, "it has no device");
     for (const auto& [begin, end] : recording.host) {
-      // Pinned, so that a host function after a copy sees the copied data.
+      // The memory is pinned, so that a host function after a copy sees the copied data.
       const std::size_t bytes = std::max<std::size_t>(end - begin, 1);
       AllocationPtr memory = devices_.front()->allocate_bytes(bytes, MemoryKind::pinned);
       std::memset(memory->data(), 0, bytes);
@@ -88,7 +88,7 @@ class RecordingReplay {
       const auto* const of_weir = dynamic_cast<const Error*>(&error);
       is_lack_ = of_weir != nullptr && (of_weir->errc() == Errc::unsupported || of_weir->errc() == Errc::invalid_image);
     }
-    for (const StreamPtr& stream : streams_) {  // a capture that did not end in the recording
+    for (const StreamPtr& stream : streams_) {  // end captures that did not end in the recording
       if (stream && stream->is_capturing()) (void)attempt([&] { stream->close(); });
     }
     for (const StreamPtr& stream : streams_) {
@@ -122,7 +122,7 @@ class RecordingReplay {
     return detail::escaped(step.name);
   }
 
-  /// Returns a frame that tools show as the operation's place.
+  /// Returns a stack frame, which tools show as the place of the operation in a program.
   std::span<const SourceFrame> frame_of(const RecordedStep& step, std::uint32_t number) {
     if (!Tools::any()) return {};
     const std::string& name = names_.emplace_back(fmt::format("operation {}: {}", number, what_of(step)));
@@ -177,7 +177,7 @@ class RecordingReplay {
   void make(std::size_t first, std::size_t end) {
     for (made_ = first; made_ < end; ++made_) {
       const RecordedStep& step = recording_.steps[made_];
-      if (step.has_failed) {  // it was refused in the recording
+      if (step.has_failed) {  // the operation was refused in the recording
         made_ = std::max(made_, step.end);
         continue;
       }
@@ -268,8 +268,8 @@ class RecordingReplay {
     }
   }
 
-  /// Waits until a host function has run as often as in the recording so far. Throws if no stream has work left, because it
-  /// cannot run then.
+  /// Waits until a host function has run as often as in the recording so far. Throws if no stream has work left, because the
+  /// function can then not run.
   void wait_for_run(std::uint32_t function) {
     const std::uint32_t wanted = ++ran_[function];
     const std::atomic<std::uint32_t>& runs = runs_[function];
@@ -283,7 +283,7 @@ class RecordingReplay {
     }
   }
 
-  /// Reports to tools the kernel's accesses from the recording, refined by the facts about the kernel on this device.
+  /// Reports a kernel's accesses to tools: those in the recording, refined by the facts about the kernel on this device.
   void declare(const RecordedStep& step) {
     if (!Tools::any()) return;
     const auto arguments = part_of(recording_.work.arguments, step.items);
@@ -291,7 +291,7 @@ class RecordingReplay {
     for (const recording::SavedAccess& saved : step.accesses) {
       MemoryAccess& access = accesses.emplace_back(
           MemoryAccess{at(saved.first), saved.bytes, static_cast<AccessKind>(saved.kind), saved.pitch, saved.rows});
-      std::size_t parameter = 0, parameters = 0;  // the last parameter with this address, and their number
+      std::size_t parameter = 0, parameters = 0;  // the last parameter with this address, and the number of such parameters
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         for (const auto& one : part_of(recording_.work.addresses, arguments[i].addresses)) {
           if (at(one.address) != access.address) continue;
@@ -330,7 +330,7 @@ class RecordingReplay {
     }
     if (bodies.empty()) bodies.emplace_back([](Stream&) {});
     const auto* const condition = static_cast<const std::uint32_t*>(at(step.conditional.condition));
-    // Operations that other threads submitted in between.
+    // First make the operations that other threads submitted in between.
     make(made_ + 1, step.bodies.empty() ? step.end : step.bodies.front());
     switch (static_cast<ConditionalKind>(step.conditional.kind)) {
       case ConditionalKind::switch_case: stream.capture_switch(condition, bodies); break;
@@ -351,7 +351,8 @@ class RecordingReplay {
     devices_[step.other]->copy_bytes(at(boxes[0].first), at(boxes[1].first), boxes[0].width);
   }
 
-  /// The recording lacks stores by the host that ended waits. So if no stream writes the value, write it before the wait.
+  /// Writes the values that `step` waits for and that no stream writes. In the recorded run a store by the host ended such
+  /// waits, and stores are not recorded.
   void free_waits(const RecordedStep& step, Stream& stream) {
     for (const SavedMemoryOperation& one : part_of(recording_.work.memory_operations, step.items)) {
       const auto kind = static_cast<MemoryOperation::Kind>(one.kind);
@@ -377,7 +378,7 @@ class RecordingReplay {
 
   // --- The host's memory ----------------------------------------------------------------------------------------------
 
-  /// Memory that a host function reads or writes later; this keeps it alive until then.
+  /// Memory that a host function reads or writes later. The owner keeps it alive until then.
   struct OwnedMemory {
     std::byte* first;
     AllocationPtr owner;
@@ -401,7 +402,7 @@ class RecordingReplay {
     for (std::size_t i = 0; i < to.size(); ++i) {
       recording::for_each_piece(step.reads[i], [&](std::size_t at, std::size_t size) {
         const std::span<const std::byte> piece = recording_.pieces[*next++];
-        // Do not rewrite equal bytes, because other work may be reading them.
+        // Do not write equal bytes again, because other work may be reading them.
         if (std::memcmp(to[i].first + at, piece.data(), size) != 0) std::memcpy(to[i].first + at, piece.data(), size);
       });
     }
@@ -475,16 +476,16 @@ class RecordingReplay {
   std::vector<EventPtr> events_;
   std::vector<GraphPtr> graphs_;
   std::vector<GraphExecPtr> execs_;
-  std::vector<std::optional<GraphNode>> nodes_;  // of operations
-  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // runs of host functions, by operation: in the replay,
-  std::map<std::uint32_t, std::uint32_t> ran_;                // and in the recording so far
+  std::vector<std::optional<GraphNode>> nodes_;               // by operation
+  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // runs of host functions in the replay, by operation
+  std::map<std::uint32_t, std::uint32_t> ran_;                // the same in the recording so far
   std::vector<std::vector<std::uint64_t>> results_;
   std::deque<std::string> names_;
   std::deque<SourceFrame> frames_;
   std::vector<StreamPtr> streams_;
-  std::map<std::uint32_t, Stream*> body_streams_;  // streams of the bodies that are being captured
-  std::size_t made_ = 0;                           // the operation that is being made
-  bool is_lack_ = false;  // the error is a lack of this device or of the file
+  std::map<std::uint32_t, Stream*> body_streams_;  // streams of bodies that are being captured
+  std::size_t made_ = 0;                           // index of the current operation
+  bool is_lack_ = false;                           // whether an error means that this device or file cannot be used
   const At at_{*this};
   std::optional<detail::WorkSubmitter<At>> submitter_;
 };

@@ -29,8 +29,8 @@ constexpr std::string_view variables[] = {
     "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT",
 };
 
-// The variables that name one file or folder. Some are read only when they are needed; this report shows mistakes in them
-// immediately.
+// The variables that contain the path of one file or folder. Weir reads some of them only on demand, but this report checks
+// them all.
 constexpr const char* paths[] = {"WEIR_CUDA_DRIVER", "WEIR_NVRTC", "WEIR_HIP_RUNTIME", "WEIR_HIPRTC", "WEIR_HOST_CXX",
                                  "WEIR_CACHE_DIR",   "WEIR_NCCL",  "WEIR_RCCL",        "WEIR_MPI"};
 
@@ -112,8 +112,8 @@ Json features_by(StateOf&& state_of) {
   return features;
 }
 
-// Returns the LLVM releases that have a work-group pass, such as weir_workgroup-19.so, in the folder of the host's plugin;
-// the newest first.
+// Returns the LLVM releases with a work-group pass, such as weir_workgroup-19.so, in the folder of the host's plugin. The
+// newest comes first.
 std::vector<int> workgroup_releases(const std::filesystem::path& folder) {
   constexpr std::string_view begin = "weir_workgroup-";
   std::vector<int> releases;
@@ -126,7 +126,7 @@ std::vector<int> workgroup_releases(const std::filesystem::path& folder) {
   return releases;
 }
 
-// Queries that fail in the driver are also part of the report.
+// Describes a device. If a query fails in the driver, the report contains the error.
 Json device_of(Device& device) {
   Json json = {{"name", device.describe()}, {"ordinal", device.ordinal()}, {"properties", properties_of(device)}};
   try {
@@ -151,7 +151,7 @@ Json backend_of(const BackendInfo& info) {
                {"reason", info.reason},
                {"plugin", {{"path", info.plugin_path}, {"version", info.plugin_version}}}};
   if (info.name == "host") {
-    // Without a plugin the backend is in the library, and the passes are in the library's plugin folder.
+    // If the host backend is no plugin but part of the library, the passes are in the library's plugin folder.
     const auto folder = std::filesystem::path(info.plugin_path.empty() ? library_path() : info.plugin_path).parent_path();
     const auto plugins = folder / WEIR_PLUGIN_FOLDER;
     std::error_code ignored;
@@ -207,7 +207,7 @@ std::vector<std::string> bad_variables(const Json& report) {
   for (const Json& backend : report["backends"]) {
     if (backend["state"] == "bad_variable") add(backend["reason"]);
   }
-  // If the default fails because of a backend's variable, that error is in the list already.
+  // If a wrong variable of a backend causes the default to fail, the list already contains that error.
   if (errors.empty() && report.contains("default") && report["default"].value("code", "") == "invalid_environment") {
     add(report["default"]["error"]);
   }

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-/// The report of `weir info`, in the form that `--json` prints; docs/weir-command.md describes the fields.
+/// The report of `weir info` as JSON, which `--json` prints. docs/weir-command.md describes the fields.
 namespace weir::tool {
 
 using Json = nlohmann::ordered_json;
 
-/// Probes the named backends, or else all known ones and those in WEIR_BACKEND, and adds the device that a program would get
-/// by default. Broken backends are part of the report. Throws `weir::Error` if an environment variable does not parse.
+/// Probes the named backends; without names, probes all known backends and those in WEIR_BACKEND. Adds the default device.
+/// Backends that fail are part of the report. Throws `weir::Error` if an environment variable is invalid.
 Json make_report(const std::vector<std::string>& names);
 
-/// Returns an error text for each wrong environment variable among those that are read.
+/// Returns an error text for each invalid environment variable that was read.
 std::vector<std::string> bad_variables(const Json& report);
 
 /// Whether each backend of `names` is usable; without names, whether there is a default device.

@@ -54,12 +54,12 @@ void set_variables(const RunOptions& options) {
 
 volatile pid_t running = 0;
 
-// Forwards a signal that another process sent to this one. A signal from the terminal reaches the program anyway.
+// Forwards a signal that another process sent to this one. The terminal sends its signals to the program itself.
 void pass_on(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) ::kill(running, signal);
 }
 
-// Returns the process's exit status, as a shell does.
+// Waits for the process. Returns its exit status in the form that a shell uses.
 int wait_for(pid_t process, const sigset_t& allowed) {
   running = process;
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
@@ -77,7 +77,7 @@ int wait_for(pid_t process, const sigset_t& allowed) {
   return 128 + WTERMSIG(status);
 }
 
-// Returns the exit status, as a shell does.
+// Runs the command. Returns its exit status in the form that a shell uses.
 int run_and_wait(std::vector<std::string> words) {
   const std::vector<char*> argv = pointers(words);
   pid_t process = 0;
@@ -100,8 +100,8 @@ bool has_word(const char* list, const std::string& word) {
   return list != nullptr && ("," + std::string(list) + ",").find("," + word + ",") != std::string::npos;
 }
 
-// The exit status is not enough: a process that ends by `_exit` keeps its own status, and some processes are never waited
-// for. So each process writes the status that it should have to a file.
+// Runs the program with the tool `race`. The exit status alone would miss races: a process that ends by `_exit` keeps its
+// own status, and some processes are never waited for. So each process writes its status for races to a file.
 int run_with_races(const std::vector<std::string>& command) {
   std::string tally = (std::filesystem::temp_directory_path() / "weir-race-XXXXXX").string();
   const int file = ::mkstemp(tally.data());
@@ -153,7 +153,8 @@ int trace_program(const RunOptions& options) {
   }
   const auto before = std::filesystem::last_write_time(file, none);
   const int status = run_and_wait(options.command);
-  // The program opens the file when it first uses Weir. A %p in the name becomes a process number that is not known here.
+  // The program opens the file when it first uses Weir. The check is not possible if %p in the name stands for the process
+  // number.
   const bool is_known =
       file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));
   if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;

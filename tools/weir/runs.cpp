@@ -27,8 +27,8 @@ void end_with(int signal) {
   std::raise(signal);
 }
 
-/// Starts a run as a process group, so that signals reach it and its children. Only the foreground group may read from a
-/// terminal, so there the run stays in this process's group. Returns 0 or the error.
+/// Starts a run as its own process group, so that signals reach it and its children. Only a terminal's foreground group may
+/// read from it, so with a terminal the run stays in this process's group. Returns 0 or the error.
 int start(char** argv, const std::string& output, const std::string& errors) {
   posix_spawnattr_t attributes;
   if (const int error = ::posix_spawnattr_init(&attributes); error != 0) return error;

@@ -18,10 +18,10 @@
 namespace weir::tool {
 namespace {
 
-/// Counts the orders in which racing operations ran, and the failed runs for each order.
+/// For each pair of racing operations, counts the runs in each order, and the failed ones among them.
 class RaceOrders {
  public:
-  /// Finds the races, in a run with the tool.
+  /// Runs the program once with the tool `race` to find the pairs.
   RaceOrders(const ShakeOptions& options, Run& run)
       : pairs_(find_races(options.command, "1", std::chrono::seconds(options.timeout), folder_, run)) {
     for (const RacePair& pair : pairs_) {
@@ -34,7 +34,7 @@ class RaceOrders {
     counts_.resize(pairs_.size());
   }
 
-  /// Returns the parts of WEIR_SCHEDULE that record these orders.
+  /// Returns the part of WEIR_SCHEDULE that makes the host backend report the order of these pairs.
   std::string notes() const {
     return watched_.empty() ? "" : ",watch=" + watched_ + ",notes=" + (folder_ / "notes");
   }
@@ -76,7 +76,7 @@ class RaceOrders {
  private:
   struct Count {
     unsigned runs = 0, failed = 0;
-    std::string schedule;  // the first failed one
+    std::string schedule;  // the schedule of the first failed run
   };
   PrivateFolder folder_;
   std::vector<RacePair> pairs_;

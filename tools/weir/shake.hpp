@@ -14,8 +14,8 @@ struct ShakeOptions {
   std::string schedule = "both";     ///< "random", "pct" (by priorities), or "both" in turn
   unsigned depth = 0;                ///< depth of "pct" schedules; 0: the default
   unsigned timeout = 60;             ///< seconds for each run; 0: no limit
-  bool races = false;                ///< also report for each race how many runs of each order failed
-  std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
+  bool races = false;                ///< also report how many runs of each order of a race failed
+  std::vector<std::string> command;  ///< the program, searched in PATH, and its arguments
 };
 
 /// Runs the program with one value of WEIR_SCHEDULE after another, and reports the values with which it fails. A run that

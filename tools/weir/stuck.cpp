@@ -26,7 +26,7 @@ int report_failure(int process, const std::string& cause) {
 
 }  // namespace
 
-// The other end of the socket is core/diagnosis/stuck.cpp.
+// Connects to the socket of core/diagnosis/stuck.cpp in the other process.
 int ask_what_is_stuck(int process) {
   const std::string name = "weir-stuck-" + std::to_string(process);
   sockaddr_un address{};
@@ -42,7 +42,7 @@ int ask_what_is_stuck(int process) {
   }
   const timeval most{10, 0};
   ::setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
-  // Any process may listen at that name, so check that the peer is the requested process.
+  // Any process can listen under this name, so check that the peer is the requested process.
   ucred other{};
   socklen_t length = sizeof(other);
   if (::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0 || other.pid != process ||

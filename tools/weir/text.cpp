@@ -14,16 +14,16 @@
 namespace weir::tool {
 namespace {
 
-constexpr int column = 12;          // where the text of a backend's fields begins
-constexpr int device_column = 28;   // the same for a device
-constexpr int feature_column = 14;  // where a feature's name begins
-constexpr int reason_column = 46;   // where a feature's reason begins
+constexpr int column = 12;          // column of the fields of a backend
+constexpr int device_column = 28;   // column of the fields of a device
+constexpr int feature_column = 14;  // column of a feature's name
+constexpr int reason_column = 46;   // column of the reason for a missing feature
 
 std::string text_of(const Json& object, const char* key) {
   return object.contains(key) ? object[key].get<std::string>() : std::string();
 }
 
-// The file and the outcome. The loader's message often begins with the file itself.
+// Returns the file and the outcome. The loader's message often already begins with the file.
 std::string attempt_text(const Json& attempt) {
   const std::string path = text_of(attempt, "path") + ": ", outcome = text_of(attempt, "outcome");
   return outcome.starts_with(path) ? outcome : path + outcome;
@@ -71,7 +71,7 @@ class Writer {
     }
   }
 
-  /// Appends the end of the short report.
+  /// Appends the end of the short report, which mentions the long one.
   void more(const Json& report) {
     if (verbose_) return;
     const Json& backends = report["backends"];
@@ -138,7 +138,7 @@ class Writer {
     for (const auto& [names, table] : feature_tables(all)) features(names, *table);
   }
 
-  /// Devices with the same features share one table.
+  /// Groups the features of devices: devices with the same features share one table.
   static std::vector<std::pair<std::string, const Json*>> feature_tables(const Json& devices) {
     std::vector<std::pair<std::string, const Json*>> tables;
     for (const Json& device : devices) {

@@ -5,6 +5,7 @@
 
 #include "report.hpp"
 
+/// Formats the report of `weir info` as text.
 namespace weir::tool {
 
 /// Formats the report as text, in lines of at most `width` columns. The short form fits one screen: each backend's state and
