@@ -70,7 +70,7 @@ bool has_peer(Kind kind) noexcept {
   return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::send || kind == Kind::receive;
 }
 
-// Which of the call's two addresses this rank uses.
+// Whether this rank uses the call's send address; below, its receive address.
 bool uses_send(const CollectiveCall& call) noexcept {
   if (call.kind == Kind::broadcast) return call.peer == call.communicator->rank();
   return call.kind != Kind::receive;
@@ -80,7 +80,8 @@ bool uses_receive(const CollectiveCall& call) noexcept {
   return call.kind != Kind::send;
 }
 
-// The capture that the stream is in, if the communicator's calls can be captured.
+// Returns the capture of the stream. Throws `unsupported` if the stream captures and the communicator's calls cannot be
+// captured.
 CaptureState capture_of(const Communicator& communicator, const StreamCall& entered) {
   const CaptureState capture = entered.usable_capture();
   if (capture && !communicator.supports(CommunicatorFeature::capture)) [[unlikely]] {
@@ -91,8 +92,8 @@ CaptureState capture_of(const Communicator& communicator, const StreamCall& ente
   return capture;
 }
 
-// The group that the calling thread is collecting. It keeps owners, because the caller may drop its last reference before
-// the group ends.
+// The calls that the calling thread has made in an open group. The group keeps the communicators and streams alive, because
+// the caller may drop its last reference before the group ends.
 struct OpenGroup {
   struct Owners {
     CommunicatorPtr communicator;
@@ -100,10 +101,10 @@ struct OpenGroup {
   };
   int depth = 0;
   std::vector<CollectiveCall> calls;
-  std::vector<Owners> owners;  // of each call
+  std::vector<Owners> owners;  // for each call
 };
 
-// On the heap, because a library that is loaded late has little thread-local memory.
+// The group is on the heap, because a library that is loaded late has little thread-local memory.
 OpenGroup& open_group() {
   thread_local const auto group = std::make_unique<OpenGroup>();
   return *group;
@@ -121,7 +122,8 @@ Communicator::Group::~Group() {
   if (submitted_ && open.depth != 0) return;
   while (open.calls.size() > first_) {
     open.calls.pop_back();
-    const OpenGroup::Owners gone = std::move(open.owners.back());  // its destructors may call functions that group
+    // The owners are destroyed last, because their destructors may call functions that open a group.
+    const OpenGroup::Owners gone = std::move(open.owners.back());
     open.owners.pop_back();
   }
 }
@@ -129,14 +131,14 @@ Communicator::Group::~Group() {
 void Communicator::Group::submit() {
   submitted_ = true;
   if (open_group().depth != 1) return;
-  // Each library gets its calls together; order among libraries does not matter. The calls are moved out first, because a
-  // library may call functions that group.
+  // Each library gets all its calls in one batch; the order among libraries does not matter. The calls are moved out of the
+  // open group first, because a library may call functions that open a group.
   std::vector<CollectiveCall> calls;
   std::vector<OpenGroup::Owners> owners;
   calls.swap(open_group().calls);
   owners.swap(open_group().owners);
-  // The function may have closed a stream meanwhile, or begun or ended its capture. Every call must still be submitted, or
-  // other ranks would wait for it.
+  // In the meantime the program may have closed a stream, or begun or ended its capture. All calls must still be submitted,
+  // because the other ranks wait for them.
   for (CollectiveCall& call : calls)
     call.capture = capture_of(*call.communicator, StreamCall(*call.stream, operation_name(call.kind)));
   for (auto first = calls.begin(); first != calls.end();) {
@@ -149,7 +151,7 @@ void Communicator::Group::submit() {
   calls.clear();
   owners.clear();
   if (!open_group().calls.empty()) return;
-  open_group().calls.swap(calls);  // keeps the memory for the next group
+  open_group().calls.swap(calls);  // so that the next group can use the memory
   open_group().owners.swap(owners);
 }
 
@@ -251,7 +253,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   }
 }
 
-// Passes the calls of one library to it, and notifies the tools.
+// Passes calls of one library to that library, and reports them to tools.
 void Communicator::submit(std::span<const CollectiveCall> calls) {
   CommunicatorImpl& first = calls.front().communicator->impl();
   if (!detail::is_watched()) [[likely]]
@@ -331,7 +333,7 @@ void CommunicatorImpl::fail(std::string_view cause, NativeError native) noexcept
     try {
       failure_ = cause;
       failure_native_ = std::move(native);
-    } catch (...) {  // without memory the failure has no text
+    } catch (...) {  // out of memory: the failure has no text
     }
     failed_.store(true, std::memory_order_release);
   }

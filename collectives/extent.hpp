@@ -5,9 +5,10 @@
 
 #include "weir/plugin/communicator.hpp"
 
+/// Computes the sizes of a collective call's data.
 namespace weir::collectives {
 
-/// The bytes that a call reads and writes on its rank.
+/// The number of bytes that a call reads (`sent`) and writes (`received`) on its rank.
 struct Extent {
   std::size_t sent = 0, received = 0;
 };

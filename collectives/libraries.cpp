@@ -50,7 +50,7 @@ CommunicatorLibrary* open_plugin(const std::string& name, const char* operation)
 }
 
 struct Opened {
-  std::mutex mutex;  // held while a library is opened, so that other threads wait for it
+  std::mutex mutex;  // held while a library is opened, so that other threads wait until it is open
   std::map<std::string, CommunicatorLibrary*, std::less<>> libraries;
 };
 

@@ -5,14 +5,14 @@
 
 #include "weir/plugin/communicator.hpp"
 
-/// The libraries of collectives: NCCL, RCCL and MPI by plugins, the host's own in the library.
+/// Finds the libraries of collectives: NCCL, RCCL and MPI are plugins, and the host's own library is part of Weir.
 namespace weir::collectives {
 
-/// The host's own, for devices of one process.
+/// Returns the host backend's own library, for devices of one process.
 CommunicatorLibrary& host_library();
 
-/// Opens the library of that name, once: "nccl", "rccl", "mpi" or "host". Throws `invalid_argument` for another name;
-/// `plugin_not_found`, `plugin_incompatible`, `driver_not_found`, `driver_too_old`.
+/// Returns the library "nccl", "rccl", "mpi" or "host"; the first call opens it. Throws `invalid_argument` for another name,
+/// and `plugin_not_found`, `plugin_incompatible`, `driver_not_found` or `driver_too_old` if it cannot be opened.
 CommunicatorLibrary& open_library(std::string_view name, const char* operation);
 
 }  // namespace weir::collectives

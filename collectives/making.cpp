@@ -17,7 +17,7 @@
 #include "weir/plugin/communicator.hpp"
 #include "weir/device.hpp"
 
-/// Creates communicators: of the devices of one process, by an id, by a file, by MPI.
+/// Creates communicators: from the devices of one process, or for one rank with an id, a rendezvous file or MPI.
 namespace weir {
 
 using collectives::open_library;
@@ -30,7 +30,7 @@ constexpr std::string_view own_library(std::string_view backend) {
   return "host";
 }
 
-// The library that the options name, or the one that suits the device. `on_host`: for host devices.
+// Returns the library in the options, or else the one for the device. `on_host`: the library for host devices.
 std::string library_for(const char* operation, Device& device, const CommunicatorOptions& options,
                         std::string_view on_host) {
   const std::string& backend = device.backend().name();
@@ -70,7 +70,7 @@ void check_ranks(const char* operation, std::size_t devices, int first, int rank
 
 std::string system_text(int error) { return std::generic_category().message(error); }
 
-// Writes the file atomically, so that readers never see a part of it.
+// Writes the file atomically, so that readers never see an incomplete file.
 void write_id(const char* operation, const std::string& path, const CommunicatorId& id) {
   const std::string partial = fmt::format("{}.{}", path, ::getpid());
   const auto throw_error = [&](const char* what) {
@@ -82,7 +82,7 @@ void write_id(const char* operation, const std::string& path, const Communicator
   if (file < 0) throw_error("the file cannot be written");
   const bool written = ::write(file, id.bytes.data(), id.bytes.size()) == static_cast<ssize_t>(id.bytes.size());
   if (::close(file) != 0 || !written) throw_error("the file cannot be written");
-  // link() fails if the file exists: it then belongs to another run, whose id is dead.
+  // link() fails if the file exists. Then it comes from another run, and its id is no longer valid.
   if (::link(partial.c_str(), path.c_str()) != 0) {
     throw_error(errno == EEXIST
                     ? "the file exists, perhaps from an earlier run; remove it, or give each run a path of its own"
@@ -156,7 +156,7 @@ CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, con
   const char* const operation = "Communicator::from_file";
   detail::enter(operation);
   check_ranks(operation, 1, rank, ranks);
-  // Without support for ids every rank throws this, so that none waits for the file.
+  // If the library does not support ids, each rank throws here, so that no rank waits for the file.
   const std::string name = library_for(operation, device, options, "host");
   CommunicatorLibrary& library = open_library(name, operation);
   if (name == "host" || name == "mpi") library.create_id(device);
@@ -190,7 +190,7 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
                  .timeout = options.timeout})
         .front();
   }
-  // If rank 0 could not make an id, it sends the error, so that the others do not wait.
+  // If rank 0 cannot make an id, it sends the error instead, so that the other ranks do not wait.
   struct Message {
     CommunicatorId id;
     bool is_there = false;
@@ -227,7 +227,7 @@ LaunchEnvironment LaunchEnvironment::read() {
     result.launcher = launcher.name;
     result.ranks = static_cast<int>(support::environment_number(launcher.ranks, 1, 1, INT_MAX));
     result.rank = static_cast<int>(support::environment_number(launcher.rank, 0, 0, result.ranks - 1));
-    // If the launcher does not set it, all ranks are assumed to be on one machine.
+    // Without a local rank in the environment, all ranks are assumed to be on one machine.
     result.local_rank = static_cast<int>(support::environment_number(launcher.local_rank, result.rank, 0, INT_MAX));
     return result;
   }

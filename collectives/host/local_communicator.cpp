@@ -13,8 +13,8 @@
 namespace weir::collectives {
 namespace {
 
-// A rank's membership in its group. Everything that may still call owns it: the communicator and its steps that have not
-// begun.
+// A rank's membership in its group. It ends when neither the communicator nor a step that has not begun owns it, because
+// then the rank makes no more calls.
 struct Membership {
   Membership(Ptr<LocalGroup> g, int r) : group(std::move(g)), rank(r) {}
   ~Membership() { group->leave(rank); }

@@ -67,8 +67,8 @@ void start_thread(const char* purpose, Loop loop) {
 
 // --- Threads ----------------------------------------------------------------------------------------------------------
 
-// The threads that do the work of all groups. A waiting call is not yet work, and work never waits for other work, so one
-// thread for each core is enough for any number of communicators. The threads live until the process ends.
+// The worker threads of all groups. A call becomes work only when all its ranks have arrived, and work never waits for other
+// work. So one thread for each core is enough for any number of communicators. The threads run until the process ends.
 class LocalGroup::Workers {
  public:
   static Workers& instance() {
@@ -76,7 +76,7 @@ class LocalGroup::Workers {
     return *workers;
   }
 
-  /// Starts `wanted` threads, but no more than there are cores. One is enough.
+  /// Starts threads until there are `wanted`, but no more than there are cores. Throws only if there is none at all.
   void ensure_started(std::size_t wanted) {
     const std::lock_guard lock(mutex_);
     wanted = std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
@@ -101,8 +101,8 @@ class LocalGroup::Workers {
   }
 
  private:
-  // Group locks must be taken without holding `mutex_`. A job may be the last owner of its group, so it is released the same
-  // way.
+  // `mutex_` must not be held when a group's lock is taken. A job may be the last owner of its group, so it is also released
+  // without the lock.
   void work() noexcept {
     std::vector<StepEnd> ends;
     std::unique_lock lock(mutex_);
@@ -113,7 +113,7 @@ class LocalGroup::Workers {
         lock.unlock();
       } else {
         JobPtr job = jobs_.front();
-        // Jobs take turns, so that a large one does not hold up other communicators.
+        // Jobs take turns, so that a large job does not delay other communicators.
         if (job->next.load(std::memory_order_relaxed) < job->tiles)
           jobs_.splice(jobs_.end(), jobs_, jobs_.begin());
         else
@@ -131,14 +131,14 @@ class LocalGroup::Workers {
     }
   }
 
-  std::mutex mutex_;  // locked after a group's mutex
+  std::mutex mutex_;  // locked after a group's mutex, never before
   std::condition_variable wake_;
   std::list<JobPtr> jobs_;
-  std::vector<StepEnd> ends_;  // of steps without remaining work
+  std::vector<StepEnd> ends_;  // ends of steps that need no further work
   std::size_t threads_ = 0;
 };
 
-// The thread that checks the groups that have a timeout.
+// The thread that checks the groups with a timeout.
 class LocalGroup::TimeKeeper {
  public:
   static TimeKeeper& instance() {
@@ -180,7 +180,7 @@ class LocalGroup::TimeKeeper {
     }
   }
 
-  std::mutex mutex_;  // taken before a group's
+  std::mutex mutex_;  // locked before a group's mutex
   std::condition_variable wake_;
   std::vector<LocalGroup*> groups_;
   bool is_started_ = false;
@@ -188,7 +188,7 @@ class LocalGroup::TimeKeeper {
 
 // --- A group ----------------------------------------------------------------------------------------------------------
 
-// The groups of the process.
+// The list of all groups in the process.
 class LocalGroup::All {
  public:
   static All& instance() {
@@ -197,7 +197,7 @@ class LocalGroup::All {
   }
   All() { support::add_wait_description(&LocalGroup::describe_wait); }
 
-  std::mutex mutex;  // taken before a group's
+  std::mutex mutex;  // locked before a group's mutex
   std::vector<const LocalGroup*> groups;
 };
 
@@ -251,7 +251,7 @@ void LocalGroup::match(int rank, const ArrivalPtr& arrival) {
   const auto pair_of = [&](const CollectiveCall& call) -> Pair& {
     return pairs_[call.kind == Kind::send ? std::pair(rank, call.peer) : std::pair(call.peer, rank)];
   };
-  // Queue all calls before any is matched, so that a failing group releases all of them.
+  // Queue all calls before matching any, so that a group that fails releases all of them.
   for (const CollectiveCall& call : arrival->calls) {
     if (!is_paired(call))
       collectives_[static_cast<std::size_t>(rank)].push_back({arrival, &call});
@@ -319,7 +319,7 @@ void LocalGroup::let_go(std::span<const Waiting> calls, std::vector<StepEnd>& en
   }
 }
 
-// Also fails `calls`, which have already left the queues.
+// Fails the group and ends all its waits. `calls`: further calls to end, which are no longer in the queues.
 void LocalGroup::fail_locked(const std::string& cause, std::vector<Waiting> calls) noexcept {
   if (failed_.load(std::memory_order_relaxed)) return;
   cause_ = cause;
@@ -362,7 +362,7 @@ void LocalGroup::look_for_absent() {
 
 // --- Working ----------------------------------------------------------------------------------------------------------
 
-// The numbers of the ranks that a call waits for.
+// Returns the numbers of the ranks that a call waits for.
 std::string LocalGroup::absent_for(const Waiting& waiting) const {
   if (is_paired(*waiting.call)) return std::to_string(waiting.call->peer);
   std::string absent;
@@ -399,7 +399,7 @@ std::string LocalGroup::described_wait(const void* word) const {
   return text;
 }
 
-// Fails the group if a call has waited for longer than the timeout.
+// Fails the group if a call has waited longer than the timeout.
 void LocalGroup::check_time() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
@@ -433,13 +433,13 @@ void LocalGroup::run_tile(const Job& job, std::size_t tile) noexcept {
   std::vector<const void*> sources;
   std::vector<void*> results;
   const auto receives = [&](std::size_t rank) { results.push_back(at(call(rank).receive, begin)); };
-  // Reduces the data of all ranks, beginning at byte `offset`.
+  // Reduces the data of all ranks from byte `offset` on.
   const auto reduce_from = [&](std::size_t offset) {
     sources.clear();
     for (std::size_t rank = 0; rank < ranks; ++rank) sources.push_back(at(call(rank).send, offset));
     reduce(first.type, first.reduction, results, sources, bytes / size_of(first.type));
   };
-  // Each part of a tile is read everywhere before it is written, so that operations may be in place.
+  // Each tile is read on all ranks before it is written, so that operations can be in place.
   switch (first.kind) {
     case Kind::all_reduce:
       for (std::size_t rank = 0; rank < ranks; ++rank) receives(rank);
@@ -467,7 +467,7 @@ void LocalGroup::run_tile(const Job& job, std::size_t tile) noexcept {
       copy(at(call(to).receive, from * job.part_bytes + begin), at(call(from).send, to * job.part_bytes + begin), bytes);
       break;
     }
-    case Kind::send:  // the first of the two; the other is its receive
+    case Kind::send:  // the pair is the send, then its receive
     case Kind::receive: copy(at(call(1).receive, begin), at(call(0).send, begin), bytes); break;
     case Kind::barrier: break;
   }

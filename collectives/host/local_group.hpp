@@ -15,8 +15,8 @@
 #include "collectives/host/steps.hpp"
 #include "weir/plugin/communicator.hpp"
 
-/// The host's own collectives, for devices of one process. The memory of all ranks is in this process, so the last rank to
-/// arrive can run the operation on the process's workers.
+/// Collectives for host devices of one process. The memory of all ranks is in this process, so when the last rank arrives,
+/// the process's worker threads can run the operation.
 namespace weir::collectives {
 
 class LocalGroup final : public RefCounted {
@@ -25,28 +25,28 @@ class LocalGroup final : public RefCounted {
   LocalGroup(int ranks, std::chrono::milliseconds timeout);
   ~LocalGroup() override;
 
-  /// Reports that the stream of `rank` has reached these calls. Calls `end` once all are done or the group has failed.
-  /// Called in a host function.
+  /// Reports that the stream of `rank` has reached these calls. Calls `end` when all of them are done or the group has
+  /// failed. Called from a host function.
   void arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept;
-  /// Reports that `rank` makes no more calls: the group fails if another rank waits for it. Any thread.
+  /// Reports that `rank` makes no more calls. The group fails if another rank waits for this one. Any thread may call it.
   void leave(int rank) noexcept;
-  /// Fails the group and ends all waits. Any thread. Keeps the first cause.
+  /// Fails the group and ends all waits. If it has failed already, the first cause is kept. Any thread may call it.
   void fail(const std::string& cause) noexcept;
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   std::string cause() const;
-  /// If a stream waits in that word for other ranks, describes it: "all_reduce of 4 float of rank 0 waits for rank 1";
-  /// otherwise returns "".
+  /// If a stream waits for other ranks through this word, returns a description, such as "all_reduce of 4 float of rank 0
+  /// waits for rank 1". Otherwise returns "".
   static std::string describe_wait(const void* word);
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// The calls of one step.
+  /// The calls of one step (see steps.hpp) of one rank.
   struct Arrival {
     int rank;
     std::vector<CollectiveCall> calls;
     StepEnd end;
     Clock::time_point time = Clock::now();
-    std::size_t open = 0;  // calls that are not done; under the lock
+    std::size_t open = 0;  // number of calls that are not done; guarded by the mutex
   };
   using ArrivalPtr = std::shared_ptr<Arrival>;
   /// A call that waits for the other ranks' calls.
@@ -54,15 +54,15 @@ class LocalGroup final : public RefCounted {
     ArrivalPtr arrival;
     const CollectiveCall* call = nullptr;
   };
-  /// Sends from one rank to another, and the other rank's matching receives.
+  /// Sends from one rank to another that have no matching receive yet, and receives without a matching send.
   struct Pair {
     std::deque<Waiting> sent, received;
   };
-  /// One operation that all ranks have called, ordered by rank; or a send with its receive.
+  /// One operation with the calls of all ranks, ordered by rank; or a send with its receive. Workers run it in tiles.
   struct Job {
     Ptr<LocalGroup> group;
     std::vector<Waiting> calls;
-    std::size_t part_bytes = 0;  // the work is `parts` times this
+    std::size_t part_bytes = 0;  // the operation's bytes are `part_bytes * parts`
     std::size_t parts = 1;
     std::size_t tiles_of_part = 1;
     std::size_t tiles = 1;
@@ -94,7 +94,7 @@ class LocalGroup final : public RefCounted {
   mutable std::mutex mutex_;  // guards the members below
   std::string cause_;
   std::vector<std::deque<Waiting>> collectives_;  // by rank
-  std::map<std::pair<int, int>, Pair> pairs_;     // from → to
+  std::map<std::pair<int, int>, Pair> pairs_;     // by sender and receiver
   std::vector<bool> has_left_;                    // by rank
 };
 

@@ -8,13 +8,13 @@
 
 namespace weir::collectives {
 
-// Both directions are branch-free, so that the compiler vectorizes them.
+// Both conversions have no branches, so that the compiler vectorizes them.
 
 float half_to_float(std::uint16_t bits) noexcept {
   const std::uint32_t magnitude = (bits & 0x7FFFU) << 13U;
-  // The exponents' biases differ by 112. The product is exact, even below 2^-14.
+  // The biases of the two exponents differ by 112. The product is exact, even below 2^-14.
   const float value = std::bit_cast<float>(magnitude) * 0x1p112F;
-  const std::uint32_t infinite = magnitude >= 0x0F800000U ? 0x7F800000U : 0;  // or NaN
+  const std::uint32_t infinite = magnitude >= 0x0F800000U ? 0x7F800000U : 0;  // infinity or NaN
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | infinite | (bits & 0x8000U) << 16U);
 }
 
@@ -22,10 +22,10 @@ std::uint16_t float_to_half(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   const std::uint32_t normal = (magnitude + 0xFFFU + ((magnitude >> 13U) & 1U) - (112U << 23U)) >> 13U;
-  // Below 2^-14 halves are multiples of 2^-24, like floats from 0.5 to 1, so the sum is rounded correctly.
+  // Below 2^-14, a half is a multiple of 2^-24, like a float between 0.5 and 1. So adding 0.5 rounds correctly.
   const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
   std::uint32_t half = magnitude < 0x38800000U ? small : normal;
-  half = magnitude >= 0x477FF000U ? 0x7C00U : half;  // rounds to at least 65536
+  half = magnitude >= 0x477FF000U ? 0x7C00U : half;  // numbers that round to 65536 or more
   half = magnitude > 0x7F800000U ? 0x7E00U : half;   // NaN
   return static_cast<std::uint16_t>(half | (bits >> 16U & 0x8000U));
 }
@@ -77,7 +77,7 @@ void with_type(ElementType type, F&& f) noexcept {
   }
 }
 
-// Unsigned, because signed overflow is undefined in C++.
+// Computes with unsigned numbers, because signed overflow is undefined in C++.
 template <class T, class F>
 T wrapping(T a, T b, F f) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -87,13 +87,13 @@ T wrapping(T a, T b, F f) noexcept {
   }
 }
 
-// A block's values stay in `Value` from source to source, so each is rounded only once.
+// Reduces a block of elements over all sources in the type `Value`, so each result is rounded only once.
 template <class Type, class F>
 void reduce_by(std::span<void* const> into, std::span<const void* const> sources, std::size_t count, int divisor,
                F f) noexcept {
   using Stored = typename Type::Stored;
   using Value = typename Type::Value;
-  // 8 bits may be too few for the divisor.
+  // The divisor may not fit 8 bits.
   using Wide = std::conditional_t<std::is_floating_point_v<Value>, Value,
                                   std::conditional_t<std::is_signed_v<Value>, std::int64_t, std::uint64_t>>;
   constexpr std::size_t block = 1024;
@@ -129,7 +129,7 @@ void reduce(ElementType type, Reduction reduction, std::span<void* const> into, 
       case Reduction::sum:
       case Reduction::avg: return by([](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
       case Reduction::prod: return by([](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
-      // A number wins over a NaN, in either order.
+      // If one of the two is a NaN, the result is the other.
       case Reduction::min: return by([](Value a, Value b) { return b < a || a != a ? b : a; });
       case Reduction::max: return by([](Value a, Value b) { return a < b || a != a ? b : a; });
     }

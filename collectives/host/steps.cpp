@@ -18,7 +18,7 @@
 namespace weir::collectives {
 namespace {
 
-// bytes: keeps the words of two steps on different cache lines
+// in bytes; puts the words of two steps on different cache lines
 constexpr std::size_t words_of_block = 64, word_distance = 64;
 
 }  // namespace
@@ -43,7 +43,7 @@ SignalWords::SignalWords(Device& device) : device_(device) {
 
 std::shared_ptr<void> SignalWords::allocate() {
   constexpr std::size_t bytes = words_of_block * word_distance;
-  if (writer_) {  // plain host memory, which can be allocated during a capture
+  if (writer_) {  // ordinary host memory, because it can be allocated during a capture
     return {::operator new (bytes, std::align_val_t{word_distance}),
             [](void* memory) { ::operator delete (memory, std::align_val_t{word_distance}); }};
   }
@@ -51,7 +51,7 @@ std::shared_ptr<void> SignalWords::allocate() {
   return {block->data(), [block](void*) {}};
 }
 
-// Frees words whose events are complete.
+// Moves the words with complete events to the free words.
 void SignalWords::find_free() noexcept {
   std::erase_if(returned_, [this](const Returned& returned) {
     try {
@@ -68,7 +68,7 @@ SignalWords::Word SignalWords::take() {
   std::unique_lock lock(mutex_);
   if (free_.empty()) find_free();
   if (free_.empty()) {
-    lock.unlock();  // the driver may wait for work that needs the end of another step
+    lock.unlock();  // the driver may wait for the end of another step, which needs the lock
     std::shared_ptr<void> memory = allocate();
     lock.lock();
     auto* const block = static_cast<std::byte*>(memory.get());
@@ -86,7 +86,7 @@ SignalWords::Word SignalWords::take() {
 }
 
 void SignalWords::give_back(Word word, EventPtr behind) noexcept {
-  const std::lock_guard lock(mutex_);  // there is room: see `take`
+  const std::lock_guard lock(mutex_);  // does not allocate: `take` has reserved room
   if (behind)
     returned_.push_back({word, std::move(behind)});
   else
@@ -95,7 +95,7 @@ void SignalWords::give_back(Word word, EventPtr behind) noexcept {
 
 void SignalWords::await(Stream& stream, Word word) const {
   std::optional<support::UnshownCalls> unshown;
-  if (writer_) unshown.emplace();  // plain memory is correct on the host, but tools would warn of it
+  if (writer_) unshown.emplace();  // streams of the host accept ordinary memory, but tools would report it as a mistake
   stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
 }
 
@@ -105,7 +105,7 @@ void SignalWords::end(Word word) noexcept {
     try {
       writer_->write_value(word, std::uint32_t{1});
       return;
-    } catch (...) {  // out of memory: the stream notices the store below a little later
+    } catch (...) {  // out of memory: store the value below instead, which the stream sees a little later
     }
   }
   std::atomic_ref(*word).store(1, std::memory_order_seq_cst);
@@ -113,7 +113,7 @@ void SignalWords::end(Word word) noexcept {
 
 // --- StepQueue --------------------------------------------------------------------------------------------------------
 
-// A step in a graph, which owns its word.
+// A step of a graph. It owns its word.
 struct StepQueue::CapturedStep {
   CapturedStep(SignalWords& all, Begin b) : words(all), word(all.take()), begin(std::move(b)) {}
   ~CapturedStep() { words.give_back(word); }
@@ -147,7 +147,9 @@ void StepQueue::enqueue(Stream& stream, const CaptureState& capture, Begin begin
   if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
   stream.launch_host_function([start, word = word_, begin = std::move(begin)]() mutable { start(word, begin); });
   const SignalWords::Word word =
-      std::exchange(word_, nullptr);  // never reused if the stream does not wait, because the step still writes to it
+      // If the code below throws, the stream may not wait for the word. Then `word_` stays null and the word is never
+      // reused, because the step still writes to it.
+      std::exchange(word_, nullptr);
   words_.await(stream, word);
   stream.record(*last_end_);
   word_ = word;

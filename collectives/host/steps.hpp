@@ -18,26 +18,26 @@
 #include "weir/stream.hpp"
 #include "weir/unique_function.hpp"
 
-/// Work that starts when a stream reaches it and that other threads finish. Meanwhile the stream waits without occupying a
-/// thread.
+/// Steps: work that starts when a stream reaches it, and that other threads finish. The stream waits until then, without
+/// occupying a thread.
 namespace weir::collectives {
 
-/// The words in a device's memory that its streams wait for. Like the device, they exist until the process ends, because a
-/// stream may read a word, and `writer_` write it, after the communicator is destroyed. Free words are reused.
+/// Words in a device's memory that its streams wait for. Words are reused, but their memory exists until the process ends,
+/// like the device: a stream may read a word, and `writer_` may write it, after the communicator is destroyed.
 class SignalWords {
  public:
   using Word = std::uint32_t*;
 
-  /// Returns the device's words. Throws `unsupported` if its streams cannot wait for values.
+  /// Returns the words of the device. Throws `unsupported` if its streams cannot wait for values.
   static SignalWords& of(Device& device);
   explicit SignalWords(Device& device);
 
   Word take();
-  /// Frees the word once the event is complete; at once without an event.
+  /// Makes the word reusable when the event is complete; without an event, immediately.
   void give_back(Word word, EventPtr behind = {}) noexcept;
-  /// Makes the stream wait until the word is 1.
+  /// Enqueues a wait until the word is 1.
   void await(Stream& stream, Word word) const;
-  /// Writes the 1 that a stream waits for. Not allowed in a host function.
+  /// Writes 1 to the word, so that the stream continues. Must not be called in a host function.
   void end(Word word) noexcept;
 
  private:
@@ -49,7 +49,7 @@ class SignalWords {
   std::shared_ptr<void> allocate();
 
   Device& device_;
-  StreamPtr writer_;  // on the host: streams notice its writes at once
+  StreamPtr writer_;  // for the host backend: writes on a stream, which waiting streams see immediately
 
   std::mutex mutex_;  // guards the members below
   std::vector<std::shared_ptr<void>> memory_;
@@ -57,7 +57,7 @@ class SignalWords {
   std::vector<Returned> returned_;
 };
 
-/// Ends a step, so that the stream continues. Called once, on a thread that may call Weir: not in a host function.
+/// Ends a step, so that its stream continues. Call it once, on a thread that may call Weir, which a host function may not.
 class StepEnd {
  public:
   StepEnd() = default;
@@ -70,22 +70,22 @@ class StepEnd {
   SignalWords::Word word_ = nullptr;
 };
 
-/// The steps of one rank. They run one after the other, in the order of submission.
+/// The steps of one rank, which run one after another in the order of submission.
 ///
 /// A step consists of a host function, which sets a word to 0 and begins the step, and a wait (`Stream::wait_value`) until
-/// the step's end writes 1 to that word. One word serves all steps that are not captured, because each begins after the
-/// previous one's wait. A captured step has a word of its own.
+/// the step's end writes 1 to that word. All steps that are not captured share one word, because each begins after the wait
+/// of the previous one. Each captured step has its own word.
 class StepQueue {
  public:
   using Begin = UniqueFunction<void(StepEnd)>;
 
-  /// Throws `unsupported` if the device lacks wait values or host functions.
+  /// Throws `unsupported` if the device has no wait for values or no host functions.
   explicit StepQueue(Device& device);
   ~StepQueue();
   StepQueue(const StepQueue&) = delete;
   StepQueue& operator=(const StepQueue&) = delete;
 
-  /// Enqueues a step. `begin` is called in a host function, at each launch if the stream captures.
+  /// Enqueues a step. `begin` is called in a host function; in a captured step, at each launch of the graph.
   void enqueue(Stream& stream, const CaptureState& capture, Begin begin);
 
  private:
@@ -93,22 +93,22 @@ class StepQueue {
 
   SignalWords& words_;
   SignalWords::Word word_ = nullptr;
-  EventPtr last_end_;  // after the last step that was not captured
+  EventPtr last_end_;  // recorded after the last step that was not captured
   std::uint64_t last_stream_ = 0;
 };
 
-/// Groups a group's calls into steps: the calls of one rank form one step, so that its sends and receives can wait for each
-/// other. Calls in two captures, or captured and uncaptured calls, form two steps.
+/// Splits the calls of a group into steps. All calls of one rank form one step, so that its sends and receives can wait for
+/// each other. Calls in different captures, or outside captures, form different steps.
 std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall> calls);
 
-/// The streams of a step's calls. The step runs on the first, which waits for the others' earlier work; the others' later
-/// work waits for the step. (NCCL orders the streams of a group in the same way.)
+/// The streams of a step's calls. The step runs on the first stream. That stream waits for the earlier work of the other
+/// streams, and their later work waits for the step. (NCCL orders the streams of a group in the same way.)
 class StreamsOfStep {
  public:
-  /// Makes the first stream wait for the others.
+  /// Makes the first stream wait for the other streams.
   explicit StreamsOfStep(std::span<const CollectiveCall> calls);
   Stream& first() const noexcept { return first_; }
-  /// Called when the step is enqueued: makes the others wait for the first.
+  /// Makes the other streams wait for the first. Call it when the step is enqueued.
   void go_on();
 
  private:
@@ -116,7 +116,7 @@ class StreamsOfStep {
   std::vector<Stream*> others_;
 };
 
-/// The reason why steps cannot be captured on a device; empty if they can.
+/// Returns the reason why steps cannot be captured on a device; "" if they can.
 std::string capture_obstacle(const Device& device);
 
 }  // namespace weir::collectives

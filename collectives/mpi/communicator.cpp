@@ -34,15 +34,16 @@ Communicator::Communicator(const Library& library, Device& device, SharedPtr sha
 }
 
 Communicator::~Communicator() {
-  try {  // copies of the stream may still use staged memory
+  try {  // copies on the stream may still use staged memory
     for (const Staged& staged : shared_->staged) staged.used->synchronize();
-  } catch (...) {  // the device has failed; its work is over
+  } catch (...) {  // the device has failed, so its work is over
   }
 }
 
 // --- Operations -------------------------------------------------------------------------------------------------------
 
-// For avg and 16-bit numbers, Weir itself reduces or divides on the host.
+// Whether MPI can run the call without Weir's help. It cannot for avg and for 16-bit numbers: Weir reduces or divides these
+// on the host.
 bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
   if (is_host_ || c.kind == Kind::barrier) return true;
   const bool reduces = c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;

@@ -6,10 +6,11 @@
 #include "collectives/host/steps.hpp"
 #include "collectives/mpi/progress.hpp"
 
+/// The communicator over MPI.
 namespace weir::mpi {
 
-/// A communicator over MPI. Memory that this MPI can access (host memory, and GPU memory if it supports that) is passed to
-/// MPI directly. Other memory goes through pinned memory, by copies on the stream.
+/// A communicator over MPI. Memory that MPI can access is passed to MPI directly: host memory, and GPU memory if this MPI
+/// supports it. Other memory is copied to and from pinned memory on the stream.
 class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(const Library& library, Device& device, SharedPtr shared);
@@ -19,7 +20,7 @@ class Communicator final : public weir::CommunicatorImpl {
   void do_enqueue(std::span<const CollectiveCall> calls) override;
   void do_check() override;
   void do_abort() noexcept override;
-  void do_watch(Stream&, void*) override {}  // not needed: the thread also sees captured operations
+  void do_watch(Stream&, void*) override {}  // not needed: the progress thread also sees captured operations
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 
  private:

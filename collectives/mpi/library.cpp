@@ -30,22 +30,22 @@ std::string file_of(void* handle) {
   return *map->l_name != '\0' ? map->l_name : "the program";
 }
 
-// Opens MPI: the one already loaded, the one that the variable names, or the one of the launcher.
+// Opens the MPI that the process has loaded, or else the one in WEIR_MPI, or else the launcher's.
 void* open_mpi() {
   if (::dlsym(RTLD_DEFAULT, "MPI_Init_thread") != nullptr) return ::dlopen(nullptr, RTLD_NOW);
-  for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // opened without global symbols
+  for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // loaded, but without global symbols
     const std::string loaded = detail::loaded_library(name);
     if (loaded.empty()) continue;
     if (void* const handle = ::dlopen(loaded.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
   }
   std::vector<std::string> names = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"};
-  // Open MPI's and MPICH's launchers set different variables.
+  // MPICH's launcher sets PMI_RANK, Open MPI's sets OMPI_COMM_WORLD_RANK.
   if (support::environment("PMI_RANK") && !support::environment("OMPI_COMM_WORLD_RANK"))
     std::rotate(names.begin(), names.begin() + 1, names.begin() + 3);
   if (const auto wanted = support::environment_path("WEIR_MPI")) names = {*wanted};
   std::vector<LoadAttempt> attempts;
   for (const std::string& name : names) {
-    // GLOBAL: MPI's own plugins look for its symbols.
+    // RTLD_GLOBAL, because MPI's own plugins need its symbols.
     if (void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE)) return handle;
     const char* const message = ::dlerror();
     attempts.push_back({name, message != nullptr ? message : "the loader gave no reason"});
@@ -55,7 +55,8 @@ void* open_mpi() {
                               detail::list_attempts(attempts)));
 }
 
-// min and max that prefer a number to a NaN, with the signature of MPI_User_function. MPI leaves that case open.
+// Reduction functions (MPI_User_function) for min and max that prefer a number to a NaN. MPI's own functions do not define
+// that case.
 template <ElementType type, Reduction reduction>
 void reduce_numbers(void* from, void* into, int* count, void*) {
   void* const results[] = {into};
@@ -63,8 +64,8 @@ void reduce_numbers(void* from, void* into, int* count, void*) {
   collectives::reduce(type, reduction, results, sources, static_cast<std::size_t>(*count));
 }
 
-// MPI matches collective calls on a communicator by their order. If two threads called at once, the order would be random,
-// and each could get the other's data. So the second thread is refused.
+// MPI matches collective calls on a communicator by their order. If two threads called at the same time, the order would be
+// random, and each could receive the other's data. So this refuses the second thread.
 class OneAtATime {
  public:
   OneAtATime(Handle communicator, const std::string& library) : communicator_(communicator) {
@@ -90,7 +91,7 @@ class OneAtATime {
   const Handle communicator_;
 };
 
-Api at_exit;  // for finalizing MPI, if Weir initialized it
+Api at_exit;  // functions for finalizing MPI at exit, if Weir initialized it
 
 }  // namespace
 
@@ -108,7 +109,7 @@ Library::Library() {
   if (!missing.empty())
     throw_mpi_error(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
 
-  // Open MPI and its derivatives: handles are addresses of objects.
+  // In Open MPI and derived MPIs, handles are addresses of objects.
   const auto address = [&](const char* name) { return reinterpret_cast<Handle>(::dlsym(handle, name)); };
   api_.world = address("ompi_mpi_comm_world");
   if (api_.world != 0) {
@@ -123,7 +124,7 @@ Library::Library() {
     api_.errors_return = address("ompi_mpi_errors_return");
     api_.in_place = reinterpret_cast<void*>(1);
   } else if (::dlsym(handle, "MPIR_Dup_fn") != nullptr) {
-    // MPICH and those that share its ABI (Intel MPI, MVAPICH, Cray MPI): handles are numbers that the ABI agreement fixes.
+    // In MPICH and the MPIs with its ABI (Intel MPI, MVAPICH, Cray MPI), handles are numbers that the ABI fixes.
     constexpr Handle types[] = {0x4c000137, 0x4c00013b, 0x4c000439, 0x4c00043d, 0x4c00083a,
                                 0x4c00083e, 0x4c00023c, 0x4c00023c, 0x4c00040a, 0x4c00080b};
     for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i];
@@ -139,7 +140,7 @@ Library::Library() {
   }
   initialize();
   make_operations();
-  // MPICH allows this query only after initialization.
+  // MPICH allows these queries only after initialization.
   const auto asks = [&](const char* name) {
     const auto query = reinterpret_cast<int (*)()>(::dlsym(handle, name));
     return query != nullptr && query() == 1;
@@ -162,13 +163,13 @@ void Library::initialize() {
   if (is_finalized != 0) throw_mpi_error(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
   if (is_initialized == 0) {
     check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
-    // Errors without a communicator go to one of these (in Open MPI all errors of non-blocking collectives). Their default
-    // handlers would end the process; here only the communicator fails.
+    // MPI reports errors without a communicator on one of these two (in Open MPI, all errors of non-blocking collectives).
+    // Their default handlers would end the process. With these handlers, only the communicator fails.
     check(api_.Comm_set_errhandler(api_.world, api_.errors_return), "MPI_Comm_set_errhandler");
     check(api_.Comm_set_errhandler(api_.self, api_.errors_return), "MPI_Comm_set_errhandler");
-    // The library that initializes MPI must finalize it. But MPI_Finalize waits for the other ranks: after a communicator
-    // has failed it would hang, and the launcher would not see an exit with an error. The functions are copied, because this
-    // object is destroyed if its construction fails.
+    // The library that initializes MPI must finalize it. But MPI_Finalize waits for the other ranks. After a communicator
+    // has failed it would hang, and the launcher would not see the error status. The functions are copied, because this
+    // object is destroyed if its constructor throws.
     at_exit = api_;
     const auto finalize = [](int status, void*) {
       int over = 0;
@@ -250,7 +251,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
     const OneAtATime one(handle_of(*request.mpi), label_);
     check(api_.Comm_dup(handle_of(*request.mpi), &shared->comm), "MPI_Comm_dup");
   }
-  // MPI's own error handler would end the process.
+  // With MPI's default error handler, an error would end the process.
   check(api_.Comm_set_errhandler(shared->comm, api_.errors_return), "MPI_Comm_set_errhandler");
   return {make_ptr<Communicator>(*this, *request.devices[0], shared)};
 }

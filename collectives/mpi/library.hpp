@@ -6,13 +6,13 @@
 
 #include "weir/plugin/communicator.hpp"
 
-/// MPI, opened at run time without any MPI's header. A handle is a pointer in one MPI and a number in another, so it is 64
-/// bits here: both fit, and both are passed in the same register.
+/// Opens MPI at run time, without the header of any MPI. A handle is a pointer in some MPIs and a number in others. Here it
+/// has 64 bits: both fit, and both are passed in the same register.
 namespace weir::mpi {
 
 using Handle = std::uint64_t;
 
-/// X(name, parameters): all return an error code, 0 for success.
+/// X(name, parameters): MPI's functions. All return an error code; 0 is success.
 #define WEIR_MPI_FUNCTIONS(X)                                                                                              \
   X(Initialized, (int* flag))                                                                                              \
   X(Finalized, (int* flag))                                                                                                \
@@ -47,7 +47,7 @@ struct Api {
 #define WEIR_MPI_MEMBER(name, parameters) int(*name) parameters = nullptr;
   WEIR_MPI_FUNCTIONS(WEIR_MPI_MEMBER)
 #undef WEIR_MPI_MEMBER
-  // The values that differ between MPIs.
+  // Values that differ between MPIs.
   Handle world = 0, self = 0, null = 0, errors_return = 0;
   Handle types[10] = {};      ///< in the order of ElementType; the two 16-bit types are moved as integers
   Handle operations[4] = {};  ///< sum, prod, min, max
@@ -59,15 +59,15 @@ inline constexpr int thread_multiple = 3;
 
 class Library final : public CommunicatorLibrary {
  public:
-  /// Uses the MPI that the process has loaded, the one in WEIR_MPI, or the first by name; initializes it if necessary.
-  /// Throws `driver_not_found`, `driver_too_old`, `unsupported` (an unknown MPI, or one with less than MPI_THREAD_MULTIPLE),
-  /// `driver_failed`.
+  /// Opens the MPI that the process has loaded, or else the one in WEIR_MPI, or else the first installed one. Initializes it
+  /// if necessary. Throws `driver_not_found`, `driver_too_old`, `driver_failed`, or `unsupported` for an unknown MPI or one
+  /// without MPI_THREAD_MULTIPLE.
   Library();
 
   const Api& api() const noexcept { return api_; }
-  /// "mpi Open MPI v4.1.4 (/usr/lib/…)"
+  /// Describes the library: "mpi Open MPI v4.1.4 (/usr/lib/…)".
   const std::string& label() const noexcept { return label_; }
-  /// MPI's operation for reducing elements of this type. Not for 16-bit types.
+  /// Returns MPI's operation for reducing elements of this type. Not for 16-bit types.
   Handle operation(ElementType type, Reduction reduction) const noexcept;
   NativeError native_error(int code) const;
   void check(int code, const char* function) const;
@@ -84,7 +84,7 @@ class Library final : public CommunicatorLibrary {
 
   Api api_;
   std::string label_;
-  Handle number_operations_[2][2] = {};  // of float32 and float64: min, max
+  Handle number_operations_[2][2] = {};  // min and max for float32 and float64
 };
 
 }  // namespace weir::mpi

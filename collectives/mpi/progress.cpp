@@ -17,7 +17,7 @@ namespace weir::mpi {
 
 using Kind = CollectiveCall::Kind;
 
-// Frees the MPI communicator once its work is done; one that has failed is never freed.
+// Frees the MPI communicator, because all its work is done. A communicator that has failed is never freed.
 Shared::~Shared() {
   if (failed.load() || comm == 0) return;
   int is_finalized = 0;
@@ -85,7 +85,7 @@ bool reduces(const CollectiveCall& c) {
 }
 bool is_16_bit_float(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
 
-// Must have the same result on all ranks.
+// Whether to use `meet` for the call. The result must be the same on all ranks.
 bool is_large(const CollectiveCall& c, std::size_t ranks) {
   const bool has_parts = c.kind == Kind::all_gather || c.kind == Kind::reduce_scatter || c.kind == Kind::all_to_all;
   return c.kind != Kind::barrier && c.count * size_of(c.type) * (has_parts ? ranks : 1) > large_bytes;
@@ -93,12 +93,13 @@ bool is_large(const CollectiveCall& c, std::size_t ranks) {
 
 }  // namespace
 
-// MPI reports an operation only when it is complete. For large ones, empty messages report that the other ranks have
-// arrived: before that, MPI is polled rarely; after it, often, since data moves only during calls.
+// For large operations, ranks first exchange empty messages that show that all ranks have arrived. MPI itself reports only
+// the completion of an operation. Before all have arrived, MPI is polled rarely; afterwards often, because MPI moves data
+// only during calls.
 int Progress::meet(Step& step, const CollectiveCall& c) {
   const Api& api = step.shared->library.api();
   const Handle comm = step.shared->comm, type = api.types[0];
-  constexpr int tag = 1;  // the data's is 0
+  constexpr int tag = 1;  // messages with data have tag 0
   Handle first = 0, second = 0;
   step.is_large = true;
   if (c.kind != Kind::send && c.kind != Kind::receive) {
@@ -129,14 +130,14 @@ void Progress::start(Step& step) {
     const void* send = c.send;
     void* receive = c.receive;
     if (reduces(c) && is_16_bit_float(c.type)) {
-      // As floats, which are rounded once, at the end.
+      // Reduce 16-bit numbers as floats, and round once at the end.
       const std::size_t sent = c.count * (c.kind == Kind::reduce_scatter ? ranks : 1);
       std::vector<float>& floats = step.results.emplace_back(Result{&c, {}, std::vector<float>(sent)}).floats;
       collectives::widen(c.type, floats.data(), c.send, sent);
       element = ElementType::float32;
       send = receive = floats.data();
     } else if (c.kind == Kind::reduce_scatter) {
-      // MPI needs a separate receive buffer for an in-place call, so the result is copied at the end.
+      // MPI needs a separate receive buffer here for an operation in place, so the result is copied at the end.
       receive = step.results.emplace_back(Result{&c, std::vector<std::byte>(bytes), {}}).bytes.data();
     }
     const Handle type = api.types[static_cast<std::size_t>(element)];
@@ -148,7 +149,7 @@ void Progress::start(Step& step) {
       switch (c.kind) {
         case Kind::all_reduce: result = api.Iallreduce(reduced, receive, count, type, op, comm, &request); break;
         case Kind::reduce: {
-          // Only the root's receive buffer counts, and only there an operation can be in place.
+          // The receive buffer is used only on the root, so only the root can be in place.
           const bool is_root = c.peer == step.shared->rank;
           result = api.Ireduce(is_root ? reduced : send, receive, count, type, op, c.peer, comm, &request);
           break;
@@ -180,7 +181,7 @@ void Progress::start(Step& step) {
   }
 }
 
-// Whether MPI has finished the request; false if that made the communicator fail.
+// Returns whether MPI has finished the request. Returns false if the communicator fails because of it.
 bool Progress::is_done(Step& step, Request& request) {
   Shared& shared = *step.shared;
   const Api& api = shared.library.api();
@@ -197,7 +198,7 @@ bool Progress::is_done(Step& step, Request& request) {
   }
   const CollectiveCall& c = *request.call;
   if (c.kind != Kind::receive) return true;
-  int received = 0;  // negative if it is not a whole number of elements
+  int received = 0;  // negative if the message is not a whole number of elements
   api.Get_count(status, api.types[static_cast<std::size_t>(c.type)], &received);
   if (received == static_cast<int>(c.count)) return true;
   shared.fail(fmt::format("rank {} sends {} {} to rank {}, which receives {}", c.peer,
@@ -210,7 +211,7 @@ bool Progress::is_over(Step& step) {
   const std::atomic<bool>& failed = step.shared->failed;
   std::erase_if(step.requests,
                 [&](Request& request) { return !failed.load(std::memory_order_acquire) && is_done(step, request); });
-  if (failed.load(std::memory_order_acquire)) return true;  // abandons MPI's remaining work
+  if (failed.load(std::memory_order_acquire)) return true;  // the rest of MPI's work is abandoned
   if (step.requests.empty()) {
     const auto receives = [&](const CollectiveCall& c) { return c.kind != Kind::reduce || c.peer == step.shared->rank; };
     const int ranks = step.shared->size;
@@ -241,9 +242,9 @@ void Progress::run() {
   using std::chrono::microseconds;
   std::vector<std::unique_ptr<Step>> open;
   static detail::NoDestructor<std::vector<std::unique_ptr<Step>>> immortal;
-  auto& lost = *immortal;  // steps with open requests: MPI may still write to their memory
-  // MPI progresses only during calls. The thread polls eagerly at first and then ever less often, so that waiting costs
-  // little; a late message is noticed late by a small part of its waiting time.
+  auto& lost = *immortal;  // steps with open requests, kept because MPI may still write to their memory
+  // MPI makes progress only during calls. The thread polls without pauses at first, then with increasing pauses, so that
+  // long waits cost little. The delay is a small part of the time waited.
   constexpr int eager_looks = 200;
   int looks = 0;
   auto moved = Clock::now();

@@ -15,17 +15,17 @@
 #include "weir/event.hpp"
 #include "weir/memory.hpp"
 
-/// The thread that makes MPI's calls and polls their requests.
+/// The progress thread, which makes MPI's calls and polls their requests.
 namespace weir::mpi {
 
-/// Pinned memory in place of GPU memory, for an MPI that cannot read the GPU's.
+/// Pinned memory that replaces GPU memory if MPI cannot access the GPU's memory.
 struct Staged {
   AllocationPtr memory;
   EventPtr used;  // recorded after the last work that uses the memory
 };
 
-/// Shared by a communicator and its steps, and freed with the last of them: MPI's communicator, and the memory that was
-/// passed to MPI.
+/// A communicator's data that its steps share: MPI's communicator, and the memory that was passed to MPI. Freed with the
+/// last owner.
 struct Shared {
   Shared(const Library& l, int r, int s, std::chrono::milliseconds t) : library(l), rank(r), size(s), timeout(t) {}
   ~Shared();
@@ -36,7 +36,7 @@ struct Shared {
   std::string cause() const;
 
   const Library& library;
-  Handle comm = 0;  // a copy of the program's; freed by the destructor
+  Handle comm = 0;  // a duplicate of the program's communicator
   const int rank;
   const int size;
   const std::chrono::milliseconds timeout;
@@ -53,14 +53,15 @@ class Progress {
  public:
   static Progress& instance();
 
-  /// Begins the calls and ends the step once they are done, or the communicator has failed. Called in a host function; the
-  /// thread must have been started. The thread begins the calls of one communicator in the order of these calls.
+  /// Posts the calls to the thread, which makes them and ends the step when they are done or the communicator has failed.
+  /// Called from a host function, after `ensure_started`. Calls of one communicator are made in the order in which they were
+  /// posted.
   void begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end);
-  /// Throws `out_of_memory` if the system cannot start a thread.
+  /// Starts the thread unless it runs. Throws `out_of_memory` if the system cannot start a thread.
   void ensure_started();
-  /// Ends the thread. Returns false if a communicator has failed or steps are open: MPI must not be finalized then.
+  /// Ends the thread. Returns false if a communicator has failed or steps are open. Then MPI must not be finalized.
   bool stop();
-  /// Records that a communicator has failed. Any thread.
+  /// Records that a communicator has failed. Any thread may call it.
   void set_had_failure() noexcept { had_failure_.store(true, std::memory_order_release); }
 
  private:
@@ -68,11 +69,11 @@ class Progress {
     Handle handle;
     const CollectiveCall* call;  // null for the empty messages of `meet`
   };
-  // Memory of a step that MPI uses until it is done.
+  // Memory of a step that MPI uses until the call is done.
   struct Result {
     const CollectiveCall* call;
     std::vector<std::byte> bytes;
-    std::vector<float> floats;  // of 16-bit types
+    std::vector<float> floats;  // for 16-bit types
   };
   struct Step {
     SharedPtr shared;
@@ -82,7 +83,7 @@ class Progress {
     std::vector<Request> requests;
     std::vector<Result> results;
     bool is_large = false;
-    std::size_t absent = 0;  // outstanding empty messages of `meet`
+    std::size_t absent = 0;  // number of empty messages of `meet` that are not complete
   };
   void run();
   static void start(Step& step);

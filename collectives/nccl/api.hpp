@@ -3,9 +3,8 @@
 
 #include <cstddef>
 
-/// The functions of NCCL that Weir calls. RCCL has the same names, types and numbers, so one implementation serves both.
-/// They are declared here because a library that is opened at run time should not need its header; tests compare them with
-/// both vendors' headers.
+/// The functions of NCCL that Weir calls. RCCL has the same names, types and numbers, so one implementation is enough. They
+/// are declared here so that the build needs neither vendor's header; tests compare the declarations with both headers.
 namespace weir::nccl {
 
 struct Comm;  // ncclComm
@@ -16,7 +15,7 @@ struct UniqueId {
   char internal[128];
 };
 
-/// The first fields of ncclConfig_t, accepted by every release since 2.14: `size` and `version` identify them.
+/// The first fields of ncclConfig_t, which `size` and `version` identify. All releases since 2.14 accept them.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -26,11 +25,11 @@ struct Config {
 
 // Values of ncclResult_t.
 inline constexpr int success = 0, invalid_argument = 4, invalid_usage = 5, in_progress = 7;
-// Values of ncclDataType_t in the order of ElementType, and of ncclRedOp_t in that of Reduction.
+// Values of ncclDataType_t, in the order of ElementType; and of ncclRedOp_t, in the order of Reduction.
 inline constexpr int data_types[] = {0, 1, 2, 3, 4, 5, 6, 9, 7, 8};
 inline constexpr int reductions[] = {0, 1, 3, 2, 4};
 
-/// X(name, parameters): all return an ncclResult_t.
+/// X(name, parameters): NCCL's functions. All return an ncclResult_t.
 #define WEIR_NCCL_FUNCTIONS(X)                                                                                           \
   X(GetVersion, (int* version))                                                                                          \
   X(GetUniqueId, (UniqueId * id))                                                                                        \
@@ -53,7 +52,7 @@ inline constexpr int reductions[] = {0, 1, 3, 2, 4};
   X(Send, (const void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))               \
   X(Recv, (void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))
 
-/// The table of functions. `GetErrorString` and `GetLastError` return texts.
+/// The library's functions, found at run time. `GetErrorString` and `GetLastError` return texts.
 struct Api {
 #define WEIR_NCCL_MEMBER(name, parameters) int(*name) parameters = nullptr;
   WEIR_NCCL_FUNCTIONS(WEIR_NCCL_MEMBER)

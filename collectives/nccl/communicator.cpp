@@ -19,7 +19,7 @@ using Kind = CollectiveCall::Kind;
 
 namespace {
 
-// The thread that checks communicators with a timeout. It lives until the process ends.
+// The thread that checks communicators with a timeout. It runs until the process ends.
 class Watch {
  public:
   static Watch& instance() {
@@ -94,7 +94,7 @@ Communicator::~Communicator() {
   if (timeout_.count() != 0) Watch::instance().remove(*this);
   if (comm_ == nullptr) return;
   int result = success;
-  if (timeout_.count() != 0) {  // destroys a non-blocking communicator in steps
+  if (timeout_.count() != 0) {  // a non-blocking communicator is destroyed in two steps
     result = api_.CommFinalize(comm_);
     if (is_good(result)) result = settle(api_, comm_, Clock::now() + timeout_);
   }
@@ -152,13 +152,14 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
   throw Error(Errc::communicator_failed, operation, describe(), cause + "; make a new communicator", native);
 }
 
-// A non-blocking communicator may enqueue a call in the background. Wait for that, so that later work is enqueued after it.
+// Waits until the last call is enqueued. A non-blocking communicator may enqueue it in the background, but later work must
+// come after it.
 int Communicator::settle_call() {
   const auto limit = Clock::now() + timeout_;
   for (;;) {
     {
       const std::lock_guard lock(calls_);
-      if (comm_ == nullptr) return success;  // failed meanwhile; the next call reports it
+      if (comm_ == nullptr) return success;  // it has failed in the meantime; the next call reports that
       if (const int state = settle(api_, comm_, Clock::now()); state != in_progress) return state;
     }
     if (Clock::now() > limit) return in_progress;
@@ -172,7 +173,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   int result = success;
   const CollectiveCall* refused = &calls.front();
   {
-    // The library uses the communicators until the group's end, so none of them may be aborted before.
+    // Lock all communicators of the group: the library uses them until the group's end, so none may be aborted earlier.
     std::vector<std::unique_lock<std::mutex>> locks;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const auto before = calls.first(i);
@@ -185,7 +186,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     for (const CollectiveCall& call : calls) {
       if (!is_good(result)) break;
       Communicator& comm = of(call);
-      if (comm.comm_ == nullptr) continue;  // failed meanwhile; the next call reports it
+      if (comm.comm_ == nullptr) continue;  // it has failed in the meantime; the next call reports that
       refused = &call;
       result = comm.enqueue_one(call);
     }
@@ -244,9 +245,9 @@ void Communicator::look() noexcept {
     fail(fmt::format("an operation has not ended within {} ms: a peer may have died, or have called other operations",
                      timeout_.count()));
   } catch (const Error& error) {
-    // A capture that forbids the query does not mean that the communicator failed. A device fault does.
+    // A capture may forbid the query, which is no failure of the communicator. A device fault is one.
     if (error.errc() == Errc::device_fault) fail(error.what(), error.native());
-  } catch (const std::exception&) {  // out of memory: try again at the next check
+  } catch (const std::exception&) {  // out of memory: the next check tries again
   }
 }
 

@@ -10,21 +10,23 @@
 #include "weir/event.hpp"
 #include "weir/memory.hpp"
 
+/// The communicator over NCCL or RCCL.
 namespace weir::nccl {
 
-/// Waits until the communicator's last call has completed, at most for `limit`. Returns its result, or `in_progress`.
+/// Waits until the communicator's last call has completed, at most until `limit`. Returns the call's result, or
+/// `in_progress`.
 int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_point limit);
 
 /// A communicator of NCCL or RCCL.
 ///
-/// With a timeout it is non-blocking, so that no call can wait for a peer for ever. One thread checks all of them: it
-/// queries the library for errors, and waits for the event after each operation.
+/// With a timeout, NCCL's communicator is non-blocking, so that no call can wait for a peer forever. One thread checks all
+/// such communicators: it queries the library for errors, and polls the event after each operation.
 class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm, std::chrono::milliseconds timeout);
   ~Communicator() override;
 
-  /// Checks for errors and for operations that exceed the timeout. Called by the checking thread.
+  /// Checks for errors and for operations that exceed the timeout. Called on the thread that checks communicators.
   void look() noexcept;
 
  protected:
@@ -48,15 +50,15 @@ class Communicator final : public weir::CommunicatorImpl {
   Library& library_;
   const Api& api_;
   const std::chrono::milliseconds timeout_;
-  AllocationPtr scratch_;  // for barriers
+  AllocationPtr scratch_;  // memory for barriers
 
-  // With a timeout: held during calls of the library, until the end of a group, so that an abort comes only between them.
-  // Without a timeout: a call may wait for a peer, and only an abort ends that wait; the lock then only separates `check`
-  // from aborts.
+  // With a timeout: held during calls of the library and until the end of a group, so that an abort never comes in between.
+  // Without a timeout: calls do not hold it, because a call may wait for a peer, and only an abort ends that wait. Then it
+  // only separates `check` from aborts.
   std::mutex calls_;
   std::atomic<CommHandle> comm_;  // null after an abort
   std::mutex pending_mutex_;
-  std::deque<Pending> pending_;  // with a timeout: operations that may still run
+  std::deque<Pending> pending_;  // with a timeout: operations that may not be complete
 };
 
 }  // namespace weir::nccl

@@ -21,7 +21,7 @@ using detail::list_attempts;
 namespace {
 
 std::string version_text(int version) {
-  // Since 2.9, 2.28.9 is encoded as 22809; before, 2.8.4 was 2804.
+  // Since 2.9, release 2.28.9 is encoded as 22809. Earlier, 2.8.4 was 2804.
   if (version < 10000) return fmt::format("{}.{}.{}", version / 1000, version % 1000 / 100, version % 100);
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -33,7 +33,7 @@ constexpr const char* result_name(int result) {
   return result >= 0 && static_cast<std::size_t>(result) < std::size(names) ? names[result] : "ncclResult_t";
 }
 
-// Makes devices current one after the other: the constructor the first one, each `next` the following one.
+// Makes devices current, one after another: the constructor the first one, each call of `next` the following one.
 class CurrentDevices {
  public:
   CurrentDevices(const Vendor& vendor, std::span<Device* const> devices) {
@@ -47,10 +47,10 @@ class CurrentDevices {
   void next() noexcept { scopes_.pop(); }
 
  private:
-  std::stack<std::unique_ptr<CurrentDevice>> scopes_;  // destroyed last to first
+  std::stack<std::unique_ptr<CurrentDevice>> scopes_;  // destroyed in reverse order
 };
 
-// Owns new communicators until they are handed over. The library may write to this array until a group's end.
+// Owns new communicators until they are handed over. The library may write to this array until the end of the group.
 struct Handles {
   Handles(const Api& api_of_all, std::size_t count) : api(api_of_all), all(count) {}
   Handles(const Handles&) = delete;
@@ -69,7 +69,7 @@ struct Handles {
 Library::Library(const Vendor& vendor) : vendor_(vendor) {
   const auto throw_error = [&](Errc code, const std::string& cause) { throw Error(code, "", "", cause); };
   const std::optional<std::string> wanted = support::environment_path(vendor.variable);
-  // Use a copy that is loaded already: two copies in one process would each assume that they own the GPUs.
+  // If the process has loaded a copy of the library, use that: two copies would each assume that they own the GPUs.
   const std::string loaded = detail::loaded_library(vendor.names.back());
   std::vector<std::string> names;
   if (!loaded.empty()) {
@@ -154,7 +154,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
     throw Error(misuse ? Errc::backend_failure : Errc::communicator_failed, "Communicator::from_id", label_,
                 "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native_error(result, nullptr));
   };
-  // Everything that can throw comes before the group, because after a half-finished group the library would wait for the
+  // Everything that can throw must come before the group begins. If a group ended early, the library would wait for the
   // missing ranks.
   CurrentDevices current(vendor_, request.devices);
   int result = api_.GroupStart();
@@ -178,7 +178,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   for (std::size_t i = 0; i < comms.size(); ++i) {
     all.push_back(make_ptr<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
                                      comms[i], request.timeout));
-    comms[i] = nullptr;  // now owned by the communicator
+    comms[i] = nullptr;  // the communicator owns it now
   }
   return all;
 }

@@ -9,32 +9,34 @@
 #include "collectives/nccl/api.hpp"
 #include "weir/plugin/communicator.hpp"
 
-/// NCCL or RCCL, opened.
+/// Opens NCCL or RCCL at run time.
 namespace weir::nccl {
 
-/// Makes a device current on the calling thread, which the libraries require for creating a communicator.
+/// Makes a device current on the calling thread until it is destroyed. The libraries require a current device for creating a
+/// communicator.
 class CurrentDevice {
  public:
   virtual ~CurrentDevice() = default;
 };
 
-/// The differences between the vendors.
+/// The parts that differ between NCCL and RCCL.
 struct Vendor {
   const char* name;                         ///< "nccl"
-  const char* variable;                     ///< an absolute path in place of the names
-  std::span<const std::string_view> names;  ///< sonames, in the order tried
+  const char* variable;                     ///< the environment variable for an absolute path
+  std::span<const std::string_view> names;  ///< sonames, in the order in which they are tried
   const char* remedy;                       ///< where to get the library
   std::unique_ptr<CurrentDevice> (*make_current)(Device& device);
 };
 
 class Library final : public CommunicatorLibrary {
  public:
-  /// Opens the library that is already loaded, the one in the variable, or the first by name. Throws `driver_not_found`,
-  /// `driver_too_old`; `driver_failed` if the variable names another copy than the one loaded.
+  /// Opens the library that the process has loaded, or else the one in the environment variable, or else the first name that
+  /// exists. Throws `driver_not_found`, `driver_too_old`, or `driver_failed` if the variable contains another copy than the
+  /// loaded one.
   explicit Library(const Vendor& vendor);
 
   const Api& api() const noexcept { return api_; }
-  /// "nccl 2.28.9 (/usr/lib/…)"
+  /// Describes the library: "nccl 2.28.9 (/usr/lib/…)".
   const std::string& label() const noexcept { return label_; }
   NativeError native_error(int result, CommHandle comm) const;
 

@@ -11,8 +11,8 @@
 namespace weir::nccl {
 namespace {
 
-// Makes the device's primary context current, through the driver that Weir has opened. CUDA's runtime, which NCCL contains,
-// takes the device from the context.
+// Makes the device's primary context current, with the driver that Weir has opened. NCCL contains CUDA's runtime, which
+// finds the device through the context.
 class CurrentContext final : public CurrentDevice {
  public:
   explicit CurrentContext(Device& device) {

@@ -10,7 +10,7 @@
 namespace weir::nccl {
 namespace {
 
-// Sets and restores the calling thread's device, through the runtime that Weir has opened.
+// Sets the calling thread's device, with the runtime that Weir has opened. The destructor restores the former device.
 class SetDevice final : public CurrentDevice {
  public:
   explicit SetDevice(Device& device) {
