@@ -24,13 +24,13 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-/// The bytes of one argument. The largest number is complex128; larger structures go to `large`.
+/// The bytes of one argument. Numbers fit into `bytes`, up to complex128; larger structures are in `large`.
 struct Slot {
   alignas(16) std::array<std::byte, 16> bytes{};
   std::vector<std::byte> large{};
   std::size_t size = 0;
   ParameterKind kind = ParameterKind::value;
-  MemoryAccess access{};  // the memory that it points to
+  MemoryAccess access{};  // the memory that a pointer argument points to
 
   void* address() noexcept { return large.empty() ? bytes.data() : large.data(); }
   template <class T>
@@ -54,13 +54,14 @@ struct Slot {
                             .c_str());
 }
 
-/// Stores `number` as `type`. False if it does not fit.
+/// Stores `number` as `type`. Returns false if it does not fit.
 bool set_number(Slot& slot, nb::handle number, DType type) {
   slot.size = type.size();
   return store_number(slot.bytes.data(), number, type);
 }
 
-/// For a parameter whose type is unknown but its size is known: signed if the number fits, else unsigned.
+/// Stores a number for a parameter of known size but unknown type: as signed if it fits, else as unsigned. Returns false if
+/// it fits neither.
 bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
   if (size != 1 && size != 2 && size != 4 && size != 8) return false;
   const auto bits = static_cast<std::uint8_t>(8 * size);
@@ -87,7 +88,7 @@ void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const Buf
   slot.access = {buffer.data(), buffer.size_bytes(), buffer.read_only ? AccessKind::read : AccessKind::read_write};
 }
 
-/// Copies the bytes of a scalar that has its own type, as numpy's and ctypes' do. False for other objects.
+/// Copies the bytes of a scalar with its own type, such as numpy's and ctypes' scalars. Returns false for other objects.
 bool set_bytes(Slot& slot, PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return false;
   const HostMemory memory(object, HostMemory::Access::read);
@@ -99,9 +100,10 @@ bool set_bytes(Slot& slot, PyObject* object) {
   return true;
 }
 
-/// The type of a Weir scalar such as weir.float32(2).
+/// Returns the type of a Weir scalar, such as weir.float32(2); empty for other objects.
 std::optional<DType> type_of_scalar(PyObject* object) {
-  // No static initializer: threads that wait in one cannot be stopped by the garbage collector (see `type_of`).
+  // Not initialized as a static variable: the garbage collector cannot stop threads that wait for its initialization (see
+  // `type_of`).
   static std::atomic<PyObject*> known{nullptr};
   PyObject* metaclass = known.load(std::memory_order_acquire);
   if (metaclass == nullptr) {
@@ -117,7 +119,8 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
   if (parameter.kind == Kind::number) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
-    // Weir's and ctypes' scalars have a `value`; so have enumeration members and other objects that are not numbers.
+    // The scalars of Weir and ctypes have an attribute `value`. Enumeration members and other objects also have one, but are
+    // no numbers.
     const bool has_value = !is_plain && (type_of_scalar(object) || PyObject_CheckBuffer(object) != 0);
     const nb::object value = has_value ? nb::getattr(nb::borrow(object), "value", nb::borrow(object)) : nb::borrow(object);
     try {
@@ -168,7 +171,8 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return;
   }
   if (set_bytes(slot, object)) {
-    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.kind = ParameterKind::address;  // c_void_p
+    // The object is a ctypes.c_void_p.
+    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.kind = ParameterKind::address;
     return;
   }
   throw_bad_argument(
@@ -177,7 +181,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
       "the host must be copied to a Buffer");
 }
 
-/// Arguments of one launch, on the stack unless there are many.
+/// The arguments of one launch. They are on the stack unless there are many.
 class Arguments {
  public:
   Arguments(const KernelObject& kernel, PyObject* const* arguments, std::size_t count) : count_(count) {
@@ -203,7 +207,7 @@ class Arguments {
 
   std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
   std::span<const weir::Parameter> parameters() const noexcept { return {parameters_, count_}; }
-  /// Returns the memory that each argument points to; empty for other arguments.
+  /// Returns, for each argument, the memory that it points to; empty if it is no pointer.
   std::vector<MemoryAccess> accesses() const {
     std::vector<MemoryAccess> all;
     for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_[i].access);

@@ -25,7 +25,7 @@
 #include "weir/memory.hpp"
 #include "weir/stream.hpp"
 
-// Buffers: memory with a type and a shape.
+// Implements Buffer: memory with a type and a shape.
 namespace weir::python {
 
 std::size_t BufferObject::size() const noexcept {
@@ -35,7 +35,7 @@ std::size_t BufferObject::size() const noexcept {
 
 std::vector<std::int64_t> shape_of(nb::handle argument) {
   std::vector<std::int64_t> shape;
-  if (PyIndex_Check(argument.ptr()) != 0) {  // an int, or numpy's
+  if (PyIndex_Check(argument.ptr()) != 0) {  // an int or an integer of numpy
     shape.push_back(nb::cast<std::int64_t>(argument));
   } else {
     if (PyUnicode_Check(argument.ptr())) throw_wrong_type("shape", "an integer, or a sequence of them,", argument);
@@ -102,10 +102,10 @@ BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle d
 
 /// One side of a copy.
 struct Side {
-  std::optional<DType> dtype;  // nothing: elements that Weir has no type for
+  std::optional<DType> dtype;  // empty if Weir has no such type
   std::span<const std::int64_t> shape;
   std::size_t bytes;
-  std::string format{};  // as the buffer protocol names them
+  std::string format{};  // in the notation of the buffer protocol
 
   explicit Side(const BufferObject& buffer) : dtype(buffer.dtype), shape(buffer.shape), bytes(buffer.size_bytes()) {}
   explicit Side(const HostMemory& memory)
@@ -118,14 +118,14 @@ struct Side {
   }
 };
 
-/// Extents of 1 do not count: a row of a matrix is a vector.
+/// Whether the shapes are equal if extents of 1 are left out. A matrix with one row has the shape of a vector.
 bool is_same_shape(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
   const auto long_ones = [](std::int64_t extent) { return extent != 1; };
   return std::ranges::equal(a | std::views::filter(long_ones), b | std::views::filter(long_ones));
 }
 
-/// Throws TypeError if the elements differ in type or byte order, and `length_mismatch` if the shapes differ. If one side is
-/// bytes, only their number counts.
+/// Throws TypeError if the types or the byte orders differ, and `length_mismatch` if the shapes differ. If one side is
+/// bytes, only the sizes in bytes must be equal.
 void check_copy(const char* operation, const Side& to, const Side& from) {
   const auto mismatch = [&](const std::string& why) { throw Error(Errc::length_mismatch, operation, "", why); };
   if (to.is_bytes() || from.is_bytes()) {
@@ -145,11 +145,12 @@ void check_copy(const char* operation, const Side& to, const Side& from) {
   }
 }
 
-/// A copy to or from host memory that Weir does not own. Blocks until it is done, since that memory may be freed then. Keeps
-/// `memory`, the other side: another thread may close its buffer meanwhile.
+/// Copies to or from host memory that Weir does not own. Blocks until the copy is done, because its owner may free that
+/// memory afterwards. Keeps `memory`, the memory on the other side, because another thread may close its buffer in the
+/// meantime.
 void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes, AllocationPtr memory) {
   check_may_wait("copy");
-  // So that Ctrl-C ends the wait for earlier work. The copy itself takes no such wait.
+  // First wait for earlier work in a way that Ctrl-C interrupts. The copy itself cannot be interrupted.
   if (waits_with_signals() && !without_gil([&] { return stream.is_capturing(); }))
     wait_with_signals(stream, Seconds(std::numeric_limits<double>::infinity()));
   without_gil([&] {
@@ -169,7 +170,7 @@ class Other {
                (nb::hasattr(object, "__dlpack__") || nb::hasattr(object, "__cuda_array_interface__"))) {
       object_ = buffer_over(object, nb::cast(StreamObject{stream}));
       buffer_ = nb::cast<const BufferObject*>(object_);
-      // Pageable memory, which its owner may free when the copy returns.
+      // Memory of the host backend is pageable memory, which its owner may free after the call.
       is_pageable_ = buffer_->device().backend().name() == "host";
     } else {
       memory_.emplace(object, access);
@@ -179,7 +180,7 @@ class Other {
 
   Side side() const { return memory_ ? Side(*memory_) : Side(*buffer_); }
   void* data() const noexcept { return memory_ ? memory_->data() : buffer_->data(); }
-  /// Whether the copy must be over when the call returns.
+  /// Whether the call must wait for the end of the copy.
   bool must_wait() const noexcept { return memory_ || is_pageable_; }
   nb::handle object() const noexcept { return object_; }
 
@@ -219,7 +220,7 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
   if (source_access != "in_stream_order" && source_access != "any_time")
     throw nb::value_error(("source_access: '" + source_access + "'; it is 'in_stream_order' or 'any_time'").c_str());
   std::vector<BatchCopy> copies;
-  std::vector<nb::object> used;  // an iterator may have made them
+  std::vector<nb::object> used;  // keeps objects alive that an iterator created
   for (const nb::handle pair : pairs) {
     const nb::object dst = pair[0], src = pair[1];
     const BufferObject *to = nullptr, *from = nullptr;
@@ -242,7 +243,7 @@ void prefetch(const BufferObject& self, const std::string& location, nb::handle 
   const StreamPtr on = stream_of(stream, self.device());
   const auto* const begin = static_cast<const std::byte*>(self.memory()->data());
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data()) - begin);
-  const AllocationPtr memory = self.memory();  // an owner more only with the GIL held: see `traverse`
+  const AllocationPtr memory = self.memory();  // an owner of the memory must be added with the GIL held: see `traverse`
   without_gil([&] {
     on->prefetch(memory, offset, self.size_bytes(),
                  location == "device" ? PrefetchTarget::device : PrefetchTarget::host);
@@ -331,8 +332,8 @@ nb::object keeper_of(nb::handle object) {
 
 namespace {
 
-// The memory may be of an object that refers to the buffer: `array.on_device = weir.from_dlpack(array)`. The reference that
-// keeps it belongs to the allocation, which several buffers may share.
+// For the garbage collector: the memory may belong to an object that refers to the buffer, as in `array.on_device =
+// weir.from_dlpack(array)`. The allocation, which several buffers may share, keeps that object alive.
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
@@ -341,7 +342,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-/// Those of the buffer protocol, and for the garbage collector.
+/// Returns the slots for the buffer protocol and for the garbage collector.
 PyType_Slot* all_slots() {
   static std::vector<PyType_Slot> slots = [] {
     std::vector<PyType_Slot> all{{Py_tp_traverse, reinterpret_cast<void*>(&traverse)}};

@@ -6,7 +6,7 @@
 #include "bindings/python/src/objects.hpp"
 #include "weir/memory.hpp"
 
-// The buffer protocol: numpy, memoryview and others access host-accessible memory without a copy.
+// Implements the buffer protocol, so that numpy, memoryview and others can access host memory without a copy.
 namespace weir::python {
 namespace {
 
@@ -17,15 +17,15 @@ const char* format_of(DType type) noexcept {
     case TypeCode::unsigned_integer: return type.bits == 8 ? "B" : type.bits == 16 ? "H" : type.bits == 32 ? "I" : "Q";
     case TypeCode::floating: return type.bits == 16 ? "e" : type.bits == 32 ? "f" : "d";
     case TypeCode::complex: return type.bits == 64 ? "Zf" : "Zd";
-    case TypeCode::bfloat: return "H";  // the protocol has no bfloat16: the raw bits
+    case TypeCode::bfloat: return "H";  // the protocol has no bfloat16, so the raw bits
   }
   return "B";
 }
 
-/// What a Py_buffer points to.
+/// The data that a Py_buffer points to.
 struct Exported {
   std::vector<Py_ssize_t> shape, strides;
-  AllocationPtr memory;  // the buffer may be closed before the array is gone
+  AllocationPtr memory;  // the buffer may be closed before the exported view is released
 };
 
 int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
@@ -55,7 +55,7 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
     try {
       const Caller caller;
       detail::note_host_access(*self.memory(), self.data(), self.size_bytes());
-    } catch (...) {  // a tool refuses the access, or memory is exhausted
+    } catch (...) {  // a tool has refused the access, or memory is exhausted
       return set_python_error(), -1;
     }
   }

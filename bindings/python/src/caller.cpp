@@ -3,13 +3,13 @@
 
 #include "bindings/python/src/gil.hpp"
 
-// The Python call stack, for tools.
+// Reads the Python call stack, which tools show.
 namespace weir::python {
 
 Caller::Frames::Frames() {
   constexpr std::size_t most = 16;
   std::vector<int> lines;
-  // Reads attributes, which are stable across Python versions.
+  // Reads it through attributes, which are stable across Python versions.
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   for (; frame.is_valid() && !frame.is_none() && lines.size() < most; frame = frame.attr("f_back")) {
     const nb::object code = frame.attr("f_code");

@@ -7,19 +7,20 @@
 
 #include "weir/fwd.hpp"
 
-/// Shared by all files of the extension module.
+/// Declarations that all files of the extension module share.
 namespace weir::python {
 
 namespace nb = nanobind;
 
-/// The Python exception for a Weir error: a new reference, or null with another exception set. With the GIL held.
+/// Returns the Python exception for a Weir error as a new reference, or null with another exception set. Call it with the
+/// GIL held.
 PyObject* new_exception(const Error& error) noexcept;
-/// Throws TypeError: `name`, an argument, must be `expected`.
+/// Throws TypeError: the argument `name` must be `expected`, and is `given`.
 [[noreturn]] void throw_wrong_type(const char* name, const char* expected, nb::handle given);
-/// Sets the C++ exception that is being handled as Python's.
+/// Converts the current C++ exception to a Python exception and sets it.
 void set_python_error() noexcept;
 
-// Each binds one concept; module.cpp calls them in this order.
+// Each of these adds one concept's classes and functions to the module. module.cpp calls them in this order.
 void bind_gil(nb::module_& module);
 void bind_errors(nb::module_& module);
 void bind_dtypes(nb::module_& module);

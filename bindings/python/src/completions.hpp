@@ -8,24 +8,25 @@
 #include "weir/error.hpp"
 #include "weir/event.hpp"
 
-/// Functions that are called once an event is complete, for `await`.
+/// Calls functions when an event is complete, for `await` and callbacks.
 namespace weir::python {
 
-/// A task that learns how the work ended.
+/// A task to run after an event. `fail` stores the error if the work failed.
 class Completion : public Task {
  public:
   void fail(const Error& error) { error_ = error; }
   void abandon() noexcept override {}  // nothing waits for it
 
  protected:
-  /// None or the exception, as a new reference; null with an exception set on failure.
+  /// Returns None or the exception as a new reference, or null with another exception set.
   PyObject* new_error() const { return error_ ? new_exception(*error_) : Py_NewRef(Py_None); }
 
  private:
   std::optional<Error> error_;
 };
 
-/// The thread of completions runs `completion` soon after `event` is complete. Blocks neither streams nor driver threads.
+/// Runs `completion` soon after `event` is complete, on the thread of completions. Blocks neither streams nor driver
+/// threads.
 void when_complete(const EventPtr& event, std::shared_ptr<Completion> completion);
 
 }  // namespace weir::python

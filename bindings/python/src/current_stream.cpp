@@ -8,15 +8,15 @@
 namespace weir::python {
 namespace {
 
-PyObject* variable = nullptr;  // lives as long as the interpreter
+PyObject* variable = nullptr;  // exists as long as the interpreter
 
 nb::object innermost() { return nb::handle(variable).attr("get")(); }
 
 void enter(nb::handle stream) { nb::handle(variable).attr("set")(nb::make_tuple(stream, innermost())); }
 
-/// The list without the innermost entry of `stream`.
+/// Returns the list without the innermost entry of `stream`.
 nb::object without(const nb::object& list, nb::handle stream) {
-  std::vector<nb::object> inner;  // a loop: a program that never leaves a stream may have a list of any length
+  std::vector<nb::object> inner;  // a loop, not a recursion: the list may be very long if a program never leaves a `with`
   nb::object rest = list;
   for (; !rest.is_none() && !rest[0].is(stream); rest = rest[1]) inner.emplace_back(rest[0]);
   if (rest.is_none()) return list;

@@ -12,7 +12,7 @@
 #include "weir/backend.hpp"
 #include "weir/registry.hpp"
 
-// Devices and their features.
+// Implements Device and Feature.
 namespace weir::python {
 
 Device& device_of(nb::handle argument) {

@@ -14,14 +14,15 @@
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
-// Exports buffers: DLPack capsules and __cuda_array_interface__. foreign_array.cpp imports them.
+// Exports buffers to other libraries as DLPack capsules and by __cuda_array_interface__. foreign_array.cpp is the opposite
+// direction.
 namespace weir::python {
 namespace {
 
 using dlpack::DeviceType;
 using dlpack::DLDevice;
 
-/// What a tensor's deleter frees.
+/// A tensor and the data that it points to. The tensor's deleter frees it.
 template <class Managed>
 struct Export {
   Managed managed;
@@ -29,7 +30,7 @@ struct Export {
   std::vector<std::int64_t> shape, strides;
 };
 
-// Any library calls it, on any thread, with or without the GIL.
+// The tensor's deleter. Other libraries call it on any thread, with or without the GIL.
 template <class Managed>
 void release_export(Managed* managed) noexcept {
   auto* const whole = static_cast<Export<Managed>*>(managed->owner);
@@ -37,7 +38,7 @@ void release_export(Managed* managed) noexcept {
   delete whole;
 }
 
-// For a capsule that nobody consumed.
+// The destructor of a capsule. Releases the tensor if nobody has consumed the capsule.
 template <class Managed>
 void destroy_capsule(PyObject* capsule) noexcept {
   if (PyCapsule_IsValid(capsule, Managed::name) == 0) return;
@@ -96,8 +97,8 @@ DLDevice dl_device_of(const BufferObject& buffer) {
   throw nb::buffer_error(("DLPack has no number for the backend " + std::string(backend)).c_str());
 }
 
-/// The stream in whose order the buffer's elements are valid: the current one, after it waits for the one that the memory
-/// was allocated on, if any.
+/// Returns a stream on which the buffer's elements are valid: the current stream, which first waits for the stream that the
+/// memory was allocated on, if any.
 StreamPtr ready_stream(const BufferObject& buffer) {
   StreamPtr current = current_stream_of(buffer.device());
   Stream* const allocated_on = buffer.memory()->stream();
@@ -114,11 +115,11 @@ void wait_on_host(Stream& stream) {
     without_gil([&] { stream.synchronize(); });
 }
 
-/// Makes the consumer's stream, given by number, wait for the buffer.
+/// Makes the consumer's stream, given as a number, wait for the buffer.
 void make_ready(const BufferObject& buffer, DLDevice place, nb::handle stream) {
   const bool is_number = !stream.is_none();
   const auto number = is_number ? nb::cast<std::int64_t>(stream) : 0;
-  if (is_number && number == -1) return;  // the consumer asks for no wait
+  if (is_number && number == -1) return;  // the consumer requests no wait
   const StreamPtr ready = ready_stream(buffer);
   const bool host_reads =
       place.type == DeviceType::cpu || place.type == DeviceType::cuda_host || place.type == DeviceType::rocm_host;
@@ -133,7 +134,7 @@ void make_ready(const BufferObject& buffer, DLDevice place, nb::handle stream) {
   without_gil([&] { consumer->wait(ready); });
 }
 
-/// A copy of the elements in the order of `ready_stream`.
+/// Returns a copy of the elements, made on `ready_stream`.
 BufferObject copy_of(const BufferObject& buffer, MemoryKind kind) {
   const StreamPtr stream = ready_stream(buffer);
   return without_gil([&] {

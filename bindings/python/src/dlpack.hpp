@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// DLPack's structures, versions 0 and 1, from its specification: the build does not need DLPack's header.
+/// The structures of DLPack, versions 0 and 1, from its specification. With them, the build does not need DLPack's header.
 namespace weir::python::dlpack {
 
 enum class DeviceType : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, rocm_host = 11, cuda_managed = 13 };
@@ -21,11 +21,11 @@ struct Tensor {
   std::uint8_t code, bits;
   std::uint16_t lanes;
   std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null: row-major
+  std::int64_t* strides;  // in elements; null means row-major
   std::uint64_t byte_offset;
 };
 
-/// DLManagedTensor.
+/// DLPack's DLManagedTensor.
 struct Unversioned {
   static constexpr const char* name = "dltensor";
   static constexpr const char* used_name = "used_dltensor";
@@ -34,7 +34,7 @@ struct Unversioned {
   void (*deleter)(Unversioned*);
 };
 
-/// DLManagedTensorVersioned.
+/// DLPack's DLManagedTensorVersioned.
 struct Versioned {
   static constexpr const char* name = "dltensor_versioned";
   static constexpr const char* used_name = "used_dltensor_versioned";

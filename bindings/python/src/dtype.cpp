@@ -29,7 +29,7 @@ constexpr std::array rows{
     Row{{TypeCode::complex, 128}, "complex128"},
 };
 
-// From weir.dtypes; never freed.
+// Objects of weir.dtypes, never freed.
 std::array<PyObject*, rows.size()> classes{};
 PyObject* as_dtype = nullptr;
 

@@ -7,7 +7,7 @@
 
 #include "bindings/python/src/common.hpp"
 
-/// Element types and kernel parameter types.
+/// Converts between Python's types and element types.
 namespace weir::python {
 
 /// DLPack's type codes (DLDataTypeCode).
@@ -22,14 +22,14 @@ struct DType {
   friend bool operator==(DType, DType) = default;
 };
 
-/// The type that an object names: a Weir class, a numpy dtype or scalar type, "float32". Throws TypeError.
+/// Returns the type for a Weir class, a numpy dtype or scalar type, or a name such as "float32". Throws TypeError.
 DType dtype_of(nb::handle object);
 /// Returns the Weir class for a type. Throws BufferError if no class has that type.
 nb::object class_of(DType type);
-/// "float32"
+/// Returns the name, such as "float32".
 const char* name_of(DType type);
-/// The type that a format of the buffer protocol names (PEP 3118; null: bytes); nothing for another byte order, structures
-/// and all other formats that Weir has no type for.
+/// Returns the type for a format of the buffer protocol (PEP 3118); a null format means bytes. Empty if Weir has no such
+/// type: for another byte order, for structures, and for others.
 std::optional<DType> type_of_format(const char* format);
 
 }  // namespace weir::python

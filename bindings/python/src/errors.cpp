@@ -11,7 +11,7 @@
 #include "bindings/python/src/common.hpp"
 #include "weir/error.hpp"
 
-// weir/errors.py has the exception class of each error code.
+// Converts errors to Python exceptions. weir/errors.py defines a class for each error code.
 namespace weir::python {
 namespace {
 
@@ -21,7 +21,7 @@ nb::object class_of(Errc code) {
   return errors.attr("_by_code").attr("get")(nb::str(name.data(), name.size()), errors.attr("Error"));
 }
 
-/// Replaces C++ names in the core's messages by Python names.
+/// Replaces C++ names in the core's messages by Python's names.
 std::string in_python(std::string text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 12> words{{
       {"EventOptions{.timing = true}", "timing_enabled=True"},
@@ -62,7 +62,7 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Error&) {
     set_python_error();
-  } catch (const std::bad_cast&) {  // from nb::cast
+  } catch (const std::bad_cast&) {  // thrown by nb::cast
     set_python_error();
   }
 }

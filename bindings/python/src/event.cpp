@@ -9,7 +9,7 @@
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
 
-// Events.
+// Implements Event.
 namespace weir::python {
 
 EventObject::~EventObject() { release(event); }

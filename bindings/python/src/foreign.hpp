@@ -6,22 +6,22 @@
 #include "bindings/python/src/common.hpp"
 #include "weir/stream.hpp"
 
-/// Objects of other libraries.
+/// Converts streams and arrays of other libraries to Weir's.
 namespace weir::python {
 
-/// The stream for a number of DLPack or __cuda_array_interface__: a handle, or CUDA's or ROCm's number for a default stream.
-/// Borrowed.
+/// Returns the stream for a number in DLPack or __cuda_array_interface__: a handle, or CUDA's or ROCm's number for a default
+/// stream. The stream is borrowed.
 StreamPtr stream_of_number(Device& device, std::uintptr_t number);
-/// The inverse.
+/// Returns the number of a stream: the inverse of `stream_of_number`.
 std::uintptr_t number_of_stream(Stream& stream);
-/// The device in `backend` (null: the default backend) that another library's object names by its attributes. If it names
-/// none: the first device of `backend`, or the default device.
+/// Returns the device that another library's object has in its attributes. `backend`: its backend, or null for the default
+/// one. If the object has no device: the first device of `backend`, or the default device.
 Device& device_of_foreign(nb::handle object, const char* backend);
 
-/// What `weir.from_dlpack(object, stream=stream)` returns.
+/// Returns a buffer over the memory of another library's array, like `weir.from_dlpack(object, stream=stream)`.
 nb::object buffer_over(nb::handle object, nb::handle stream);
 
-/// weir.from_dlpack.
+/// Adds weir.from_dlpack to the module.
 void bind_foreign_arrays(nb::module_& module);
 
 }  // namespace weir::python

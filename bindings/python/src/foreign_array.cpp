@@ -15,14 +15,14 @@
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
-// Other libraries' arrays as buffers and as kernel arguments.
+// Uses other libraries' arrays as buffers and as kernel arguments.
 namespace weir::python {
 namespace {
 
 using dlpack::DeviceType;
 using dlpack::DLDevice;
 
-/// The device and kind of another library's memory.
+/// The device and the kind of another library's memory.
 struct Location {
   Device& device;
   MemoryKind kind;
@@ -32,7 +32,7 @@ Device& device_number(const char* backend, int ordinal) {
   return without_gil([&]() -> Device& { return Registry::instance().open(backend).device(ordinal); });
 }
 
-/// Host memory is pinned memory of the CPU backend.
+/// Returns the location for host memory, which counts as pinned memory of the CPU backend.
 Location host_location() { return {device_number("host", 0), MemoryKind::pinned}; }
 
 Location location_of(DLDevice place) {
@@ -48,8 +48,8 @@ Location location_of(DLDevice place) {
       ("from_dlpack: Weir has no device of DLPack's kind " + std::to_string(static_cast<int>(place.type))).c_str());
 }
 
-/// A buffer over memory of `owner`. Keeps a reference to `owner` until the buffer's last owner is gone. `shown`: the object
-/// that the garbage collector visits; the buffer holds the only reference to it. Default: `owner`.
+/// Returns a buffer over memory of `owner`, and keeps `owner` alive as long as the memory is used. `shown`: the object that
+/// the garbage collector visits, to which only the buffer holds a reference; by default `owner`.
 nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
                  nb::object owner, PyObject* shown = nullptr) {
   std::size_t bytes = dtype.size();
@@ -68,7 +68,7 @@ nb::object adopt(Location location, void* data, DType dtype, std::vector<std::in
       "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, tensor.contiguous())");
 }
 
-/// Raises BufferError unless the array is C-contiguous. `unit` is the stride from one element to the next.
+/// Raises BufferError unless the array is C-contiguous. `unit`: the stride between adjacent elements.
 void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t* strides, std::int64_t unit) {
   if (strides == nullptr) return;
   for (const std::int64_t extent : shape)
@@ -88,7 +88,8 @@ void call_deleter(PyObject* capsule) noexcept {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-/// Takes a capsule's tensor, so that nobody else can. The destructor puts it back, unless `keep` was called.
+/// Takes the tensor out of a capsule, so that no other code can take it. The destructor puts it back, unless `keep` was
+/// called.
 template <class Managed>
 class TakenCapsule {
  public:
@@ -125,7 +126,7 @@ nb::object adopt_tensor(TakenCapsule<Managed>& taken, bool read_only) {
   std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.dimensions);
   check_contiguous(shape, tensor.strides, 1);
   const Location location = location_of(tensor.place);
-  // From here on the tensor is ours. Its deleter is called with the GIL held, which some need.
+  // From here on we own the tensor. Its deleter is called with the GIL held, because some deleters need it.
   PyObject* const owner = PyCapsule_New(managed, nullptr, &call_deleter<Managed>);
   if (owner == nullptr) throw nb::python_error();
   taken.keep();
@@ -148,7 +149,7 @@ nb::object adopt_capsule(nb::handle capsule) {
   throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
 }
 
-/// Calls `object.__dlpack__`. Producers before DLPack 1.0 do not accept `max_version`.
+/// Returns `object.__dlpack__()`. Producers before DLPack 1.0 do not accept `max_version`.
 nb::object capsule_from(nb::handle object, nb::handle stream) {
   const nb::object method = object.attr("__dlpack__");
   try {
@@ -161,7 +162,7 @@ nb::object capsule_from(nb::handle object, nb::handle stream) {
 
 // --- The buffer protocol ----------------------------------------------------------------------------------------------
 
-/// The memory that an object exports by the buffer protocol, pinned or not.
+/// Memory that an object exports by the buffer protocol. It may also be pinned.
 struct LentMemory {
   Py_buffer view{};
   Ptr<HostRegistration> pinned{};
@@ -171,7 +172,7 @@ struct LentMemory {
     PyErr_Clear();
     if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) return;
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
-    PyErr_Clear();  // numpy's error for an array with gaps
+    PyErr_Clear();  // numpy's error for an array with gaps, replaced by a clearer one
     throw_gaps();
   }
   ~LentMemory() {
@@ -184,7 +185,7 @@ struct LentMemory {
 
 void end_loan(PyObject* capsule) noexcept { delete static_cast<LentMemory*>(PyCapsule_GetPointer(capsule, nullptr)); }
 
-/// A buffer over the memory that `object` exports; pinned for `device`, if given.
+/// Returns a buffer over the memory that `object` exports. With `device`, the memory is pinned for it.
 nb::object adopt_view(nb::handle object, Device* device = nullptr) {
   auto lent = std::make_unique<LentMemory>(object);
   const Py_buffer& view = lent->view;
@@ -229,7 +230,7 @@ nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
                nb::cast<bool>(data[1]), std::move(object));
 }
 
-/// The place that `__dlpack_device__` returns.
+/// Returns the result of `__dlpack_device__`.
 DLDevice dl_device_of(nb::handle object) {
   const nb::object place = object.attr("__dlpack_device__")();
   return {static_cast<DeviceType>(nb::cast<int>(nb::int_(nb::object(place[0])))), nb::cast<std::int32_t>(place[1])};
@@ -251,12 +252,13 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
       const StreamPtr consumer = stream_of(stream, location_of(there).device);
       return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
     }
-    // A numpy capsule hides its reference to the array from the garbage collector; a buffer protocol export does not.
+    // For the garbage collector: a capsule of numpy hides its reference to the array, an export by the buffer protocol does
+    // not.
     if (PyObject_CheckBuffer(object.ptr()) != 0 && nb::hasattr(object, "__array_interface__")) return adopt_view(object);
     try {
       return adopt_capsule(capsule_from(object, nb::none()));
     } catch (const nb::python_error& error) {
-      // DLPack before 1.0 cannot export read-only arrays; the buffer protocol can.
+      // Before 1.0, DLPack cannot export read-only arrays. The buffer protocol can.
       if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) throw;
     }
   } else if (nb::hasattr(object, "__cuda_array_interface__")) {
@@ -272,7 +274,7 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
 nb::object buffer_over(nb::handle object, nb::handle stream) { return from_dlpack(nb::borrow(object), stream); }
 
 bool foreign_address_of(nb::handle object, void*& address) {
-  // PyTorch's __cuda_array_interface__ costs ten times as much as its data_ptr().
+  // PyTorch's __cuda_array_interface__ takes ten times as long as its data_ptr().
   if (nb::object is_cuda = nb::getattr(object, "is_cuda", nb::none()); is_cuda.is(Py_True)) {
     if (nb::object data_ptr = nb::getattr(object, "data_ptr", nb::none()); !data_ptr.is_none()) {
       address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data_ptr()));
@@ -284,7 +286,7 @@ bool foreign_address_of(nb::handle object, void*& address) {
     address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(interface["data"])[0]));
     return true;
   }
-  // cuda.core's buffers have DLPack only. The capsule is dropped at once: the caller keeps the object alive.
+  // cuda.core's buffers have only DLPack. The capsule can be dropped immediately, because the caller keeps the object alive.
   if (!nb::hasattr(object, "__dlpack_device__") || dl_device_of(object).type == DeviceType::cpu) return false;
   const nb::object capsule = capsule_from(object, nb::int_(-1));
   address = PyCapsule_IsValid(capsule.ptr(), dlpack::Versioned::name) != 0 ? address_in<dlpack::Versioned>(capsule)

@@ -11,19 +11,20 @@
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
-// Streams of other libraries.
+// Wraps streams of other libraries.
 namespace weir::python {
 namespace {
 
 std::uintptr_t integer_of(nb::handle object) {
-  if (object.is_none()) return 0;  // ctypes returns None for a null address
+  if (object.is_none()) return 0;  // ctypes uses None for a null address
   return nb::cast<std::uintptr_t>(nb::int_(nb::borrow(object)));
 }
 
-/// The handle of another library's stream: an integer, or an object that has it as one of the usual attributes.
+/// Returns the handle of another library's stream: `object` is an integer, or has the handle in one of the usual attributes.
+/// Empty if it is no stream.
 std::optional<std::uintptr_t> handle_of(nb::handle object) {
   if (PyIndex_Check(object.ptr()) != 0 && PyBool_Check(object.ptr()) == 0) return nb::cast<std::uintptr_t>(object);
-  // cuda.core, CuPy, numba-cuda, RMM, PyTorch 2.8: a method; in earlier releases of cuda.core a tuple.
+  // cuda.core, CuPy, numba-cuda, RMM and PyTorch 2.8 have a method, earlier releases of cuda.core a tuple.
   if (nb::object protocol = nb::getattr(object, "__cuda_stream__", nb::none()); !protocol.is_none()) {
     const nb::object pair = PyCallable_Check(protocol.ptr()) != 0 ? protocol() : protocol;
     return integer_of(nb::object(pair[1]));
@@ -72,16 +73,16 @@ std::uintptr_t number_of_stream(Stream& stream) {
 
 Device& device_of_foreign(nb::handle object, const char* backend) {
   std::optional<int> ordinal;
-  if (nb::object id = nb::getattr(object, "device_id", nb::none()); PyIndex_Check(id.ptr()) != 0) {  // CuPy's streams
+  if (nb::object id = nb::getattr(object, "device_id", nb::none()); PyIndex_Check(id.ptr()) != 0) {  // streams of CuPy
     ordinal = nb::cast<int>(id);
   } else if (nb::object device = nb::getattr(object, "device", nb::none()); !device.is_none()) {
-    for (const char* const name : {"index", "ordinal", "device_id", "id"}) {  // PyTorch, Warp, cuda.core, CuPy's arrays
+    for (const char* const name : {"index", "ordinal", "device_id", "id"}) {  // PyTorch, Warp, cuda.core, arrays of CuPy
       const nb::object number = nb::getattr(device, name, nb::none());
       if (PyIndex_Check(number.ptr()) != 0) ordinal = nb::cast<int>(number);
       if (ordinal) break;
     }
   }
-  if (ordinal && *ordinal < 0) ordinal.reset();  // CuPy: the current device; the driver finds it from the handle
+  if (ordinal && *ordinal < 0) ordinal.reset();  // in CuPy the current device; the driver finds it from the handle
   return without_gil([&]() -> Device& {
     if (backend != nullptr) return Registry::instance().open(backend).device(ordinal.value_or(0));
     Device& usual = default_device();

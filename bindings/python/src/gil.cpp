@@ -17,11 +17,11 @@ namespace {
 
 std::atomic<bool> forked{false};
 std::atomic<bool> finalizing{false};
-std::atomic<int> taking{0};  // threads that are about to take the GIL
+std::atomic<int> taking{0};  // number of threads that are about to take the GIL
 std::atomic<std::thread::id> last_thread{};
 
-/// Constructed by a thread that is about to take the GIL. Blocks forever once the interpreter shuts down, except on the
-/// thread that runs atexit functions.
+/// Constructed by a thread that is about to take the GIL. During interpreter shutdown the constructor blocks forever, except
+/// on the thread that runs atexit functions.
 class Taking {
  public:
   Taking() noexcept {
@@ -33,14 +33,16 @@ class Taking {
   ~Taking() { --taking; }
 };
 
-// Called by atexit with the GIL held. Threads that are about to take the GIL still get it; no others will.
+// Called by atexit with the GIL held. Threads that are already about to take the GIL still get it. All later ones block
+// forever.
 void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
   stop_host_thread();
   if (!forked) report_left();
-  if (Captured::count != 0) nb::set_leak_warnings(false);  // captures that never ended still own Python objects
-  // Threads that still run hold objects; that is no leak of the package. The calling thread may have no frame here.
+  // Captures that never ended still own Python objects, so leaks are expected.
+  if (Captured::count != 0) nb::set_leak_warnings(false);
+  // Running threads also keep objects alive, which is no leak of this package. The calling thread may have no frame here.
   const auto me = nb::module_::import_("threading").attr("get_ident")();
   for (const nb::handle thread : nb::module_::import_("sys").attr("_current_frames")())
     if (!thread.equal(me)) nb::set_leak_warnings(false);
@@ -82,7 +84,7 @@ PyThreadState* attach_thread() {
 void bind_gil(nb::module_& module) {
   static decltype(nb::detail::internals) of_main = nullptr;
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
-    nb::detail::internals = of_main;  // nanobind has replaced it by this interpreter's
+    nb::detail::internals = of_main;  // nanobind has replaced it by this interpreter's data
     PyErr_SetString(
         PyExc_ImportError,
         "weir works in the main interpreter only: its streams call Python functions on a thread that belongs to one "

@@ -12,15 +12,15 @@
 #include "weir/plugin/caller.hpp"
 #include "weir/plugin/support.hpp"
 
-/// The GIL, and what happens to it at interpreter shutdown.
+/// Releases and takes the GIL, also during interpreter shutdown.
 ///
-/// A free-threaded interpreter has no GIL. There "with the GIL held" means that the thread state is attached. Many threads
-/// are attached at once, so this guards no data. But the garbage collector, `fork` and others stop all attached threads, and
-/// wait until each calls Python or detaches. So the rules are the same: with the GIL held, lock a mutex only if its owners
-/// do not call Python, and release the GIL before a long wait.
+/// A free-threaded interpreter has no GIL. There, "with the GIL held" means that the thread state is attached. Many threads
+/// are attached at the same time, so this does not protect data. But the garbage collector, `fork` and other operations stop
+/// all attached threads: they wait until each one calls Python or detaches. So the same rules hold: with the GIL held, lock
+/// a mutex only if its owners do not call Python, and release the GIL before a long wait.
 namespace weir::python {
 
-/// Shows tools the calling thread's Python stack. Construct with the GIL held.
+/// Lets tools show the calling thread's Python stack while this exists. Construct it with the GIL held.
 class Caller {
  public:
   Caller();
@@ -34,11 +34,11 @@ class Caller {
   CallerScope scope_;
 };
 
-/// Releases the GIL while it lives. Needed around every call that may wait for work, for a driver lock or for room in a
-/// queue, since the wait may be for a host function in Python.
+/// Releases the GIL while this exists. Needed around each call that may wait for work, for a driver's lock or for room in a
+/// queue, because the wait may be for a host function in Python.
 ///
-/// Once the interpreter shuts down, only the main thread takes the GIL back; other threads sleep until the process exits.
-/// Python before 3.14 would unwind such a thread, which aborts the process where C++ does not expect it.
+/// After interpreter shutdown begins, only the main thread takes the GIL back. Other threads sleep until the process exits.
+/// Python before 3.14 would unwind such a thread, which aborts the process when C++ code does not expect it.
 class WithoutGil {
  public:
   WithoutGil() {
@@ -55,7 +55,7 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Holds the GIL again while it lives, on the thread of a WithoutGil.
+/// Holds the GIL again while this exists, on a thread inside a WithoutGil.
 class WithGil {
  public:
   WithGil();
@@ -67,8 +67,9 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
-/// A scope for destroying objects whose destructors may call the driver, which may wait for all work and thus for host
-/// functions. Releases the GIL. On the host-function thread, which must not wait, Weir's reclaimer destroys them.
+/// A scope for destroying Weir objects. Their destructors may call the driver, which may wait for all work and so for host
+/// functions in Python. So the scope releases the GIL. The host-function thread must not wait at all; there the objects are
+/// passed to another thread, Weir's reclaimer.
 class Releasing {
  public:
   Releasing();
@@ -78,7 +79,7 @@ class Releasing {
   WithoutGil released_;
 };
 
-/// Resets a smart pointer in such a scope, unless it is empty.
+/// Resets a smart pointer in a `Releasing` scope, unless it is empty.
 template <class Owner>
 void release(Owner& owner) {
   if (!owner) return;
@@ -93,13 +94,14 @@ decltype(auto) without_gil(F&& function) {
   return std::forward<F>(function)();
 }
 
-/// Take the GIL on a thread of the package, the first time and again. PyEval_SaveThread releases it.
+/// `attach_thread` takes the GIL on a thread of this package for the first time, `take_gil` later. PyEval_SaveThread
+/// releases it.
 PyThreadState* attach_thread();
 void take_gil(PyThreadState* state);
 
-/// Whether this process was forked from one with a host-function thread, which it lacks itself.
+/// Whether this process is a forked child whose parent had a host-function thread. The child has none.
 bool is_forked() noexcept;
-/// Whether the interpreter shuts down. True from the package's atexit function on.
+/// Whether the interpreter is shutting down: true as soon as the package's atexit function has begun.
 bool is_finalizing() noexcept;
 
 }  // namespace weir::python

@@ -15,7 +15,7 @@
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
-// Captures and graphs.
+// Implements captures and graphs.
 namespace weir::python {
 namespace {
 
@@ -38,7 +38,8 @@ GraphObject end_capture(StreamObject& self) {
   GraphPtr graph;
   std::shared_ptr<Captured> captured;
   without_gil([&] {
-    captured = support::any_captures() ? captured_of(*self.stream) : nullptr;  // the capture drops its own reference
+    // Must come before the end of the capture, which drops the core's reference.
+    captured = support::any_captures() ? captured_of(*self.stream) : nullptr;
     graph = self.stream->end_capture();
   });
   return {std::move(graph), captured};
@@ -58,7 +59,7 @@ nb::object kept_by(const GraphObject& self) {
   return self.kept ? self.kept : nb::none();
 }
 
-/// Returns the objects that were kept before.
+/// Sets the objects that the graph keeps alive. Returns the former ones.
 nb::object exchange_kept(GraphObject& self, nb::object kept) {
   const std::lock_guard lock(*self.mutex);
   std::swap(self.kept, kept);
@@ -86,7 +87,7 @@ GraphExecPtr executable_of(GraphObject& self, const char* operation) {
     if (self.executable) return self.executable;
     graph = self.graph;
   }
-  GraphExecPtr made = graph->instantiate();  // two threads may do so at once; the first result is used
+  GraphExecPtr made = graph->instantiate();  // two threads may both instantiate; the first result is used
   const std::lock_guard lock(*self.mutex);
   check();
   if (!self.executable) self.executable = made;
@@ -95,8 +96,8 @@ GraphExecPtr executable_of(GraphObject& self, const char* operation) {
 
 namespace {
 
-/// A Python function has one word for all launches of its executable, which run one after another. A copy in another graph
-/// could run at the same time.
+/// Refuses a child graph with Python functions. A function has one word for all launches of its executable, which run one
+/// after another, but a child graph's copy could run at the same time.
 void check_child(Stream& stream) {
   if (!stream.is_capturing()) return;
   std::uint32_t* const word = borrow_word(stream.device(), true);
@@ -120,7 +121,7 @@ void launch(GraphObject& self, nb::handle stream) {
     }
     executable->launch(on);
   });
-  use_kept();  // those of a concurrent update
+  use_kept();  // again, because a concurrent update may have changed them
 }
 
 void upload(GraphObject& self, nb::handle stream) {
@@ -128,7 +129,7 @@ void upload(GraphObject& self, nb::handle stream) {
   without_gil([&] { executable_of(self, "Graph.upload")->upload(on); });
 }
 
-/// Makes `executable` the only owner of the Python functions of `source`. Returns the former owner.
+/// Makes `executable` the only user of the Python functions of `source`. Returns the former one.
 GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable) {
   const std::lock_guard lock(*source.mutex);
   if (source.executable || (source.given_to && source.given_to != executable)) {
@@ -141,7 +142,7 @@ GraphExecPtr give_functions(GraphObject& source, const GraphExecPtr& executable)
 
 void update(GraphObject& self, GraphObject& source) {
   nb::object kept = kept_by(source), changed;
-  // A concurrent launch into a capture may use either graph.
+  // A concurrent launch into a capture may use either graph, so keep the objects of both.
   nb::object former_kept = exchange_kept(self, nb::make_tuple(kept_by(self), kept));
   try {
     without_gil([&] {
@@ -156,7 +157,7 @@ void update(GraphObject& self, GraphObject& source) {
         source.given_to.swap(former);
         throw;
       }
-      const std::lock_guard lock(*self.mutex);  // the old values are destroyed after it is unlocked
+      const std::lock_guard lock(*self.mutex);  // the old values are destroyed after the mutex is unlocked
       self.graph.swap(graph);
       self.thrown.swap(thrown);
       std::swap(self.kept, kept);
@@ -181,7 +182,7 @@ Captured::~Captured() {
   --count;
   PyObject* const dropped = std::exchange(kept, nullptr);
   if (dropped == nullptr || is_finalizing()) return;
-  if (PyGILState_GetThisThreadState() == nullptr) {  // one of Weir's own threads, which must not wait for the GIL
+  if (PyGILState_GetThisThreadState() == nullptr) {  // a thread of Weir, which must not wait for the GIL
     release_later(dropped);
     return;
   }
@@ -206,7 +207,8 @@ std::shared_ptr<Captured> captured_of(const Stream& stream, std::shared_ptr<Capt
 
 std::shared_ptr<HostFunctionErrors> thrown_of_capture(const Stream& stream) {
   const auto captured = captured_of(stream);
-  if (!captured) return std::make_shared<HostFunctionErrors>();  // other code ends the capture, and nobody can raise
+  // Other code ends the capture, so the exceptions cannot be raised.
+  if (!captured) return std::make_shared<HostFunctionErrors>();
   const std::lock_guard lock(captured->mutex);
   if (!captured->thrown) captured->thrown = std::make_shared<HostFunctionErrors>();
   return captured->thrown;
@@ -233,7 +235,7 @@ void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
     if (used.type().is(type_of<BufferObject>())) {
       const BufferObject& buffer = held_by<BufferObject>(used);
       if (buffer.is_of_graph) continue;
-      key = buffer.memory().get();  // a closed buffer's address may become another object's
+      key = buffer.memory().get();  // the memory's address, because another object may get the address of a closed buffer
     }
     const nb::object address = nb::steal(PyLong_FromVoidPtr(const_cast<void*>(key)));
     if (PyDict_Contains(kept.ptr(), address.ptr()) == 1) continue;
@@ -243,7 +245,7 @@ void keep_in_graph(Stream& stream, std::span<PyObject* const> objects) {
 
 namespace {
 
-// An array that the graph keeps may be of an object that owns the graph.
+// For the garbage collector: an array that the graph keeps may belong to an object that owns the graph.
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;

@@ -10,14 +10,14 @@
 #include "bindings/python/src/objects.hpp"
 #include "weir/stream.hpp"
 
-// Changes to the nodes of graphs.
+// Implements changes to the nodes of graphs.
 namespace weir::python {
 namespace {
 
 struct ChangesObject {
   Device* device;
   GraphChanges changes{};
-  std::vector<KernelPtr> kernels{};  // those of `changes`, which does not keep them alive
+  std::vector<KernelPtr> kernels{};  // keeps the kernels of `changes` alive
   nb::dict kept{};                   // by node: the buffers and arrays that it will use
 
   void keep(std::uint32_t node, nb::handle used) {
@@ -68,7 +68,7 @@ void change_fill(ChangesObject& self, std::uint32_t node, nb::handle_t<BufferObj
 }
 
 void apply(GraphObject& self, const ChangesObject& changes) {
-  ChangesObject copy = changes;  // another thread may add to them meanwhile
+  ChangesObject copy = changes;  // a copy, because another thread may add changes in the meantime
   copy.kept = nb::steal<nb::dict>(PyDict_Copy(changes.kept.ptr()));
   without_gil([&] { executable_of(self, "Graph.apply")->apply(copy.changes); });
   nb::object changed = nb::dict();

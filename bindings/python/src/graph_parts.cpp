@@ -10,7 +10,7 @@
 #include "weir/graph_builder.hpp"
 #include "weir/stream.hpp"
 
-// Graph parts whose work a function submits: nodes of a GraphBuilder, and bodies of conditional nodes.
+// Implements parts of graphs whose work a Python function submits: nodes of a GraphBuilder, and bodies of conditional nodes.
 namespace weir::python {
 namespace {
 
@@ -75,7 +75,7 @@ class BuilderObject {
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
 
-/// The word that a conditional node of a capture on `stream` reads.
+/// Returns the word that a conditional node reads. `stream`: the stream whose capture contains the node.
 const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
   const BufferObject& buffer = nb::cast<const BufferObject&>(condition);
   if (buffer.dtype != DType{TypeCode::unsigned_integer, 32} || buffer.size() == 0)
@@ -84,10 +84,11 @@ const std::uint32_t* condition_in(nb::handle condition, Stream& stream) {
   return static_cast<const std::uint32_t*>(buffer.data());
 }
 
-/// The body of a conditional node of a capture on `outer`. Owns neither argument, since it is destroyed without the GIL.
+/// Returns a function that captures the body of a conditional node; the node is in the capture of `outer`. It owns neither
+/// argument, because it is destroyed without the GIL.
 UniqueFunction<void(Stream&)> function_of(const nb::callable& body, const Stream& outer) {
   return [&](Stream& stream) {
-    captured_of(stream, captured_of(outer));  // what the body uses belongs to the outer graph
+    captured_of(stream, captured_of(outer));  // objects that the body uses belong to the outer graph
     const WithGil held;
     call(body, stream);
   };

@@ -11,11 +11,11 @@
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
-// Python functions that streams call.
+// Implements calls of Python functions by streams.
 namespace weir::python {
 namespace {
 
-/// The given name, else the `__qualname__` of the function or of its type.
+/// Returns the given name, or else the `__qualname__` of the function or of its type.
 std::string name_of(nb::handle function, nb::handle given) {
   if (!given.is_none()) return nb::cast<std::string>(given);
   const nb::object own = nb::getattr(function, "__qualname__", nb::none());
@@ -41,7 +41,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   }
 }
 
-/// A call of `callback(error)`, or, for a stream, of `callback(stream, error, argument)`.
+/// Calls `callback(error)`, or for a stream `callback(stream, error, argument)`.
 class Callback final : public Completion, CallOwner {
  public:
   explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept

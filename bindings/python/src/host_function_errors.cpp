@@ -13,13 +13,13 @@
 namespace weir::python {
 namespace {
 
-/// Exceptions that nobody has raised. The mutex is never held while Python is called.
+/// The exceptions that were not raised yet. The mutex is never held while Python is called.
 struct Left {
   std::mutex mutex;
   std::set<HostFunctionErrors*> stored;
-  std::vector<PyObject*> ownerless;  // whose HostFunctionErrors was destroyed
+  std::vector<PyObject*> ownerless;  // exceptions of a destroyed HostFunctionErrors
 };
-/// Never destroyed: driver threads may outlive main.
+/// Never destroyed, because driver threads may run after main.
 Left& left() {
   static Left* const all = new Left;
   return *all;
@@ -41,7 +41,7 @@ void report_ownerless() noexcept {
 class FailureReport final : public Task {
  public:
   void run() override { report_ownerless(); }
-  void abandon() noexcept override {}  // `report_left` reports them
+  void abandon() noexcept override {}  // `report_left` reports the exceptions
 };
 
 void disown(PyObject* exception) {
@@ -82,7 +82,8 @@ void HostFunctionErrors::report() noexcept {
   PyObject* const exception = take();
   if (exception == nullptr) return;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);  // the garbage collector may call this anywhere
+  // Save the current exception, because the garbage collector may call this at any time.
+  PyErr_Fetch(&type, &value, &traceback);
   disown(exception);
   report_ownerless();
   PyErr_Restore(type, value, traceback);
@@ -92,7 +93,7 @@ void HostFunctionErrors::raise(const Stream& stream) {
   const nb::object exception = nb::steal(take());
   if (!exception.is_valid()) return;
   const nb::str note(("raised by a host function of " + stream.describe()).c_str());
-  const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // from an earlier raise
+  const nb::object known = nb::getattr(exception, "__notes__", nb::tuple());  // may have the note from an earlier raise
   if (!nb::cast<bool>(known.attr("__contains__")(note))) exception.attr("add_note")(note);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();

@@ -6,24 +6,26 @@
 #include "bindings/python/src/common.hpp"
 #include "weir/fwd.hpp"
 
-/// Exceptions of Python functions.
+/// Stores the exceptions of Python functions that streams call.
 namespace weir::python {
 
-/// Stores what functions raised until it is raised. When it is destroyed, the exception goes to sys.unraisablehook.
+/// Stores the exception of a Python function until it is raised. If this is destroyed earlier, the exception is passed to
+/// sys.unraisablehook.
 class HostFunctionErrors {
  public:
   HostFunctionErrors() = default;
   HostFunctionErrors(const HostFunctionErrors&) = delete;
   HostFunctionErrors& operator=(const HostFunctionErrors&) = delete;
   ~HostFunctionErrors();
-  /// Takes the exception that is set. Keeps the first; later ones go to sys.unraisablehook. With the GIL held.
+  /// Stores the current Python exception. Only the first is stored; later ones are passed to sys.unraisablehook. Call it
+  /// with the GIL held.
   void keep(PyObject* callable);
   bool is_empty() const noexcept { return exception_ == nullptr; }
-  /// The stored exception, or null; for the garbage collector. With the GIL held.
+  /// Returns the stored exception, or null; for the garbage collector. Call it with the GIL held.
   PyObject* exception() const noexcept { return exception_; }
-  /// Passes the exception to sys.unraisablehook. With the GIL held.
+  /// Passes the exception to sys.unraisablehook. Call it with the GIL held.
   void report() noexcept;
-  /// Raises the exception, once. With the GIL held.
+  /// Raises the exception and forgets it. Call it with the GIL held.
   void raise(const Stream& stream);
 
  private:
@@ -33,7 +35,7 @@ class HostFunctionErrors {
   std::atomic<PyObject*> exception_{nullptr};
 };
 
-/// Called at interpreter shutdown with the GIL held: reports all exceptions that nobody has raised.
+/// Reports all exceptions that were not raised. Called at interpreter shutdown with the GIL held.
 void report_left() noexcept;
 
 }  // namespace weir::python

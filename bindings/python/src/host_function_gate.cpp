@@ -17,7 +17,8 @@
 namespace weir::python {
 namespace {
 
-/// All per-thread default streams have the same handle.
+/// Returns the key of a stream. All per-thread default streams have the same handle, so for them the key contains the
+/// object.
 HostFunctionGate::Key key_of(const Stream& stream) noexcept {
   const bool is_of_thread = stream.kind() == StreamKind::per_thread_default;
   return {&stream.device(), is_of_thread ? &stream : stream.native_handle()};
@@ -26,16 +27,16 @@ HostFunctionGate::Key key_of(const Stream& stream) noexcept {
 struct Gates {
   std::mutex mutex;
   std::map<HostFunctionGate::Key, std::weak_ptr<HostFunctionGate>> all;
-  std::vector<std::shared_ptr<HostFunctionGate>> lasting;  // of default streams, which outlive their Python objects
+  std::vector<std::shared_ptr<HostFunctionGate>> lasting;  // gates of default streams, which outlive their Python objects
 };
-/// Never destroyed: driver threads may outlive main.
+/// Never destroyed, because driver threads may run after main.
 Gates& gates() {
   static Gates* const known = new Gates;
   return *known;
 }
 std::atomic<bool> any_functions{false};
 
-/// One call of a function. A stream waits for it through a word, or a driver thread waits.
+/// One call of a Python function. Its stream waits for it through a word, or a driver thread blocks until it ends.
 class HostCall final : public Task {
  public:
   HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<HostFunctionErrors> thrown,
@@ -57,7 +58,7 @@ class HostCall final : public Task {
     else
       Py_DECREF(result);
     end(raised);
-    if (gate_) call_->clear();  // it is the only call
+    if (gate_) call_->clear();  // outside a graph, this was the only call
   }
   void abandon() noexcept override { end(false); }
   const std::string* name_of(const std::uint32_t* word, std::uint32_t ticket) const noexcept override {
@@ -72,7 +73,7 @@ class HostCall final : public Task {
     if (word_ == nullptr)
       ended_.notify_all();
     else if (gate_)
-      advance_word(word_, ticket_);  // a later one may have been abandoned already
+      advance_word(word_, ticket_);  // advance only: a later call may have been abandoned already
     else
       write_word(word_, ticket_);
     if (gate_) gate_->record_end(raised);
@@ -81,16 +82,16 @@ class HostCall final : public Task {
   const std::shared_ptr<PythonCall> call_;
   const std::string name_;
   const std::shared_ptr<HostFunctionErrors> thrown_;
-  const std::shared_ptr<HostFunctionGate> gate_;  // null in a graph
+  const std::shared_ptr<HostFunctionGate> gate_;  // null for a call in a graph
   std::uint32_t* const word_;
   const std::uint32_t ticket_;
   std::atomic<std::uint32_t> ended_{0};
 };
 
-/// What a graph's host function runs at each launch.
+/// The calls of a graph's host function, one at each launch.
 class GraphCall {
  public:
-  /// `word`: from `borrow_word`; null if the driver thread waits for the function.
+  /// `word`: from `borrow_word`; null if the driver thread blocks until the function has returned.
   GraphCall(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown,
             std::uint32_t* word)
       : device_(device), call_(std::move(call)), thrown_(std::move(thrown)), word_(word) {}
@@ -117,7 +118,8 @@ class GraphCall {
   std::uint32_t* word_;
 };
 
-/// On the CPU a host function costs less than a polling thread.
+/// Whether the stream can request functions by writing a word. Not used on the CPU, where a host function is cheaper than a
+/// polling thread.
 bool can_request(const Device& device) {
   return device.backend().name() != "host" && device.supports(Feature::write_value_32) &&
          device.supports(Feature::wait_value_geq) && device.supports(Feature::batch_memory_operations);
@@ -129,8 +131,8 @@ bool can_request(const Device& device) {
 
 std::shared_ptr<HostFunctionGate> HostFunctionGate::of(const StreamPtr& stream) {
   std::shared_ptr<HostFunctionGate> made = std::make_shared<HostFunctionGate>(stream),
-                                    other;  // destroyed after unlocking, as ~HostFunctionGate locks
-  if (stream->is_closed()) return made;  // its handle may be another stream's by now
+                                    other;  // destroyed after unlocking, because ~HostFunctionGate locks the same mutex
+  if (stream->is_closed()) return made;     // another stream may have its handle by now
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   std::weak_ptr<HostFunctionGate>& entry = known.all[made->key_];
@@ -143,7 +145,8 @@ std::shared_ptr<HostFunctionGate> HostFunctionGate::of(const StreamPtr& stream) 
 
 std::shared_ptr<HostFunctionGate> HostFunctionGate::find(const Stream& stream) noexcept {
   if (!any_functions) return nullptr;
-  std::shared_ptr<HostFunctionGate> gate;  // may be the last owner: destroyed after unlocking, as ~HostFunctionGate locks
+  // May be the last owner, so it must be destroyed after unlocking, because ~HostFunctionGate locks.
+  std::shared_ptr<HostFunctionGate> gate;
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
   const auto entry = known.all.find(key_of(stream));
@@ -154,7 +157,7 @@ std::shared_ptr<HostFunctionGate> HostFunctionGate::find(const Stream& stream) n
 HostFunctionGate::HostFunctionGate(StreamPtr stream) : stream_(std::move(stream)), key_(key_of(*stream_)) {}
 
 HostFunctionGate::~HostFunctionGate() {
-  // Functions of a closed stream that never ran leave waits behind: the word must not be reused.
+  // If functions of a closed stream never ran, waits for the word are still enqueued, so it must not be reused.
   if (word_ != nullptr && counts_on_ && read_word(word_) == issued_) give_back_word(stream_->device(), false, word_);
   Gates& known = gates();
   const std::lock_guard lock(known.mutex);
@@ -177,8 +180,9 @@ void HostFunctionGate::prepare() {
 
 bool HostFunctionGate::enqueue(const std::shared_ptr<PythonCall>& call, const std::string& name) {
   std::call_once(prepared_, [this] { prepare(); });
-  // A driver whose queue is full waits for room, and meanwhile holds locks that all other calls need. A thread that makes
-  // such a call with the GIL held would block the very functions that make room. So functions never fill the queue.
+  // If a driver's queue is full, the driver waits for room while it holds locks that all other calls need. A thread that
+  // makes such a call with the GIL held would block the very functions that make room. So the number of pending functions is
+  // limited, and they never fill the queue.
   if (!is_host_thread()) {
     const std::uint32_t most = requests_ ? most_requests : most_host_functions;
     std::unique_lock lock(room_mutex_);
@@ -188,16 +192,16 @@ bool HostFunctionGate::enqueue(const std::shared_ptr<PythonCall>& call, const st
         throw Error(Errc::stream_closed, "Stream.launch_host_func", stream_->describe(),
                     "the stream was closed while the call waited for room");
       }
-      // The stream of a failed device never makes its requests.
+      // The stream of a failed device will never make its requests.
       if (requests_ && !stream_->device().health().is_ok()) abandon_requests(*requests_);
       return false;
     }
   }
-  const std::lock_guard lock(mutex_);  // the request and the wait must be adjacent
+  const std::lock_guard lock(mutex_);  // the request and the wait must follow each other in the stream
   const std::uint32_t ticket = issued_ + 1;
   std::uint32_t* const word = word_;
   auto task = std::make_shared<HostCall>(call, name, thrown_, word, ticket, shared_from_this());
-  // Tools should show one host function, not two memory operations.
+  // With tools, use a host function, so that they do not show two memory operations instead.
   const bool requests_it = requests_ && !detail::tools_look();
   ++begun_;
   try {
@@ -216,7 +220,7 @@ bool HostFunctionGate::enqueue(const std::shared_ptr<PythonCall>& call, const st
           {.name = name});
     }
   } catch (...) {
-    if (!requests_it || forget_request(*requests_, ticket)) --begun_;  // else it was abandoned, and counts as done
+    if (!requests_it || forget_request(*requests_, ticket)) --begun_;  // otherwise it was abandoned and counts as done
     throw;
   }
   if (word == nullptr) return true;
@@ -237,7 +241,7 @@ void HostFunctionGate::explain(PendingWork& work) const {
 }
 
 void HostFunctionGate::record_end(bool raised) noexcept {
-  if (raised && stream_->is_closed()) report();  // nobody can wait for it
+  if (raised && stream_->is_closed()) report();  // no caller can wait for the exception any longer
   {
     const std::lock_guard lock(room_mutex_);
     ++done_;
@@ -272,7 +276,7 @@ void HostFunctionGate::watch(const std::shared_ptr<HostFunctionErrors>& thrown) 
   any_functions = true;
   const std::lock_guard lock(graphs_mutex_);
   if (std::find(graphs_.begin(), graphs_.end(), thrown) != graphs_.end()) return;
-  if (graphs_.size() >= graphs_looked_at_) {  // forget graphs that are gone and have nothing to report
+  if (graphs_.size() >= graphs_looked_at_) {  // drop graphs that are gone and have no exception
     std::erase_if(graphs_, [](const auto& graph) { return graph.use_count() == 1 && graph->is_empty(); });
     graphs_looked_at_ = 2 * graphs_.size() + 16;
   }
@@ -288,7 +292,7 @@ void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::s
   stream.launch_host_function(std::move(graph_call), {.name = name});
   if (word == nullptr) return;
   stream.wait_value(word, 1, WaitCondition::eq);
-  stream.write_value(word, 0);  // for the next launch
+  stream.write_value(word, 0);  // reset for the next launch
 }
 
 HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown) {

@@ -9,16 +9,17 @@
 #include "bindings/python/src/common.hpp"
 #include "bindings/python/src/dtype.hpp"
 
-/// Host memory that another object owns.
+/// Accesses host memory that another object owns.
 namespace weir::python {
 
-/// The memory that an object exports by the buffer protocol, C-contiguous. The export ends with this object.
+/// The memory that an object exports by the buffer protocol; it must be C-contiguous. The export ends when this is
+/// destroyed.
 class HostMemory {
  public:
   enum class Access { read, write };
 
-  /// Throws TypeError for an object without the protocol, BufferError for one that is not contiguous or not writable, or
-  /// that holds references to Python objects.
+  /// Throws TypeError if the object does not support the protocol. Throws BufferError if it is not contiguous, not writable,
+  /// or contains references to Python objects.
   HostMemory(nb::handle object, Access access) {
     if (!PyObject_CheckBuffer(object.ptr())) {
       throw nb::type_error(
@@ -37,7 +38,7 @@ class HostMemory {
   void* data() const noexcept { return view_.buf; }
   std::size_t size_bytes() const noexcept { return static_cast<std::size_t>(view_.len); }
   int dimensions() const noexcept { return view_.ndim; }
-  /// The element type; nothing if Weir has no such type.
+  /// Returns the element type; empty if Weir has no such type.
   std::optional<DType> dtype() const { return type_of_format(view_.format); }
   std::string format() const { return view_.format != nullptr ? view_.format : "B"; }
   std::span<const std::int64_t> shape() const noexcept {
@@ -45,7 +46,7 @@ class HostMemory {
   }
 
  private:
-  /// Whether the format contains an `O` outside the names of a structure's fields, which are between colons.
+  /// Whether the format contains an `O`, a Python object. Names of structure fields are between colons and do not count.
   bool holds_objects() const noexcept {
     if (view_.format == nullptr) return false;
     bool in_name = false;

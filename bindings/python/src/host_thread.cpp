@@ -35,7 +35,7 @@ class HostThread {
     if (started_) return;
     const std::lock_guard lock(mutex_);
     if (started_) return;
-    const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
+    const support::SignalsBlocked blocked;  // signals must reach the program's own threads, where Python handles them
     std::thread([this] { loop(); }).detach();
     started_ = true;
   }
@@ -99,18 +99,19 @@ class HostThread {
   }
 
   void stop() {
-    if (CallOwner::count != 0) nb::set_leak_warnings(false);  // functions that are never called keep their objects
+    // Functions that were never called still own objects, so leaks are expected.
+    if (CallOwner::count != 0) nb::set_leak_warnings(false);
     PyThreadState* const state = PyEval_SaveThread();
     abandon_all();
     for (int i = 0; i < 1000 && is_running(); ++i)
-      std::this_thread::sleep_for(1ms);  // do not wait longer for a function that does not return
+      std::this_thread::sleep_for(1ms);  // the limit is for a function that does not return
     PyEval_RestoreThread(state);
   }
 
  private:
   static constexpr std::chrono::microseconds spin_time{50}, shortest_sleep{10}, longest_sleep{1000};
 
-  /// Unlocks first, because the woken thread would otherwise wait for the lock.
+  /// Wakes the thread. Unlocks first, because otherwise the woken thread would wait for the lock.
   void wake(std::unique_lock<std::mutex>& lock) noexcept {
     const bool sleeps = sleeps_;
     lock.unlock();
@@ -120,7 +121,7 @@ class HostThread {
   void loop() {
     on_host_thread = true;
     pthread_setname_np(pthread_self(), name_);
-    prctl(PR_SET_TIMERSLACK, 1000UL);  // else each sleep takes 50 us longer
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // otherwise each sleep takes 50 us longer
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
     std::vector<std::shared_ptr<Task>> done;  // destroyed without the GIL
@@ -146,8 +147,8 @@ class HostThread {
     }
   }
 
-  /// Returns when there are tasks to run or references to drop. Polls the requests of streams, and never calls the driver,
-  /// which may wait for a function.
+  /// Returns when there are tasks to run or references to drop. Polls the requests of streams. Never calls the driver,
+  /// because the driver may wait for a function.
   void wait_for_work() noexcept {
     std::unique_lock lock(mutex_);
     quiet_since_ = Clock::now();
@@ -155,7 +156,7 @@ class HostThread {
       take_requested();
       if (!tasks_.empty() || !garbage_.empty()) return;
       const auto quiet = Clock::now() - quiet_since_;
-      if (quiet < spin_time && !polled_.empty()) {  // the next request may come soon
+      if (quiet < spin_time && !polled_.empty()) {  // the next request is likely to come soon
         lock.unlock();
         std::this_thread::yield();
         lock.lock();
@@ -168,13 +169,13 @@ class HostThread {
       sleeps_ = true;
       if (polled_.empty())
         wake_.wait(lock);
-      else  // a small part of the time waited so far, so that a request is noticed only a little late
+      else  // sleep for a small part of the time waited so far, so that a request is seen with a small relative delay
         wake_.wait_for(lock, std::clamp<Clock::duration>(quiet / 16, shortest_sleep, longest_sleep));
       sleeps_ = false;
     }
   }
 
-  /// Moves the tasks that streams have requested to `tasks_`. With `mutex_` held.
+  /// Moves the requested tasks to `tasks_`. Call it with `mutex_` held.
   void take_requested() noexcept {
     for (const auto& requests : polled_) {
       const std::uint32_t requested = read_word(requests->word);
@@ -185,7 +186,7 @@ class HostThread {
     }
   }
 
-  /// False if there is nothing to do. `running_` is null if there are only references to drop.
+  /// Returns false if there is nothing to do. `running_` is null if there are only references to drop.
   bool begin_task(std::vector<PyObject*>& garbage) {
     if (is_finalizing()) return false;
     const std::lock_guard lock(mutex_);
@@ -229,7 +230,7 @@ class HostThread {
   Clock::time_point quiet_since_{};
 };
 
-/// Never destroyed: driver threads may outlive main.
+/// Never destroyed, because driver threads may run after main.
 HostThread& host_thread() {
   static HostThread* const thread = new HostThread("weir functions");
   return *thread;
@@ -239,7 +240,7 @@ HostThread& completion_thread() {
   return *thread;
 }
 
-/// The exit status of a program that raised this exception. Prints the exception.
+/// Prints the current exception, and returns the exit status of a program that ends with it.
 int status_of_exception() {
   nb::python_error error;
   if (!error.matches(PyExc_SystemExit)) {
@@ -303,9 +304,9 @@ void leave_child(PyObject* result) {
       if (!file.is_none()) file.attr("flush")();
     }
   } catch (const std::exception&) {
-    status = 1;  // the output cannot be written
+    status = 1;  // the output could not be written
   }
-  // Python finalizes only on its main thread, which the child lacks.
+  // Python can finalize only on its main thread, which the child does not have.
   ::_exit(status);
 }
 void stop_host_thread() {

@@ -8,7 +8,7 @@
 #include "weir/event.hpp"
 #include "weir/memory.hpp"
 
-// Memory and events shared with other processes.
+// Shares memory and events with other processes.
 namespace weir::python {
 namespace {
 

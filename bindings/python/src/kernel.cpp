@@ -17,7 +17,7 @@
 #include "weir/kernel_bundle.hpp"
 #include "weir/stream.hpp"
 
-// Modules, kernels and launches.
+// Implements modules, kernels and launches.
 namespace weir::python {
 namespace {
 
@@ -46,7 +46,7 @@ void check(const Kernel& kernel, const std::vector<Parameter>& parameters) {
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
-/// A list of strings; a single string is a list of one.
+/// Returns a list of strings; a single string counts as a list of one.
 std::vector<std::string> texts_of(nb::handle object) {
   std::vector<std::string> texts;
   if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__")) {
@@ -59,7 +59,7 @@ std::vector<std::string> texts_of(nb::handle object) {
 
 std::vector<std::pair<std::string, std::string>> pairs_of(nb::handle object) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  // Iterates over a copy: another thread may change the dict meanwhile.
+  // Use a copy, because another thread may change the dict in the meantime.
   const nb::object items = nb::steal(PyDict_Items(nb::cast<nb::dict>(object).ptr()));
   for (const nb::handle pair : items) pairs.emplace_back(text_of(pair[0]), text_of(pair[1]));
   return pairs;
@@ -88,14 +88,14 @@ LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_si
 
 nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
 
-/// All parts of a launch shape: the arguments of weir._kernel._config.
+/// Returns all parts of a launch shape, as the arguments of weir._kernel._config.
 nb::tuple key_of(const LaunchConfig& c) {
   return nb::make_tuple(tuple_of(c.grid), tuple_of(c.block), c.shared_memory_bytes, c.cooperative,
                         c.cluster == Dim3{} ? nb::none() : nb::object(tuple_of(c.cluster)),
                         c.programmatic_stream_serialization, c.priority ? nb::cast(*c.priority) : nb::none());
 }
 
-/// Warns the first time that a compiler without the work-group pass compiles a kernel with barriers. With the GIL held.
+/// Warns once per process if a kernel with barriers is compiled without the work-group pass. Call it with the GIL held.
 void warn_of_fibers(Device& device, const std::string& source) {
   static std::atomic<bool> is_warned{false};
   if (is_warned || device.backend().name() != "host") return;
@@ -120,7 +120,7 @@ Device& device_of_kernel(nb::handle kernel) {
   return device_of(nb::none());
 }
 
-// launch(stream, config, kernel, *args), as a plain CPython function: this is the hot path.
+// launch(stream, config, kernel, *args). A plain CPython function, because this is the hot path.
 PyObject* launch_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
   try {
     if (count < 3) throw nb::type_error("launch(stream, config, kernel, *args)");
@@ -151,7 +151,7 @@ PyMethodDef launch_method = {
     "are; ``weir.float32(x)``. Raises ``TypeError`` or ``ValueError`` for an argument that the parameter cannot take, and\n"
     "``InvalidArgumentError`` for an impossible launch shape."};
 
-/// kernel(grid, block, args), as in CuPy.
+/// Implements kernel(grid, block, args), the form of CuPy.
 void call(nb::handle self, nb::handle grid, nb::handle block, nb::handle args, std::uint32_t shared_mem, nb::handle stream) {
   const StreamPtr on = stream_of(stream, device_of_kernel(self));
   const nb::tuple given(nb::borrow(args));
@@ -169,7 +169,7 @@ void def_call(Class& c) {
         "Launches the kernel with ``args`` on ``stream`` (default: the current stream).");
 }
 
-/// Whether these are the first bytes of a bundle (docs/bundle-format.md).
+/// Whether the bytes begin like a bundle (docs/bundle-format.md).
 bool is_bundle(std::span<const std::byte> bytes) {
   return bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89WEIRKB\n", 8) == 0;
 }
@@ -220,7 +220,7 @@ const KernelObject& KernelFunction::on(Device& device) {
     const std::lock_guard lock(mutex_);
     if (const KernelObject* kernel = known()) return *kernel;
   }
-  // Two threads may compile at once; the second finds the result in the disk cache, and uses the first one's kernel.
+  // Two threads may both compile. The second one finds the result in the disk cache, and then uses the kernel of the first.
   auto made = without_gil([&] { return device.compile(source_, options_)->untyped_kernel(name_); });
   warn_of_fibers(device, source_);
   auto kernel = std::make_unique<KernelObject>(std::move(made), types_);

@@ -11,37 +11,37 @@
 #include "bindings/python/src/dtype.hpp"
 #include "weir/device.hpp"
 
-/// Kernels and the known facts about their parameters.
+/// Kernels, and the facts that are known about their parameters.
 namespace weir::python {
 
-/// The known facts about a parameter's type.
+/// The facts that are known about a parameter.
 struct Parameter {
   enum class Kind : std::uint8_t { unknown, number, integer, floating, pointer };
-  Kind kind = Kind::unknown;    // number: has the type `type`; integer, floating: has `size` bytes
-  std::optional<DType> type{};  // pointer: of the elements
-  std::size_t size = 0;         // 0 if it is not known
+  Kind kind = Kind::unknown;    // number: its type is `type`; integer, floating: it has `size` bytes
+  std::optional<DType> type{};  // for a pointer, the type of the elements
+  std::size_t size = 0;         // in bytes; 0 if not known
 };
 
 struct KernelObject {
   KernelPtr kernel;
   std::vector<Parameter> parameters;
-  bool is_counted = false;  // whether `parameters` is complete
+  bool is_counted = false;  // whether the number of `parameters` is known
 
-  /// `types`: the Python types of its parameters; None if unknown.
+  /// `types`: the Python types of the kernel's parameters; None if not known.
   KernelObject(KernelPtr kernel, nb::handle types);
   KernelObject(KernelObject&&) = default;
   KernelObject& operator=(KernelObject&&) = delete;
   ~KernelObject();
 };
 
-/// Kernel source that is compiled for a device at its first launch there. Made by `@weir.kernel`.
+/// A kernel as source, created by `@weir.kernel`. It is compiled for a device at the first launch there.
 class KernelFunction {
  public:
   KernelFunction(std::string source, std::string name, nb::object types, CompileOptions options)
       : source_(std::move(source)), name_(std::move(name)), types_(std::move(types)), options_(std::move(options)) {}
 
   const std::string& name() const noexcept { return name_; }
-  /// Compiles at the first call for a device.
+  /// Returns the kernel for a device; the first call compiles it.
   const KernelObject& on(Device& device);
 
  private:
@@ -52,21 +52,21 @@ class KernelFunction {
   std::vector<std::pair<Device*, std::unique_ptr<KernelObject>>> kernels_;
 };
 
-/// Options of `weir.compile`, by their names in Python.
+/// Converts the keyword options of `weir.compile`.
 CompileOptions compile_options(const nb::kwargs& options);
 
-/// Launches with Python arguments. `stream` must be of the kernel's device.
+/// Launches a kernel with Python arguments. `stream` must be on the kernel's device.
 void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kernel, PyObject* const* arguments,
             std::size_t count);
 
-/// Adds the change that the node launches the kernel with these arguments.
+/// Adds a change: the node launches the kernel with these arguments.
 void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
             PyObject* const* arguments, std::size_t count);
 
-/// The kernel that an argument names: a Kernel, or a KernelFunction, compiled for `device`.
+/// Returns the kernel for an argument: a Kernel, or a KernelFunction, which is compiled for `device`.
 const KernelObject& kernel_of(nb::handle argument, Device& device);
 
-/// Gets the address of another library's device array. False if `object` is not one.
+/// Stores the address of another library's device array. Returns false if `object` is no such array.
 bool foreign_address_of(nb::handle object, void*& address);
 
 }  // namespace weir::python

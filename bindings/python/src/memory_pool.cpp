@@ -5,7 +5,7 @@
 #include "bindings/python/src/objects.hpp"
 #include "weir/memory.hpp"
 
-// Pools of stream-ordered memory.
+// Implements pools of stream-ordered memory.
 namespace weir::python {
 
 PoolObject::~PoolObject() { release(pool); }

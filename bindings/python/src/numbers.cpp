@@ -26,7 +26,7 @@ bool store_integer(void* to, nb::handle number) {
     store(to, static_cast<T>(value));
   } else {
     const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
-    if (value == ~0ULL && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;  // negative, or of more than 64 bits
+    if (value == ~0ULL && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;  // negative, or more than 64 bits
     if (value > std::numeric_limits<T>::max()) return false;
     store(to, static_cast<T>(value));
   }

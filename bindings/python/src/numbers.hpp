@@ -7,10 +7,10 @@
 /// Converts Python numbers to bytes.
 namespace weir::python {
 
-/// Writes `number` to `to` as `type`. False, without an exception, for a number that does not fit. Throws what Python's
-/// conversion raises, such as TypeError for a string.
+/// Writes `number` to `to` as `type`. Returns false, without an exception, for a number that does not fit. Throws the
+/// exceptions of Python's conversion, such as TypeError for a string.
 bool store_number(void* to, nb::handle number, DType type);
-/// The same for the value of a fill. Throws ValueError if it does not fit.
+/// Writes the value of a fill in the same way. Throws ValueError if it does not fit.
 void store_element(void* to, nb::handle number, DType type);
 
 }  // namespace weir::python

@@ -11,14 +11,14 @@
 #include "bindings/python/src/dtype.hpp"
 #include "weir/device.hpp"
 
-/// The C++ contents of the Python objects. A Device is `weir::Device` itself, which lives until the process ends.
+/// The C++ contents of the Python objects. Device is bound to `weir::Device` itself, which exists until the process ends.
 namespace weir::python {
 
 class HostFunctionGate;
 
 struct StreamObject {
   StreamPtr stream;
-  std::shared_ptr<HostFunctionGate> gate;  // shared by all objects over this native stream
+  std::shared_ptr<HostFunctionGate> gate;  // shared by all Python objects over this native stream
 
   explicit StreamObject(StreamPtr made);
   StreamObject(StreamObject&&) = default;
@@ -35,24 +35,24 @@ struct EventObject {
   ~EventObject();
 };
 
-/// Elements in memory: C order, contiguous.
+/// Memory with an element type and a shape: contiguous, in C order.
 class BufferObject {
  public:
   DType dtype{};
   std::vector<std::int64_t> shape{};
   bool read_only = false;
-  bool is_of_graph = false;  // allocated in a capture; its free is captured as well, so the graph cannot keep it
-  /// The object whose memory this is, if the allocation holds a reference to it. For the garbage collector.
+  bool is_of_graph = false;  // allocated in a capture; the graph also frees it, so it cannot keep it alive
+  /// The object that owns the memory, if the allocation holds a reference to it. For the garbage collector.
   PyObject* owner = nullptr;
 
-  /// `first` is within `memory`.
+  /// `first`: an address within `memory`.
   BufferObject(AllocationPtr memory, void* first, DType type, std::vector<std::int64_t> extents, bool is_const = false)
       : dtype(type), shape(std::move(extents)), read_only(is_const), memory_(std::move(memory)), data_(first) {}
   BufferObject(BufferObject&&) = default;
   BufferObject& operator=(BufferObject&&) = delete;
   ~BufferObject() { close(); }
 
-  /// The number of elements.
+  /// Returns the number of elements.
   std::size_t size() const noexcept;
   std::size_t size_bytes() const noexcept { return size() * dtype.size(); }
   bool is_closed() const noexcept { return !memory_; }
@@ -64,11 +64,11 @@ class BufferObject {
   }
   void* data() const { return memory(), data_; }
   Device& device() const { return memory()->device(); }
-  /// A view of the memory from byte `offset` on.
+  /// Returns a view of the memory that begins at byte `offset`.
   BufferObject part(std::size_t offset, DType type, std::vector<std::int64_t> extents) const;
-  /// Gives up this object's share of the memory.
+  /// Drops this object's reference to the memory.
   void close() noexcept;
-  /// Whether nothing else holds the memory, and so the reference to `owner`.
+  /// Whether no other object owns the memory, so that the reference to `owner` depends on this object.
   bool is_only_owner() const noexcept { return memory_ && memory_->use_count() == 1; }
 
  private:
@@ -77,7 +77,8 @@ class BufferObject {
   AllocationPtr memory_;
   void* data_ = nullptr;
 };
-/// An object that keeps the memory of a Buffer although that is closed; other objects keep themselves.
+/// For a Buffer, returns an object that keeps its memory alive even if the buffer is closed. Returns other objects
+/// themselves.
 nb::object keeper_of(nb::handle object);
 
 struct PoolObject {
@@ -89,18 +90,18 @@ struct PoolObject {
   ~PoolObject();
 };
 
-/// The class that is bound to T. No static initializer: the garbage collector could not stop threads that wait in one, and
-/// the initializing thread may wait for the collector.
+/// Returns the Python class for T. Not initialized as a static variable: the garbage collector could not stop threads that
+/// wait for its initialization, and the initializing thread may wait for the garbage collector.
 template <class T>
 nb::handle type_of() noexcept {
   static std::atomic<PyObject*> known{nullptr};
   PyObject* type = known.load(std::memory_order_relaxed);
-  if (type == nullptr) known.store(type = nb::type<T>().ptr(), std::memory_order_relaxed);  // lives as long as the module
+  if (type == nullptr) known.store(type = nb::type<T>().ptr(), std::memory_order_relaxed);  // exists as long as the module
   return type;
 }
 
-/// Returns the T in an instance of exactly the class that is bound to T. Throws TypeError if only `__new__` was called,
-/// which does not construct a T.
+/// Returns the T in a Python object whose class is exactly the one for T. Throws TypeError if the object was only made by
+/// `__new__`, which does not construct a T.
 template <class T>
 T& held_by(nb::handle object) {
   if (!nb::inst_ready(object)) [[unlikely]]
@@ -108,7 +109,7 @@ T& held_by(nb::handle object) {
   return *nb::inst_ptr<T>(object);
 }
 
-/// The slots of a class whose instances hold a Python object in `member`, for the garbage collector.
+/// Returns the garbage collector's slots for a class whose objects hold a Python object in `member`.
 template <class T, auto member>
 PyType_Slot* traverse_slots() noexcept {
   static constexpr traverseproc traverse = [](PyObject* self, visitproc visit, void* arg) -> int {
@@ -120,32 +121,34 @@ PyType_Slot* traverse_slots() noexcept {
   return slots;
 }
 
-/// Throws TypeError if the elements differ in type, and `length_mismatch` if the shapes differ, unless one side is bytes
-/// (uint8): then only their number counts.
+/// Throws TypeError if the element types differ, and `length_mismatch` if the shapes differ. If one side is bytes (uint8),
+/// only the sizes in bytes must be equal.
 void check_copy(const char* operation, const BufferObject& to, const BufferObject& from);
-/// Throws ValueError for a buffer that is read-only.
+/// Throws ValueError if the buffer is read-only.
 void check_writable(const BufferObject& buffer);
-/// Buffer's __cuda_array_interface__.
+/// Implements Buffer's __cuda_array_interface__.
 nb::object cuda_array_interface(const BufferObject& buffer);
-/// Buffer's slots for the buffer protocol.
+/// Returns Buffer's slots for the buffer protocol.
 PyType_Slot* buffer_slots() noexcept;
 
-/// The stream that an argument names, which must be of `device`: a Stream, another library's stream, or None for the current
-/// stream of `device`.
+/// Returns the stream for an argument: a Stream, another library's stream, or None for the current stream of `device`. The
+/// stream must be on `device`.
 StreamPtr stream_of(nb::handle argument, Device& device);
-/// The current stream of the running context, or else the device's default stream.
+/// Returns the device's current stream in this context, or else its default stream.
 StreamPtr current_stream_of(Device& device);
-/// Another library's stream, by `__cuda_stream__` or a similar attribute. Throws TypeError if `object` is not a stream.
+/// Wraps another library's stream, found by `__cuda_stream__` or a similar attribute. Throws TypeError if `object` is no
+/// stream.
 StreamPtr foreign_stream_of(nb::handle object, Device& device);
-/// The device that an argument names: a Device, an ordinal of the default backend, "cuda:1", or None for the default one.
+/// Returns the device for an argument: a Device, an ordinal in the default backend, a name such as "cuda:1", or None for the
+/// default device.
 Device& device_of(nb::handle argument);
-/// Options of a stream. `priority`: "low", "normal", "high", a number, or None.
+/// Converts options of a stream. `priority`: "low", "normal", "high", a number, or None.
 StreamOptions stream_options(bool nonblocking, nb::handle priority);
-/// A shape: an integer, or a sequence of them. Throws ValueError for a negative one.
+/// Converts a shape: an integer or a sequence of integers. Throws ValueError if one is negative.
 std::vector<std::int64_t> shape_of(nb::handle argument);
-/// Throws ValueError if the size does not fit 64 bits.
+/// Returns the size in bytes. Throws ValueError if it does not fit 64 bits.
 std::size_t byte_count(const std::vector<std::int64_t>& shape, DType dtype);
-/// A buffer over all of the memory.
+/// Returns a buffer over all of the memory.
 BufferObject buffer_of(AllocationPtr memory, DType dtype, std::vector<std::int64_t> shape);
 
 }  // namespace weir::python

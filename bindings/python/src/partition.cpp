@@ -6,7 +6,7 @@
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 
-// Partitions: parts of a device.
+// Implements partitions: parts of a device.
 namespace weir::python {
 namespace {
 

@@ -10,11 +10,11 @@
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
 
-// Graphs in files.
+// Saves graphs to files and loads them.
 namespace weir::python {
 namespace {
 
-/// A path: str, bytes, or an object with `__fspath__`.
+/// Converts a path: str, bytes, or an object with `__fspath__`.
 std::string file_of(nb::handle path) {
   const nb::bytes encoded(nb::module_::import_("os").attr("fsencode")(path));
   return {encoded.c_str(), encoded.size()};
@@ -35,7 +35,7 @@ void add(std::vector<NamedMemory>& all, nb::handle buffers, MemoryRole role) {
 }
 
 std::vector<NamedMemory> named(nb::handle memory, nb::handle scratch, nb::handle contents) {
-  check_may_wait("Graph.save");  // contents are copied
+  check_may_wait("Graph.save");  // saving copies the contents
   std::vector<NamedMemory> all;
   add(all, memory, MemoryRole::bound);
   add(all, scratch, MemoryRole::scratch);
@@ -59,9 +59,9 @@ nb::bytes to_bytes(const GraphObject& self, nb::handle memory, nb::handle scratc
 
 struct PortableObject {
   PortableGraphPtr graph;
-  std::shared_ptr<HostFunctionErrors> thrown{};                                    // null while no Python function is bound
-  nb::dict bound{};                                                    // buffers by name
-  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // one thread at a time; locked without the GIL
+  std::shared_ptr<HostFunctionErrors> thrown{};                        // null if no function is bound
+  nb::dict bound{};                                                    // buffers, by name
+  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // serializes threads; lock it without the GIL
 
   explicit PortableObject(PortableGraphPtr loaded) noexcept : graph(std::move(loaded)) {}
   PortableObject(PortableObject&&) = default;

@@ -37,19 +37,19 @@ class Releaser {
     Device* device;
   };
 
-  /// Waits for the work so far. False if an open capture forbids that.
+  /// Waits for the work submitted so far. Returns false if an open capture forbids that.
   static bool is_idle(Device& device) noexcept try {
     try {
       device.synchronize();
       return true;
     } catch (const Error& error) {
-      return error.errc() == Errc::device_fault && !device.health().is_ok();  // the device is lost, and its work is over
+      return error.errc() == Errc::device_fault && !device.health().is_ok();  // the device has failed, so its work is over
     }
   } catch (...) {
     return false;
   }
 
-  /// Moves the references that may be dropped now to the front, and returns their end.
+  /// Moves the references that may be dropped now to the front. Returns the end of that part.
   static std::vector<OwnedReference>::iterator split(std::vector<OwnedReference>& objects) {
     std::map<Device*, bool> idle{{nullptr, true}};
     return std::stable_partition(objects.begin(), objects.end(), [&](const OwnedReference& held) {
@@ -68,7 +68,7 @@ class Releaser {
   void loop() {
     PyThreadState* const state = attach_thread();
     PyEval_SaveThread();
-    std::vector<OwnedReference> objects;  // including those that could not be dropped before
+    std::vector<OwnedReference> objects;  // also contains references that could not be dropped earlier
     constexpr std::chrono::milliseconds soon{10}, late{1000};
     auto retry = soon;
     for (;;) {
@@ -85,7 +85,7 @@ class Releaser {
         objects_.clear();
       }
       memory.clear();
-      if (is_finalizing()) objects.clear();  // leaked: devices may be destroyed at any time now
+      if (is_finalizing()) objects.clear();  // leaked, because devices may be destroyed at any time now
       if (objects.empty()) continue;
       const auto end = split(objects);
       if (end != objects.begin()) {
@@ -105,7 +105,7 @@ class Releaser {
   bool started_ = false;
 };
 
-/// Never destroyed: other libraries may free memory at any time.
+/// Never destroyed, because other libraries may free memory at any time.
 Releaser& releaser() {
   static Releaser* const one = new Releaser;
   return *one;

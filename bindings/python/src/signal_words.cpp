@@ -17,7 +17,7 @@ struct Pools {
   std::map<std::pair<const Device*, bool>, std::vector<std::uint32_t*>> unused;
 };
 
-/// Never destroyed: driver threads may outlive main.
+/// Never destroyed, because driver threads may run after main.
 Pools& pools() {
   static Pools* const all = new Pools;
   return *all;
@@ -36,9 +36,10 @@ std::uint32_t* borrow_word(Device& device, bool captured) noexcept try {
   std::unique_lock lock(all.mutex);
   std::vector<std::uint32_t*>& unused = all.unused[{&device, captured}];
   if (unused.empty()) {
-    lock.unlock();  // the host-function thread takes this lock, and must not wait for the driver
+    // Allocating calls the driver. The host-function thread takes this lock, and must not wait for the driver.
+    lock.unlock();
     constexpr std::size_t count = 1024;
-    // Never freed: words are in use as long as the process lives.
+    // Never freed, because words are used until the process ends.
     auto* const first = static_cast<std::uint32_t*>(
         device.allocate_bytes(count * sizeof(std::uint32_t), MemoryKind::pinned).detach()->data());
     std::memset(first, 0, count * sizeof(std::uint32_t));
@@ -49,7 +50,7 @@ std::uint32_t* borrow_word(Device& device, bool captured) noexcept try {
   unused.pop_back();
   return word;
 } catch (const std::exception&) {
-  return nullptr;  // an open capture may forbid the allocation
+  return nullptr;  // for example, an open capture may forbid the allocation
 }
 
 void give_back_word(Device& device, bool captured, std::uint32_t* word) noexcept {

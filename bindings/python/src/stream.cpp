@@ -10,7 +10,7 @@
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
 
-// Streams.
+// Implements Stream.
 namespace weir::python {
 namespace {
 
@@ -63,8 +63,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
-  // A traceback often refers to the stream. Exactly one object shows the exception, whatever else shares the gate: counts of
-  // owners may change between the collector's passes.
+  // For the garbage collector: a traceback often refers to the stream. Exactly one object shows the exception, even if
+  // several share the gate, because the number of owners may change between the collector's passes.
   if (stream.gate && stream.gate->is_claimed_by(stream)) Py_VISIT(stream.gate->exception());
   return 0;
 }
@@ -73,8 +73,8 @@ void finalize(PyObject* self) {
   if (!nb::inst_ready(self)) return;
   const StreamObject& stream = *nb::inst_ptr<StreamObject>(self);
   if (!stream.gate || !stream.gate->is_claimed_by(stream)) return;
-  // The collector traverses once more behind this. The last object must still show the exception then: calls that have just
-  // ended may own the gate, too, and the exception would keep its cycle forever.
+  // The collector traverses the object once more after this. The last object must still show the exception then. Otherwise,
+  // because calls that have just ended may also own the gate, the exception would keep its cycle alive forever.
   if (stream.gate->has_one_object())
     stream.gate->report();
   else
@@ -129,7 +129,7 @@ void bind_stream(nb::module_& module) {
           "close",
           [](StreamObject& s) {
             without_gil([&] { s.stream->close(); });
-            s.gate->report();  // after this, nobody can wait for it
+            s.gate->report();  // from now on, no caller can wait for the stream's functions
           },
           "Closes the stream. Does not wait for its work.")
       .def(

@@ -9,7 +9,7 @@
 #include "bindings/python/src/objects.hpp"
 #include "weir/stream.hpp"
 
-// Values in memory that streams write and wait for.
+// Implements values in memory that streams write and wait for.
 namespace weir::python {
 namespace {
 
@@ -22,13 +22,13 @@ auto with_value(nb::handle_t<BufferObject> object, F&& function) {
   throw nb::type_error("a value is the first element of a Buffer of uint32 or uint64");
 }
 
-/// An operation of a batch, with its buffer.
+/// An operation of a batch, and the buffer that it uses.
 struct OperationObject {
   MemoryOperation operation;
   nb::object buffer{};
 };
 
-/// The value of an argument, as the buffer has it.
+/// Converts an argument to the type of the buffer. Throws ValueError if it does not fit.
 template <class T>
 T value_of(std::uint64_t value) {
   if (value > std::numeric_limits<T>::max()) throw nb::value_error("value: it does not fit the buffer's type, uint32");

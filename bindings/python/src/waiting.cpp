@@ -27,7 +27,7 @@ void Pauses::pause() noexcept {
     std::this_thread::yield();
     return;
   }
-  if (former_slack_ == 0) {  // else Linux may make each pause 50 us longer
+  if (former_slack_ == 0) {  // otherwise Linux may make each pause 50 us longer
     former_slack_ = std::max(prctl(PR_GET_TIMERSLACK), 1);
     prctl(PR_SET_TIMERSLACK, 1);
   }
@@ -40,7 +40,7 @@ bool waits_with_signals() noexcept {
 }
 
 bool wait_with_signals(Stream& stream, Seconds timeout) {
-  EventPtr done;  // the end of the work so far: other threads may keep submitting
+  EventPtr done;  // the end of the work submitted so far, because other threads may submit more all the time
   const auto is_done = [&] {
     if (done) return done->is_complete();
     if (stream.synchronize_for(std::chrono::nanoseconds{0})) return true;
@@ -48,13 +48,14 @@ bool wait_with_signals(Stream& stream, Seconds timeout) {
     return false;
   };
   if (!ask_with_signals(is_done, timeout)) return false;
-  if (done) without_gil([&] { (void)stream.synchronize_for(std::chrono::nanoseconds{0}); });  // raises its error
+  // Raises the error of failed work.
+  if (done) without_gil([&] { (void)stream.synchronize_for(std::chrono::nanoseconds{0}); });
   return true;
 }
 
 bool wait_with_signals(Device& device, Seconds timeout) {
   if (without_gil([&] { return device.synchronize_for(std::chrono::nanoseconds{0}); })) return true;
-  // A helper thread waits, and keeps waiting if this one is interrupted.
+  // A helper thread waits. It continues to wait if this thread is interrupted.
   struct Wait {
     std::atomic<bool> is_over{false};
     bool is_done = false;
@@ -62,7 +63,7 @@ bool wait_with_signals(Device& device, Seconds timeout) {
   };
   const auto wait = std::make_shared<Wait>();
   {
-    const support::SignalsBlocked blocked;  // Python handles signals on the program's own threads
+    const support::SignalsBlocked blocked;  // signals must reach the program's own threads, where Python handles them
     std::thread([wait, timeout, &device] {
       try {
         wait->is_done = timeout.count() < std::numeric_limits<double>::infinity() ? device.synchronize_for(timeout)

@@ -11,16 +11,16 @@
 #include "weir/device.hpp"
 #include "weir/event.hpp"
 
-/// How a thread waits for streams and events.
+/// Waits for streams, devices and events such that Ctrl-C and other signals interrupt the wait.
 namespace weir::python {
 
-/// Throws `called_from_host_function` on the host-function thread: the stream waits for that thread.
+/// Throws `called_from_host_function` on the host-function thread, because streams wait for that thread.
 void check_may_wait(const char* operation);
 
-/// Raises the exception of a Python function of the stream, if there is one.
+/// Raises the exception of one of the stream's Python functions, if there is one.
 void raise_thrown(const Stream& stream);
 
-/// The pauses of a polling thread: hardly any at first, later 1/64 of the time waited so far, at most a millisecond.
+/// The pauses of a polling thread: very short at first, later 1/64 of the time waited so far, at most a millisecond.
 class Pauses {
  public:
   Pauses() = default;
@@ -33,16 +33,17 @@ class Pauses {
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  int former_slack_ = 0;  // the thread's former timer slack, once it was changed
+  int former_slack_ = 0;  // the thread's timer slack before it was changed, or 0
 };
 
-/// Whether Ctrl-C ends this thread's waits: Python handles signals on the main thread. Tools would see every poll, so with
-/// tools a wait is one call, as in C++.
+/// Whether signals such as Ctrl-C interrupt waits on this thread: only on the main thread, where Python handles signals. Not
+/// with tools, because they would see each poll; then a wait is one call, as in C++.
 bool waits_with_signals() noexcept;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Polls `is_done` without the GIL. False if `timeout` has passed. Raises a signal handler's exception; the work continues.
+/// Polls `is_done` without the GIL. Returns false when `timeout` has passed. Raises the exception of a signal handler; the
+/// work continues.
 template <class Ask>
 bool ask_with_signals(Ask&& is_done, Seconds timeout) {
   enum class Answer { done, late, not_yet };
@@ -61,15 +62,16 @@ bool ask_with_signals(Ask&& is_done, Seconds timeout) {
   }
 }
 
-/// The same for a stream, a device or an event. Polls by `synchronize_for` might never end while other threads submit, and
-/// may enqueue a record each time. So the wait for a stream polls one event, and a helper thread waits for a device.
+/// Wait in the same way for a stream, a device or an event. Polling with `synchronize_for` may never end while other threads
+/// submit work, and may enqueue a record each time. So the wait for a stream polls one event, and for a device a helper
+/// thread waits.
 bool wait_with_signals(Stream& stream, Seconds timeout);
 bool wait_with_signals(Device& device, Seconds timeout);
 inline bool wait_with_signals(const Event& event, Seconds timeout) {
   return ask_with_signals([&] { return event.synchronize_for(std::chrono::nanoseconds{0}); }, timeout);
 }
 
-/// Waits without the GIL. Raises TimeoutError, with the text of `late`, after `timeout` seconds.
+/// Waits without the GIL. After `timeout` seconds, raises TimeoutError with the text of `late`.
 template <class Waitable, class Late>
 void wait_for(Waitable& object, std::optional<double> timeout, Late&& late) {
   check_may_wait("sync");

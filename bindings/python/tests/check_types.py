@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the programs in folders with mypy --strict and the package's stubs: check_types.py CACHE FOLDER…. 77 if mypy is not here."""
+"""Checks the programs in folders with mypy --strict and the package's stubs: check_types.py CACHE FOLDER…. Exit status 77: mypy is not installed."""
 
 import importlib.util
 import os

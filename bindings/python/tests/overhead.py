@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a call costs from Python: Weir next to CuPy, cuda.core and PyTorch, in one process: overhead.py [ROUNDS].
+"""Compares the cost of a call from Python in Weir, CuPy, cuda.core and PyTorch, in one process: overhead.py [ROUNDS].
 
-The peers' calls are those of bench/libraries/streams.py. In each round every library makes each call 300 times, one library
-after the other, and then waits for the device, untimed. Prints the medians over the rounds (51) in ns, and how
-Weir's compares with the cheapest peer's. Weir's launches are through a `weir.LaunchConfig`, of a kernel with a signature.
+The other libraries' calls are those of bench/libraries/streams.py. In each round, each library in turn makes each call 300
+times, and then waits for the device, untimed. Prints the medians over the rounds (51) in ns, and the ratio of Weir's time to the
+shortest of the others. Weir launches a kernel with a signature, with a `weir.LaunchConfig`.
 """
 import importlib.util
 import pathlib

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Streams and arrays between Weir and other libraries, under load: peers.py [PEER…] [--repeats=10].
+"""Tests streams and arrays that Weir and other libraries share, under load: peers.py [PEER…] [--repeats=10].
 
-For each installed peer, in both directions: work of one side behind a slow kernel, then a hand-over, then work of the other
-side. Without the wait that belongs to the hand-over, the other side reads old values. The last two columns leave that wait out
-and count how often the values were old: unless always, the other columns prove nothing. Prints a table; exit status 1 unless
-every cell says "10 of 10", or "-" for what the peer does not have.
+For each installed library, in both directions: work of one side after a slow kernel, then a hand-over, then work of the
+other side. The hand-over includes a wait; without it, the other side would read old values. The last two columns show that:
+they count how often the values were old without the wait. If not always, the other columns prove nothing. Prints a table.
+The exit status is 1 unless each cell contains "10 of 10", or "-" for a feature that the library lacks.
 
-On a machine without CUDA only the CPU peers are tested: numpy, and PyTorch and Warp on the CPU.
+On a machine without CUDA only the CPU libraries are tested: numpy, and PyTorch and Warp on the CPU.
 """
 import argparse
 import importlib

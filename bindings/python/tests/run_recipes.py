@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all recipes in a folder on the device that WEIR_BACKEND selects: run_recipes.py FOLDER. 77 if it cannot be used."""
+"""Runs all recipes in a folder on the device that WEIR_BACKEND selects: run_recipes.py FOLDER. Exit status 77: the device cannot be used."""
 
 import pathlib
 import subprocess

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host functions in Python next to threads that hold the GIL inside blocking driver calls:
+"""Runs host functions in Python while other threads hold the GIL inside blocking driver calls:
 stress_host_functions.py [FUNCTIONS [THREADS]]
 
-The threads call Weir's C interface through ctypes.PyDLL, which keeps the GIL: a copy, then a wait for their own stream, as
-libraries do that do not release the GIL. Prints how many functions ran and how long it took."""
+Like libraries that do not release the GIL, the threads call Weir's C interface through ctypes.PyDLL, which keeps the GIL: a
+copy, then a wait for their own stream. Prints the number of functions that ran, and the time."""
 
 import ctypes
 import faulthandler

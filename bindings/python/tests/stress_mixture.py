@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All operations on many threads in any order, with checked values: stress_mixture.py SECONDS [SEED [THREADS]].
+"""Runs all operations on many threads in random order, and checks the values: stress_mixture.py SECONDS [SEED [THREADS]].
 
-Each thread has streams of its own, and cells: buffers whose elements all have one known value in the order of one stream. A
-step changes cells, moves them to another stream, compares them, or drops objects while their work is pending. Pools, spare
-streams, kernels and one thread's objects that another drops are shared.
+Each thread has its own streams and cells. A cell is a buffer whose elements all have one value, known in the order of one
+stream. A step changes cells, moves them to another stream, compares them, or drops objects while their work is pending.
+Threads share pools, spare streams and kernels, and some drop objects of other threads.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory in and out: DLPack, __cuda_array_interface__ and the buffer protocol."""
+"""Tests import and export of memory: DLPack, __cuda_array_interface__ and the buffer protocol."""
 import ctypes
 import gc
 import os

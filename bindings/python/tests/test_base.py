@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tests errors, devices, types and the module itself."""
+
 import copy
 import inspect
 import math

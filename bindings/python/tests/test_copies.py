@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies check types and shapes."""
+"""Tests that copies check types and shapes."""
 
 import array
 import ctypes

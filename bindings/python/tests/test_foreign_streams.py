@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of other libraries, with stand-ins for those libraries' streams; peers.py uses the real libraries."""
+"""Tests streams of other libraries, with stand-ins for these streams. peers.py uses the real libraries."""
 import ctypes
 import gc
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that are saved by one process and loaded by another."""
+"""Tests graphs that one process saves and another one loads."""
 
 import ctypes
 import gc

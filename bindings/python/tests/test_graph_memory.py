@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs keep the buffers and arrays that they use alive."""
+"""Tests that graphs keep the buffers and arrays that they use alive."""
 import ctypes
 import gc
 import time

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tests captures and graphs."""
+
 import contextlib
 import gc
 import os

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tests host functions and callbacks in Python."""
+
 import asyncio
 import gc
 import subprocess

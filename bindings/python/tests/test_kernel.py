@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tests modules, kernels, their signatures and launches."""
+
 import ctypes
 import enum
 import os

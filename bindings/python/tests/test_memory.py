@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tests buffers, memory pools and pinned memory."""
+
 import gc
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interpreter shutdown, fork, subinterpreters, a GIL that is out of reach, signals."""
+"""Tests interpreter shutdown, fork, subinterpreters, a GIL that cannot be taken, and signals."""
 
 import ctypes
 import os

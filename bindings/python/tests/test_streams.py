@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools of streams, partitions, batches, waits."""
+"""Tests pools of streams, partitions, batches, waits."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eight threads that share objects. In free-threaded Python they run in parallel."""
+"""Tests eight threads that share objects. In free-threaded Python they run in parallel."""
 
 import gc
 import os

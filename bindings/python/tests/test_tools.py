@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tests the names and lines that tools show for a Python program."""
+
 import os
 import subprocess
 import sys

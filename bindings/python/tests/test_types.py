@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers find in typed.py."""
+"""Tests which mistakes type checkers find in typed.py."""
 
 import importlib.util
 import os

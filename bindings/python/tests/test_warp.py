@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warp's streams by its documented interface, and its CPU arrays. Needs no GPU: Warp's calls to its native library are recorded.
-peers.py uses Warp on a GPU."""
+"""Tests Warp's streams, by its documented interface, and its CPU arrays. No GPU is needed, because Warp's calls of its native
+library are only recorded. peers.py uses Warp on a GPU."""
 import gc
 import types
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right lines and wrong ones, which type checkers must tell apart: test_types.py checks this file, nobody runs it."""
+"""Correct and wrong lines, which type checkers must distinguish. test_types.py checks this file; it is never run."""
 
 import ctypes
 

@@ -3,7 +3,7 @@
 
 try:
     from . import _core
-except ImportError as error:  # the extension's own text is the cause
+except ImportError as error:  # the cause has the extension's own text
     raise error.__cause__ or error from None
 from . import _signatures, errors
 from ._core import (

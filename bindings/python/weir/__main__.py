@@ -21,7 +21,7 @@ def describe(device: Device, verbose: bool) -> None:
 
 
 def passes() -> list[int]:
-    """The releases of Clang for which the package has the work-group pass."""
+    """Returns the releases of Clang for which the package contains the work-group pass."""
     package = pathlib.Path(__file__).resolve().parent
     names = [path.name for path in package.glob("weir-*/weir_workgroup-*.so")]
     return sorted(int(found[1]) for name in names if (found := re.fullmatch(r"weir_workgroup-(\d+)\.so", name)))

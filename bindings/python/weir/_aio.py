@@ -10,7 +10,7 @@ from ._core import Event, Stream, _raise_thrown, _when_complete
 
 async def wait(object: Event | Stream) -> None:
     """Returns when the event, or all work enqueued on the stream so far, is done."""
-    if object.is_done:  # raises the error of work that failed
+    if object.is_done:  # raises the error of failed work
         if isinstance(object, Stream):
             _raise_thrown(object)
         return
@@ -28,7 +28,7 @@ async def wait(object: Event | Stream) -> None:
     def notify(error: Exception | None) -> None:
         try:
             loop.call_soon_threadsafe(finish, error)
-        except RuntimeError:  # the loop is closed, so nothing waits
+        except RuntimeError:  # the loop is closed, so no task waits
             pass
 
     _when_complete(object if isinstance(object, Event) else object.record(), notify)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _config(grid: Any, block: Any, shmem_size: int, is_cooperative: bool, cluster: Any, serializes: bool, priority: int | None) -> LaunchConfig:
-    """What a pickled ``LaunchConfig`` calls."""
+    """Makes a ``LaunchConfig`` when a pickled one is loaded."""
     return LaunchConfig(
         grid, block, shmem_size, is_cooperative, cluster=cluster, programmatic_stream_serialization=serializes, priority=priority
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets ``inspect.signature`` read the extension's functions, whose types have only nanobind's text of them."""
+"""Makes ``inspect.signature`` work for the extension's functions, whose signatures nanobind stores only as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def signature_of(function: Any) -> Signature:
 
 
 def install(function: Any, method: Any, bound_method: Any) -> None:
-    """The types of all such functions of the extension, by one of each. They take no attributes, but for their dictionaries."""
+    """Adds ``__signature__`` to the types of the extension's functions; each argument is a function of one type.
+
+    The types do not accept new attributes, but their dictionaries do.
+    """
     for one in (function, method, bound_method):
         (attributes,) = gc.get_referents(type(one).__dict__)
         attributes["__signature__"] = property(signature_of)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What arguments may be, for type checkers: _core.pyi imports this. The program itself does not."""
+"""The types of arguments, for type checkers. _core.pyi imports this file; programs do not."""
 
 from collections.abc import Iterable
 from os import PathLike

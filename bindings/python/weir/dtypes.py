@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import GenericAlias
 
-TYPE_CHECKING = False  # typing itself takes longer to import than all of Weir
+TYPE_CHECKING = False  # importing typing takes longer than importing all of Weir
 if TYPE_CHECKING:
     from ctypes import _SimpleCData, c_void_p
     from typing import Any, Generic, SupportsComplex, SupportsFloat, SupportsIndex, SupportsInt
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Argument = TypeVar("Argument")
 
     class parameter(Generic[Argument]):
-        """A parameter of a kernel, for which launches take an ``Argument``."""
+        """A parameter of a kernel. A launch accepts an ``Argument`` for it."""
 
 
 class dtype(type):
@@ -45,7 +45,7 @@ class dtype(type):
 
     @property
     def typestr(cls) -> str:
-        """The type as ``__array_interface__`` spells it: ``"<f4"``."""
+        """The type in the notation of ``__array_interface__``: ``"<f4"``."""
         return f"{'|' if cls.itemsize == 1 else '<'}{cls.kind}{cls.itemsize}"
 
     @property

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors: a class for each thing that somebody catches apart, all derived from ``weir.Error``, whose ``code`` says more.
+"""The exceptions: a class for each kind of error that programs handle separately. All derive from ``weir.Error``.
 
-docs/errors.md lists causes and remedies by the codes.
+``Error.code`` is more precise than the class. docs/errors.md lists causes and remedies for each code.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Error(RuntimeError):
     """The base class of Weir's errors. The text reads "operation on object: cause; remedy"."""
 
     code: str = "unknown"
-    """What has happened, as docs/errors.md lists it: ``"stream_closed"``. Several codes may share a class."""
+    """The error's code in docs/errors.md: ``"stream_closed"``. Several codes may share a class."""
     codes: tuple[str, ...] = ()
     """All codes of the class, if there are several."""
     operation: str = ""
-    """The call: ``"Stream.sync"``, or C++'s name for it, ``"Stream::copy"``."""
+    """The call that failed: its name in Python, ``"Stream.sync"``, or in C++, ``"Stream::copy"``."""
     object: str = ""
-    """The object it was called on, with backend, device and handle; may be empty."""
+    """The object of the call, with its backend, device and handle; may be empty."""
     detail: str = ""
     """Cause and remedy."""
     native_code: int = 0
@@ -98,7 +98,7 @@ class ForkedProcessError(Error):
 
 
 class NotReadyError(Error):
-    """Elapsed time was asked of an event that is not done."""
+    """The elapsed time is not known yet, because an event is not done."""
 
     code = "not_ready"
 
@@ -107,7 +107,7 @@ class NotReadyError(Error):
 
 
 class CaptureError(Error):
-    """The call and a capture exclude each other; ``code`` and the message say how, and whether the capture goes on."""
+    """A capture makes the call impossible. ``code`` and the message have the reason, and whether the capture continues."""
 
     code = "capture_unsupported"
     codes = (
@@ -177,7 +177,7 @@ class InvalidEnvironmentError(Error, ValueError):
 
 
 class BackendUnavailableError(Error):
-    """A backend cannot be used: its name is unknown, or its plugin, its driver or a device is missing or does not fit."""
+    """A backend cannot be used: its name is unknown, or its plugin, its driver or a device is missing or incompatible."""
 
     code = "backend_unknown"
     codes = (
@@ -209,7 +209,7 @@ class BackendFailureError(Error):
 
 
 class SlowKernelWarning(UserWarning):
-    """Kernels with barriers run slowly on the CPU, for want of a compiler that has the work-group pass. Given once."""
+    """Kernels with barriers run slowly on the CPU, because the compiler has no work-group pass. Given once."""
 
 
 _by_code = {code: one for one in Error.__subclasses__() for code in one.codes or (one.code,)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares streams with other libraries, in both directions. docs/python-interop.md says what each library needs.
+"""Shares streams with other libraries, in both directions. docs/python-interop.md lists the requirements of each library.
 
 Their stream in Weir: ``weir.Stream.wrap(theirs)``, or ``with torch_stream():``, which makes it the current stream. Weir's
 stream in theirs: ``as_torch(ours)`` and similar; their own ``with`` makes it current. Each function imports its library when
@@ -51,7 +51,7 @@ def as_torch(stream: Stream) -> Any:
     index = stream.device.device_id
     if stream == stream.device.default_stream:
         return torch.cuda.default_stream(index)
-    # PyTorch says cuda on ROCm as well.
+    # On ROCm, PyTorch also uses the name cuda.
     return _keeping(torch.cuda.ExternalStream(stream.handle, device=index), stream)
 
 
