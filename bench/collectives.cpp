@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce over all devices of this process, or over the processes of a launcher: bus bandwidth by size, and the cost of
-// enqueuing. With NCCL or RCCL it compares them with raw calls to the same library on the same communicators.
+// Measures all_reduce over all devices of this process, or over the processes of a launcher: the bus bandwidth by size, and
+// the time to enqueue one call. With NCCL or RCCL, it compares these with raw calls to the same library on the same
+// communicators.
 //
 //   weir_collectives_bench [RESULTS.json [MOST_BYTES]]
 //
@@ -28,7 +29,7 @@ struct Raw {
   explicit operator bool() const { return all_reduce != nullptr; }
 };
 
-// Opens the library whose path ends the label.
+// Opens the library whose path is at the end of the label.
 Raw open_raw(const std::string& label) {
   const std::size_t begin = label.find('(') + 1;
   if (begin == 0) return {};
@@ -47,11 +48,11 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// One side of the comparison: enqueues an all_reduce of a number of floats on all ranks of this process.
+// One side of the comparison. Enqueues an all_reduce of the given number of floats on all ranks of this process.
 using Enqueue = std::function<void(std::size_t)>;
 
 struct Row {
-  double bytes, weir, raw;  // seconds; raw is 0 without a library
+  double bytes, weir, raw;  // times in seconds; raw is 0 without a library
 };
 
 void write_json(const char* path, const weir::Communicator& comm, std::size_t here, const std::vector<Row>& rows,
@@ -89,8 +90,8 @@ int main(int argc, char** argv) try {
   const bool is_host = first.device().backend().name() == "host";
   const std::size_t most = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{1} << (is_host ? 26U : 30U)) / 4;
   const Raw raw = open_raw(first.library());
-  // The raw call uses a stream whose handle is shared, so Weir has to query the driver for captures on it. Weir's own side
-  // uses a stream without that query.
+  // The raw call uses a stream whose handle other code has, so Weir must ask the driver whether that stream captures. For
+  // Weir's side there is a stream that needs no such query.
   struct Rank {
     StreamPtr own, shared;
     void* native;
@@ -130,7 +131,7 @@ int main(int argc, char** argv) try {
       rank.shared->synchronize();
     }
   };
-  // Seconds for one of many operations that are enqueued at once.
+  // Returns the seconds for one operation, if many are enqueued together.
   const auto seconds = [&](const Enqueue& operation, std::size_t count) {
     const int times =
         static_cast<int>(std::clamp<std::size_t>((is_host ? 1U << 25U : 1U << 30U) / count, is_host ? 3 : 20, 200));
@@ -141,7 +142,7 @@ int main(int argc, char** argv) try {
     synchronize();
     return std::chrono::duration<double>(Clock::now() - begin).count() / times;
   };
-  // Seconds of host time to enqueue one operation.
+  // Returns the seconds of host time for enqueuing one operation.
   const auto enqueuing = [&](const Enqueue& operation) {
     constexpr int times = 50;
     operation(1);
@@ -152,7 +153,7 @@ int main(int argc, char** argv) try {
     synchronize();
     return taken;
   };
-  // Alternates which side goes first, so that both run under the same conditions.
+  // Alternates which side comes first, so that both run under the same conditions.
   const auto compare = [&](int rounds, const std::function<double(const Enqueue&)>& measure) {
     std::vector<double> weir_times, raw_times;
     for (int round = 0; round < rounds; ++round) {

@@ -56,8 +56,8 @@ if [ -n "${MPI_HOME-}" ]; then
   export OPAL_PREFIX WEIR_MPI="$OPAL_PREFIX/lib/libmpi.so.40"
   PATH="$OPAL_PREFIX/bin:$PATH" LD_LIBRARY_PATH="$OPAL_PREFIX/lib:$LD_LIBRARY_PATH"
 fi
-# ranks N COMMAND…: runs the command in N processes, as torchrun would. @FILE@ in the command is a rendezvous file; CPUs use
-# MPI.
+# ranks N COMMAND…: runs the command in N processes, as torchrun would. @FILE@ in the command is replaced by a rendezvous
+# file; on CPUs, MPI is used instead.
 ranks() {
   local n=$1 file pids=() status=0
   shift
@@ -73,7 +73,7 @@ ranks() {
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
   return $status
 }
-# Like `ranks`, but rank DIES is killed: passes if every other rank reports it.
+# Like `ranks`, but kills rank DIES. Passes if every other rank reports that.
 dying() {
   local n=$1 dies=$2 noticed
   shift 2
@@ -82,7 +82,7 @@ dying() {
   noticed=$(grep -c '^rank [0-9]* noticed' "$scratch/dying.txt")
   [ "$noticed" = $((n - 1)) ]
 }
-# visible N COMMAND…: runs the command with only the first N GPUs, or with N devices of one thread each.
+# visible N COMMAND…: runs the command so that it sees only the first N GPUs, or N host devices of one thread each.
 visible() {
   export WEIR_HOST_DEVICES=$1 WEIR_HOST_THREADS=$1
   CUDA_VISIBLE_DEVICES=$(seq -s, 0 $(($1 - 1))) HIP_VISIBLE_DEVICES=$(seq -s, 0 $(($1 - 1))) "${@:2}"

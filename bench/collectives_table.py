@@ -24,7 +24,7 @@ def number(value, digits=1):
 
 
 def heat():
-    """The times of the heat equation, by ranks and processes."""
+    """Returns the times of the heat equation, by ranks and processes."""
     rows = []
     for path in sorted(folder.glob("heat_*.txt")):
         text = path.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's all_reduce, one process for each GPU, as bench/collectives.cpp measures Weir's.
+"""Measures PyTorch's all_reduce with one process for each GPU, like bench/collectives.cpp measures Weir's.
 
     RANK=… WORLD_SIZE=… LOCAL_RANK=… collectives_torch.py RENDEZVOUS_FILE RESULTS.json MOST_BYTES
 """

@@ -10,9 +10,9 @@
 #include "core/saved/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
 
-// weir-bench-graph-files [KERNELS [ROUNDS]]: measures loading a saved graph and running it once on the default device,
-// against building the same graph by hand. Both sides load modules; each round also times that alone, with the same bundle,
-// and subtracts it from `load_graph`.
+// weir-bench-graph-files [KERNELS [ROUNDS]]: measures the time to load a saved graph and run it once on the default device,
+// and compares it with building the same graph by calls. Both sides load modules. Each round also times the loading of
+// modules alone, from the same bundle, and subtracts it from `load_graph`.
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -30,7 +30,7 @@ double microseconds(F&& work) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-/// Of all rounds. On a busy machine only the least shows the true cost.
+/// The times of all rounds. On a busy machine, only the least time shows the true cost.
 struct Times {
   double median, least;
   explicit Times(std::vector<double> values) {
@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
   const weir::NamedMemory memory[] = {{"x", x}, {"y", y}};
   std::vector<std::byte> file;
   const double save = microseconds([&] { file = graph->saved(memory); });
-  std::vector<std::byte> bundle;  // the graph's only module
+  std::vector<std::byte> bundle;  // the only module of the graph
   weir::detail::BundleReader reader(file, "\x89WEIRGR\n", 1, "",
                                     [](std::span<const std::byte>, const std::string&) { std::abort(); });
   while (bundle.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of the host backend's engine: each number is the time from the first call to the end of the last piece of work,
-// divided by the number of pieces. One thread enqueues.
+// Measures the cost of the host backend's engine. Each number is the time from the first call to the end of the last
+// operation, divided by the number of operations. One thread enqueues them.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -18,7 +18,7 @@ weir::Device& device() {
   return host;
 }
 
-/// Keeps a stream busy from its creation until `open`, so that work is enqueued on a busy stream.
+/// Keeps a stream busy from this object's creation until `open` is called, so that operations are enqueued on a busy stream.
 class Gate {
  public:
   explicit Gate(weir::Stream& stream) {
@@ -32,7 +32,7 @@ class Gate {
 
 void per_piece(benchmark::State& state) { state.SetItemsProcessed(state.iterations() * pieces); }
 
-/// An empty host function, enqueued on a busy stream and run.
+/// Enqueues an empty host function on a busy stream and runs it.
 void host_function_on_busy_stream(benchmark::State& state) {
   const auto stream = device().create_stream();
   for (auto _ : state) {
@@ -45,7 +45,7 @@ void host_function_on_busy_stream(benchmark::State& state) {
 }
 BENCHMARK(host_function_on_busy_stream)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// The same while the stream keeps up with the thread that enqueues.
+/// The same on a stream that runs each function while the next one is enqueued.
 void host_function_on_running_stream(benchmark::State& state) {
   const auto stream = device().create_stream();
   for (auto _ : state) {
@@ -56,7 +56,7 @@ void host_function_on_running_stream(benchmark::State& state) {
 }
 BENCHMARK(host_function_on_running_stream)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// An event recorded on one busy stream and waited for on another.
+/// Records an event on one busy stream and waits for it on another.
 void record_and_wait_across_busy_streams(benchmark::State& state) {
   const auto from = device().create_stream();
   const auto to = device().create_stream();
@@ -74,7 +74,7 @@ void record_and_wait_across_busy_streams(benchmark::State& state) {
 }
 BENCHMARK(record_and_wait_across_busy_streams)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Waits for a stream instead of an event.
+/// The same with a wait for the stream instead of an event.
 void wait_for_busy_stream(benchmark::State& state) {
   const auto from = device().create_stream();
   const auto to = device().create_stream();
@@ -88,7 +88,7 @@ void wait_for_busy_stream(benchmark::State& state) {
 }
 BENCHMARK(wait_for_busy_stream)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// A chain of streams. Each waits for the previous one; the first is released at the end.
+/// A chain of streams, in which each one waits for the previous one. The first one is blocked until all waits are enqueued.
 void chain_of_waiting_streams(benchmark::State& state) {
   std::vector<weir::StreamPtr> streams;
   for (int i = 0; i < pieces; ++i) streams.push_back(device().create_stream());
@@ -104,7 +104,7 @@ void chain_of_waiting_streams(benchmark::State& state) {
 }
 BENCHMARK(chain_of_waiting_streams)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// The time to create idle streams, and their memory.
+/// Measures the time to create idle streams, and the memory that they use.
 void create_idle_streams(benchmark::State& state) {
   double bytes = 0;
   for (auto _ : state) {
@@ -140,7 +140,7 @@ void write_and_wait_value(benchmark::State& state) {
 }
 BENCHMARK(write_and_wait_value)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Launches a graph of a hundred small copies in a chain.
+/// Launches a graph of a hundred small copies, each of which depends on the previous one.
 void launch_graph_of_100_copies(benchmark::State& state) {
   const auto stream = device().create_stream();
   std::vector<int> from(16, 1);

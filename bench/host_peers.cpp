@@ -18,9 +18,9 @@
 #include <CL/cl.h>
 #endif
 
-/// weir-bench-peers: the cost of a work queue on the CPU, for Weir's host backend, oneTBB's flow graph, OpenMP's tasks and
-/// an OpenCL queue (PoCL). All run the same operations in one process, in random order. Each number is the time from the
-/// first call to the end of the last operation, divided by the number of operations.
+/// weir-bench-peers: compares the cost of a work queue on the CPU in Weir's host backend, oneTBB's flow graph, OpenMP's
+/// tasks and an OpenCL queue (PoCL). All run the same operations in one process, in random order. Each number is the time
+/// from the first call to the end of the last operation, divided by the number of operations.
 namespace {
 
 constexpr int operations = 5'000;
@@ -35,7 +35,7 @@ extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
 
 weir::Device& device() { return weir::device("host:0"); }
 
-/// Each side's objects, created on first use and never destroyed.
+/// The objects of one side, created on first use and never destroyed.
 struct Weir {
   weir::StreamPtr first = device().create_stream(), second = device().create_stream();
   weir::ModulePtr module = device().compile(cuda_source);
@@ -123,7 +123,7 @@ OpenCl& opencl_side() {
 }
 #endif
 
-/// `all` performs `count` operations and waits for them.
+/// Adds a benchmark. `all` performs `count` operations and waits for them.
 void add(const std::string& name, double count, const std::function<void()>& all) {
   benchmark::RegisterBenchmark(
       name.c_str(),
@@ -283,7 +283,7 @@ void add_launches() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  // The second of two adjacent sides would benefit from warm caches and clocks, so the order is random.
+  // The second of two adjacent benchmarks profits from warm caches and clocks, so run them in random order.
   std::vector<std::string> arguments(argv, argv + argc);
   arguments.insert(arguments.begin() + 1, {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=21"});
   std::vector<char*> pointers;

@@ -53,8 +53,8 @@ double now() {
   ::clock_gettime(by_processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-/// The time of warm work. It sleeps first, because threads of OpenMP and PoCL spin for a while after their work and would
-/// take a processor.
+/// Returns the time of work with warm caches. It sleeps first, because threads of OpenMP and PoCL spin for a while after
+/// their work and would occupy processors.
 double seconds_of(const std::function<void()>& work) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   work();
@@ -111,7 +111,7 @@ class OpenCl {
 };
 #endif
 
-/// Memory that a kernel, a loop and an OpenCL kernel use.
+/// The memory that all versions of a kernel use: Weir's, the OpenMP loop and OpenCL's.
 struct Data {
   std::shared_ptr<weir::Buffer<float>> buffer;
 #ifdef WEIR_BENCH_OPENCL
@@ -121,17 +121,17 @@ struct Data {
 
 struct Case {
   std::string name;
-  double work;  // of one run, in units
+  double work;  // amount of work of one run, in `unit`
   const char* unit;
   Data result;
   std::function<void()> weir;
-  std::vector<std::function<void()>> openmp;  // one for each compiler
+  std::vector<std::function<void()>> openmp;  // one function for each compiler
   std::function<void()> opencl;
 };
 
 class Bench {
  public:
-  /// Runs only the cases whose name contains `word`.
+  /// `word`: only cases whose names contain it are run.
   Bench(const std::string& folder, const std::string& march, std::string bundles, std::string word)
       : bundles_(std::move(bundles)), word_(std::move(word)) {
     if (march != "native") options_.extra.push_back("-march=" + march);
@@ -155,13 +155,13 @@ class Bench {
     return data;
   }
 
-  /// `config` and `arguments` belong to the kernel, on both Weir and OpenCL.
+  /// The kernel of a case. `config` and the arguments are the same for Weir and OpenCL.
   struct Kernel {
     const char* name;
-    const char* opencl_name;  // or null
+    const char* opencl_name;  // null if there is none
     weir::LaunchConfig config;
     int repeats = 1;
-    bool plain_pointers = false;  // for everyday.cu without __restrict__
+    bool plain_pointers = false;  // for everyday.cu: compile it without __restrict__
   };
   template <class... Args>
   Case& add(const std::string& name, double work, const char* unit, const Data& result, const Kernel& kernel,
@@ -183,7 +183,7 @@ class Bench {
     cases_.push_back(c);
     return cases_.back();
   }
-  /// Adds a loop that computes the same result.
+  /// Adds an OpenMP loop that computes the same result as a case.
   template <class... Args>
   void beside(Case& c, int repeats, const char* name, const Args&... arguments) {
     for (const auto& [side, library] : loops_) {
@@ -277,7 +277,7 @@ class Bench {
   static const cl_mem& of_opencl_device(const Data& data) { return data.memory; }
 #endif
 
-  // Checks that Weir's result equals the loops'.
+  // Checks that Weir's result is equal to the loops' results.
   static void check(const Case& c) {
     if (c.openmp.empty()) return;
     const auto memory = [&] { return c.result.buffer->data(); };
@@ -345,7 +345,7 @@ void add_cases(Bench& bench) {
     add_sums("sums of 256, a tree", "tree_sum", 256);
     add_sums("sums of 256, shuffles", "shuffle_sum", 256);
     add_sums("sums of 32, shuffles", "warp_sums", 32);
-    // The kernel computes 64 partial sums, the loop their total.
+    // The kernel computes 64 partial sums, the loop their sum.
     Case& c = bench.add("sum, grid-stride", 4e-9 * n, "GB/s", in, {"strided_sum", nullptr, {64, threads}}, in, few, n);
     bench.beside(c, 1, "total", in, few, n);
     for (const auto& [name, kernel] :
@@ -393,10 +393,10 @@ void add_cases(Bench& bench) {
   }
 }
 
-// The kernels of everyday.cu, with __restrict__ and without.
+// Adds the kernels of everyday.cu, with and without __restrict__.
 void add_everyday_cases(Bench& bench) {
   constexpr unsigned threads = 256;
-  // sizes for the second-level or the third-level cache
+  // sizes that fit the second-level or the third-level cache
   constexpr int n = 1 << 20, width = 512, columns = 1024, rows = 1024;
   const Data in = bench.random(n), out = bench.random(n);
   const Data weight = bench.random(columns), bias = bench.random(columns);
@@ -429,7 +429,7 @@ void add_everyday_cases(Bench& bench) {
     bench.beside(
         bench.add(named("sums of 256, down"), 4e-9 * n, "GB/s", out, of("down_sum", {n / threads, threads}), in, out, n), 1,
         "sums", in, out, n, static_cast<int>(threads));
-    // The kernel computes 64 partial sums, the loop their total.
+    // The kernel computes 64 partial sums, the loop their sum.
     bench.beside(
         bench.add(named("strided sum, down"), 4e-9 * n, "GB/s", in, of("strided_down_sum", {64, threads}), in, out, n), 1,
         "total", in, out, n);
@@ -442,7 +442,7 @@ void add_everyday_cases(Bench& bench) {
   }
 }
 
-/// A cache folder for this process, removed at the end.
+/// A cache folder for this process. The destructor removes it.
 class CacheFolder {
  public:
   CacheFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("weir-bench-{}", ::getpid())) {

@@ -38,7 +38,7 @@ def say(text):
 
 
 def run(command, limit_s=300, **environment):
-    """Returns (status, output, error output); status 124: it did not end in time."""
+    """Runs a command. Returns (status, output, error output); status 124 means a timeout."""
     say("  " + " ".join(f"{k}={v}" for k, v in environment.items()) + " " + " ".join(str(c) for c in command))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=os.environ | environment)
@@ -53,12 +53,12 @@ def last_line(text, otherwise="no output"):
 
 
 def reason(errors):
-    """The cause in a Weir error, without remedies and this machine's paths."""
+    """Returns the cause in a Weir error, without remedies and without paths of this machine."""
     return re.split(r"; |, /|: /", last_line(errors))[0][:200]
 
 
 def libraries_of(folder):
-    """The variable by which programs in that folder find the libraries that were built with them."""
+    """Returns the environment variable with which programs in the folder find the libraries of the same build."""
     libraries = folder.parent / "lib"
     if not libraries.is_dir():
         return {}
@@ -79,14 +79,14 @@ class Programs:
             out = pathlib.Path(folder) / "out.json"
             status, _, errors = run([program, f"--benchmark_out={out}", "--benchmark_out_format=json", *options], limit_s,
                                     **environment)
-            # Status 1 also means that a call exceeds its limit, which is no failure here.
+            # Status 1 also means that a call exceeds its limit, which does not matter here.
             if out.exists() and out.stat().st_size and status in (0, 1):
                 return json.loads(out.read_text(encoding="utf-8"))
             return reason(errors)
 
 
 def iterations(report):
-    """(name, ns of one operation, the row) of each repetition."""
+    """Yields (name, ns of one operation, row) for each repetition."""
     scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     for row in report["benchmarks"]:
         if row.get("run_type", "iteration") != "iteration":
@@ -96,7 +96,7 @@ def iterations(report):
 
 
 def medians(reports):
-    """{name: ns} of all repetitions in the reports; each report's median first, then theirs."""
+    """Returns {name: ns}: the median of each report's median over its repetitions."""
     found = {}
     for report in reports:
         times = {}
@@ -164,7 +164,7 @@ def driver_calls(programs, vendor, rounds):
     return {"operations": operations, "versions": versions, "absent": absent, "rounds": rounds}
 
 
-# Each runs in its own process with a time limit, because a driver may take very long for very many streams.
+# Each of these runs in its own process with a time limit, because a driver may take very long for very many streams.
 SCALING = ["^object/", "^create_streams/10{0,4}/", "^fills_over_streams/10{0,4}/", "^pending_fills/", "^create_streams/100000/",
            "^fills_over_streams/100000/"]
 
@@ -210,7 +210,7 @@ def peers(programs, rounds):
 
 
 def kernels_once(folder, options, environment):
-    """({kernel: (unit, {side: speed})}, setting) of one run, or a text with the reason why it is missing."""
+    """Runs the kernels once. Returns ({kernel: (unit, {side: speed})}, setting), or a text with the reason why there is no result."""
     status, output, errors = run([folder / "weir-bench-kernels", *options], 900, **environment, **libraries_of(folder))
     if status != 0:
         return last_line(errors)
@@ -224,7 +224,7 @@ def kernels_once(folder, options, environment):
 
 
 def first_compilations(folder, rounds):
-    """{source: ms} of whole processes with empty caches."""
+    """Returns {source: ms}: the time of a whole process with an empty cache."""
     times = {}
     for source in ("saxpy", "headers", "warps", "textbook"):
         for _ in range(rounds):
@@ -239,8 +239,8 @@ def kernels(programs, rounds, options, before):
         return {"absent": "weir-bench-kernels was not built"}
     units, speeds, setting = {}, {}, ""
     for turn in range(2 * rounds):
-        # OpenMP threads that spin between loops start the next loop sooner, but take a processor from the other sides. So
-        # those are measured while OpenMP's threads sleep, and OpenMP's figure is the better of both policies.
+        # OpenMP threads that spin between loops start the next loop sooner, but take processors from the other sides. So the
+        # other sides are measured while OpenMP's threads sleep, and OpenMP's result is the better one of both policies.
         policy = ("active", "passive")[turn % 2]
         found = kernels_once(programs.folder, options, {"OMP_WAIT_POLICY": policy})
         if isinstance(found, str):
@@ -320,7 +320,7 @@ def main():
         place[keys[-1]] = value
         if "absent" in value and value["absent"] and "operations" not in value:
             say(f"{' '.join(keys)}: {value['absent']}")
-        # Write after each part, so that the results survive if the next part never ends.
+        # Write the results after each part, so that they are kept if the next part never ends.
         pathlib.Path(options.out).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     if "calls" in parts:

@@ -15,8 +15,8 @@
 
 #include "weir/weir.hpp"
 
-/// weir-bench-scaling: how the default device scales with many streams and many operations, and the memory of each object.
-/// Each number is for one stream, one operation or one object.
+/// weir-bench-scaling: measures how the default device scales with the number of streams and operations, and the memory of
+/// each object. Each number is for one stream, one operation or one object.
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -26,7 +26,7 @@ bool on_host() { return device().backend().name() == "host"; }
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// This process's memory: on its heap, in its resident pages, on the device.
+/// The memory of this process in bytes: on its heap, in resident pages, on the device.
 struct Memory {
   double heap = 0, resident = 0, device = 0;
 
@@ -40,7 +40,7 @@ struct Memory {
         m.resident = static_cast<double>(pages * ::sysconf(_SC_PAGESIZE));
       std::fclose(file);
     }
-    // The host device's memory is the machine's, which other processes use as well.
+    // For the host device, the free memory is the machine's, which other processes also change.
     if (!on_host()) m.device = -static_cast<double>(::device().memory_info().free);
     return m;
   }
@@ -52,10 +52,10 @@ struct Memory {
   }
 };
 
-/// The time limit: a driver whose cost grows with the number of its objects is stopped, and the row says so.
+/// Time limit. If a driver's cost grows with the number of its objects, the measurement ends early and its row reports that.
 constexpr double patience_s = 60;
 
-/// Makes `count` streams, or fewer if time runs out or the driver makes no more; then `state` has the error.
+/// Makes `count` streams. If time runs out or the driver makes no more, returns fewer, and `state` contains the error.
 std::vector<weir::StreamPtr> make_streams(benchmark::State& state, std::int64_t count) {
   std::vector<weir::StreamPtr> streams;
   streams.reserve(static_cast<std::size_t>(count));
@@ -82,7 +82,7 @@ void create_streams(benchmark::State& state) {
   }
 }
 
-/// Fills of 4 bytes, alternating between the streams: from the first call to the end of the last fill.
+/// Fills of 4 bytes on all streams in turn. The time is from the first call to the end of the last fill.
 void fills_over_streams(benchmark::State& state) {
   const auto streams = make_streams(state, state.range(0));
   if (streams.empty()) return;
@@ -92,7 +92,7 @@ void fills_over_streams(benchmark::State& state) {
     for (std::size_t i = 0; i < fills; ++i) streams[i % streams.size()]->fill(memory, 7U);
     for (const auto& stream : streams) stream->synchronize();
   };
-  all();  // keeps one-time costs of each stream's first call out of the measurement
+  all();  // untimed: the first call on each stream has one-time costs
   for (auto _ : state) {
     const auto begin = Clock::now();
     all();
@@ -100,8 +100,9 @@ void fills_over_streams(benchmark::State& state) {
   }
 }
 
-/// Fills of 4 bytes on one stream: from the first call to the end of the last fill. On the host device the stream is held
-/// until all are enqueued, so all are pending; a GPU's driver accepts some thousand and then blocks the caller.
+/// Fills of 4 bytes on one stream. The time is from the first call to the end of the last fill. On the host device, the
+/// stream does not run until all fills are enqueued, so all are pending. A GPU's driver accepts some thousand fills and then
+/// blocks the caller.
 void pending_fills(benchmark::State& state) {
   const auto stream = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(1);
@@ -123,7 +124,7 @@ void pending_fills(benchmark::State& state) {
   state.counters["enqueue_ns"] = enqueued / count * 1e9;
 }
 
-/// Measures that many objects from `make`, and their memory.
+/// Measures the time to make `count` objects by `make`, and their memory.
 template <class Make>
 void objects(benchmark::State& state, int count, const Make& make) {
   const auto first = make();
@@ -178,7 +179,7 @@ void register_objects() {
 int main(int argc, char** argv) try {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  // Objects come first, because memory is measured best in a small heap.
+  // Measure objects first, because their memory is measured best while the heap is small.
   register_objects();
   benchmark::RegisterBenchmark("create_streams", create_streams)
       ->RangeMultiplier(10)

@@ -16,7 +16,7 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 for ((i = 0; i < runs; ++i)); do
   for side in old new; do
-    # Status 1 means that an operation exceeds its limit, which is no failure here.
+    # Status 1 means that an operation exceeds its limit, which does not matter here.
     "${programs[$side]}" >"$results/$side.$i" 2>"$results/errors" || [ $? = 1 ] || { cat "$results/errors" >&2; exit 2; }
   done
 done

@@ -15,7 +15,7 @@ double median(std::vector<double> values) {
   return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-// Why a run ended early, or "". Google Benchmark renamed this in release 1.8.
+// Returns why a run ended early, or "". Google Benchmark renamed this member in release 1.8.
 template <class Run>
 std::string error_of(const Run& run) {
   if constexpr (requires { run.error_occurred; }) {
@@ -43,7 +43,7 @@ class Collector final : public benchmark::BenchmarkReporter {
 };
 
 void time_it(benchmark::State& state, const std::function<void()>& operation, const Comparison::Pair& pair) {
-  operation();  // keeps one-time costs of the first call out of the measurement
+  operation();  // untimed: the first call has one-time costs
   if (pair.drain) pair.drain();
   if (pair.before) pair.before();
   for (auto _ : state) operation();
@@ -54,7 +54,7 @@ void time_it(benchmark::State& state, const std::function<void()>& operation, co
 }  // namespace
 
 int Comparison::run(int argc, char** argv) {
-  // The second of two adjacent sides would benefit from warm caches and clocks, so the order is random.
+  // The second of two adjacent benchmarks profits from warm caches and clocks, so run them in random order.
   std::vector<std::string> arguments(argv, argv + argc);
   arguments.insert(arguments.begin() + 1, {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=101"});
   std::vector<char*> pointers;

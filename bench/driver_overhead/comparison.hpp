@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-/// Compares pairs of benchmarks by their medians: one calls through Weir, the other calls the driver. They run in turns.
+/// Compares pairs of benchmarks by their medians. One of a pair calls Weir, the other one calls the driver. They run in
+/// turns.
 namespace weir::bench {
 
-/// The allowed overhead over the raw call: the larger of a share of the raw time and a fixed time.
+/// The allowed time over the raw call: a share of the raw time or a fixed time, whichever is larger.
 struct Limit {
   double ratio = 1.05;
   double extra_ns = 15;
@@ -18,8 +19,8 @@ struct Limit {
 
 class Comparison {
  public:
-  /// One operation. `iterations` are timed together, few enough that the device's queues do not block the host; `drain` then
-  /// empties the queues, untimed.
+  /// One operation, by Weir and by the driver. `iterations` calls are timed together. They must be so few that the device's
+  /// queues do not block the host. After each such batch, `drain` empties the queues, untimed.
   struct Pair {
     std::string name;
     Limit limit;
@@ -27,15 +28,15 @@ class Comparison {
     std::function<void()> raw;
     std::function<void()> drain;
     int iterations = 400;
-    /// Untimed code around both sides.
+    /// Code that runs before and after each batch, untimed.
     std::function<void()> before = {};
     std::function<void()> after = {};
   };
 
   void add(Pair pair) { pairs_.push_back(std::move(pair)); }
   const std::vector<Pair>& pairs() const noexcept { return pairs_; }
-  /// Runs all pairs and prints a table: Weir, raw, difference, ratio, and whether it is within the limit. Returns how many
-  /// are not.
+  /// Runs all pairs and prints a table: the times of Weir and the raw call, their difference and ratio, and whether they are
+  /// within the limit. Returns the number of operations that are not.
   int run(int argc, char** argv);
 
  private:

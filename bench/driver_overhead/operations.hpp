@@ -11,7 +11,8 @@
 #include "bench/driver_overhead/comparison.hpp"
 #include "weir/weir.hpp"
 
-/// The compared operations, for a vendor's policy: the raw side calls the driver through the policy's table.
+/// The operations to compare, as a template over the vendor's policy. The raw side calls the driver through the policy's
+/// table of functions.
 namespace weir::bench {
 
 inline constexpr const char* kernel_source = R"(
@@ -30,7 +31,8 @@ class Operations {
   /// `kernels`: the module compiled from `kernel_source`.
   Operations(const Api& api, Device& device, ModulePtr kernels) : api_(api), device_(device), module_(std::move(kernels)) {
     check(api.open_device(device.ordinal(), context_), "open_device");
-    current_ = std::make_unique<typename Api::Current>(api, context_);  // as in a program that calls the driver
+    // Programs that call the driver also have a current context.
+    current_ = std::make_unique<typename Api::Current>(api, context_);
     stream_ = device.create_stream();
     other_ = device.create_stream();
     raw_stream_ = make_stream();
@@ -126,7 +128,7 @@ class Operations {
               raw_stream_, [](void*) {}, nullptr),
           "host function");
   }
-  /// The driver takes a pointer, so a function's captures stay on the heap until it has run.
+  /// The driver passes one pointer to the function, so the captured variables are on the heap until the function has run.
   template <std::size_t Bytes>
   void raw_host_function() const {
     using Captured = std::array<char, Bytes>;
@@ -146,7 +148,7 @@ class Operations {
     stream.launch_host_function([captured]() mutable { benchmark::DoNotOptimize(captured); });
   }
 
-  /// Streams made by other code, which may capture at any time.
+  /// Compares operations on borrowed streams. Other code made these streams, so they may capture at any time.
   void add_borrowed(Comparison& c) {
     constexpr Limit limit{.ratio = 1.05, .extra_ns = 40};
     const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
@@ -185,13 +187,13 @@ class Operations {
           c, "borrowed: allocate + free", [this] { (void)borrowed_->allocate_bytes_async(4096); },
           [this] { raw_allocate_and_free(); }, {.ratio = 1.05, .extra_ns = 80});  // two operations
     }
-    // The driver has no such operation, so the limit is Weir's own cost.
+    // The driver has no such operation, so the limit applies to Weir's own cost.
     add(
         c, "wrap + drop, wrapped before", [this] { (void)device_.wrap_stream(raw_other_, Ownership::borrow); }, [] {},
         {.ratio = 1, .extra_ns = 150}, 2000);
   }
 
-  /// Unrelated operations while another stream captures.
+  /// Compares operations on streams that capture nothing while another stream captures.
   void add_beside_capture(Comparison& c) {
     const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
     const auto add_beside = [&](std::string name, std::function<void()> weir, std::function<void()> raw) {
@@ -274,7 +276,7 @@ class Operations {
     }
     if (device_.supports(Feature::batch_memory_operations)) {
       for (std::uint32_t i = 0; i < 8; ++i) batch_.push_back(MemoryOperation::write(memory_.data() + i, i));
-      // Both sides write the driver's array, like a program whose values change.
+      // Both sides fill the driver's array each time, like a program whose values change.
       add(c, "batch of 8", [this] { stream_->batch_memory_operations(batch_); },
           [this] {
             for (std::size_t i = 0; i < 8; ++i) Api::fill_batch_operation(raw_batch_[i], batch_[i]);
@@ -341,13 +343,13 @@ class Operations {
     if constexpr (Api::changes_nodes) add_changes(c, capture);
   }
 
-  /// New arguments for all 100 kernels of the graph; the driver needs one call for each node.
+  /// Compares changes of the arguments of all 100 kernels of the graph. The driver needs one call for each node.
   template <class Capture>
   void add_changes(Comparison& c, const Capture& capture) {
     std::size_t count = 100;
     raw_nodes_.resize(count);
     check(api_.GraphGetNodes(raw_graph_, raw_nodes_.data(), &count), "nodes");
-    if (count != raw_nodes_.size()) return;  // happens with a stand-in for the driver
+    if (count != raw_nodes_.size()) return;  // possible with a stand-in for the driver
     const auto change = [this] {
       const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
       changes_.clear();
@@ -390,11 +392,11 @@ class Operations {
   GraphChanges changes_;
 };
 
-/// Runs everything on a device and prints the table. Takes Google Benchmark's options; --benchmark_out=FILE
-/// --benchmark_out_format=json writes every repetition. Returns 1 if an operation exceeds its limit.
+/// Runs all comparisons on a device and prints the table. Accepts Google Benchmark's options: with --benchmark_out=FILE
+/// --benchmark_out_format=json, FILE contains every repetition. Returns 1 if an operation exceeds its limit.
 template <class Api>
 int compare_with_driver(const char* device_name, int argc, char** argv) try {
-  // Printing help needs no device.
+  // The help must work without a device.
   if (argc > 1 && std::string_view(argv[1]) == "--help") benchmark::Initialize(&argc, argv);
   Device& device = weir::device(device_name);
   BackendInfo info;

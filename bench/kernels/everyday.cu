@@ -49,7 +49,7 @@ extern "C" __global__ void image_nested(const float* RESTRICT in, float* RESTRIC
   }
 }
 
-// The inner cells: those with four neighbours.
+// Computes the inner cells, which have four neighbours.
 extern "C" __global__ void inner_stencil(const float* RESTRICT in, float* RESTRICT out, int width, int height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, i = y * width + x;
   if (x > 0 && x < width - 1 && y > 0 && y < height - 1)
@@ -69,7 +69,7 @@ __device__ float greatest_of_all(float value) {
   return value;
 }
 
-// The sum of each block's elements.
+// Computes the sum of each block's elements.
 extern "C" __global__ void down_sum(const float* RESTRICT in, float* RESTRICT out, int n) {
   __shared__ float sums[32];
   const int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -82,7 +82,7 @@ extern "C" __global__ void down_sum(const float* RESTRICT in, float* RESTRICT ou
   }
 }
 
-// The sums of a few blocks, whose threads stride through all elements.
+// Computes partial sums by a few blocks, whose threads stride through all elements.
 extern "C" __global__ void strided_down_sum(const float* RESTRICT in, float* RESTRICT out, int n) {
   __shared__ float sums[32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -97,7 +97,7 @@ extern "C" __global__ void strided_down_sum(const float* RESTRICT in, float* RES
   }
 }
 
-// A warp for each row.
+// Computes one row per warp.
 extern "C" __global__ void row_softmax(const float* RESTRICT in, float* RESTRICT out, int rows, int columns) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
   if (row >= rows) return;
@@ -119,7 +119,7 @@ __device__ float sum_of_block(float value) {
   return value;
 }
 
-// A block for each row.
+// Computes one row per block.
 extern "C" __global__ void block_layer_norm(const float* RESTRICT in, const float* RESTRICT weight,
                                             const float* RESTRICT bias, float* RESTRICT out, int columns) {
   const float* x = in + blockIdx.x * columns;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-/// The same results as the kernels in this folder, computed by OpenMP loops. Built as one library for each compiler, which
+/// OpenMP loops with the same results as the kernels in this folder. Each compiler builds them into a library, which
 /// weir-bench-kernels loads.
 extern "C" {
 
@@ -54,7 +54,7 @@ void product(const float* __restrict a, const float* __restrict b, float* __rest
   }
 }
 
-// The sum of each group of `length` elements.
+// Computes the sum of each group of `length` elements.
 void sums(const float* in, float* out, int n, int length) {
 #pragma omp parallel for
   for (int block = 0; block < n / length; ++block) {

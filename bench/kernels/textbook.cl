@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What textbook.cu and saxpy.cu have, in OpenCL C; there are no shuffles: a tree in local memory stands in for them.
+// The kernels of textbook.cu and saxpy.cu in OpenCL C. Instead of shuffles, which OpenCL C lacks, they use a tree in local
+// memory.
 
 kernel void saxpy(int n, float a, global const float* x, global float* y) {
   const int i = get_global_id(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as in textbooks. Threads of a block share the data of 256 consecutive threads, unless stated otherwise.
+// Kernels in the style of textbooks. A block has 256 threads, which share data, unless stated otherwise.
 
-// C = A B of n x n, in tiles of 16 x 16: blocks of 16 x 16 threads.
+// C = A B for n x n matrices, in tiles of 16 x 16 elements. Blocks have 16 x 16 threads.
 extern "C" __global__ void product(const float* a, const float* b, float* c, int n) {
   __shared__ float as[16][16];
   __shared__ float bs[16][16];
@@ -17,7 +17,7 @@ extern "C" __global__ void product(const float* a, const float* b, float* c, int
   c[row * n + column] = sum;
 }
 
-// The same in tiles of 64 x 64; each of 16 x 16 threads computes 4 x 4 elements.
+// The same product in tiles of 64 x 64 elements. Each of 16 x 16 threads computes 4 x 4 elements.
 extern "C" __global__ void product_registers(const float* a, const float* b, float* c, int n) {
   __shared__ float as[16][64];
   __shared__ float bs[16][64];
@@ -41,7 +41,7 @@ extern "C" __global__ void product_registers(const float* a, const float* b, flo
   }
 }
 
-// The sum of each block's elements, by a tree in shared memory.
+// Computes the sum of each block's elements by a tree in shared memory.
 extern "C" __global__ void tree_sum(const float* in, float* out, int n) {
   __shared__ float s[256];
   const int t = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -67,7 +67,7 @@ __device__ float block_sum(float value, float* sums) {
   return value;
 }
 
-// The same sum by shuffles.
+// Computes the same sums by shuffles.
 extern "C" __global__ void shuffle_sum(const float* in, float* out, int n) {
   __shared__ float sums[32];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,7 +75,7 @@ extern "C" __global__ void shuffle_sum(const float* in, float* out, int n) {
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-// The inclusive prefix sums of each block's elements.
+// Computes the inclusive prefix sums of each block's elements.
 extern "C" __global__ void scan(const float* in, float* out) {
   __shared__ float s[512];
   const int t = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -90,7 +90,7 @@ extern "C" __global__ void scan(const float* in, float* out) {
   out[i] = s[from + t];
 }
 
-// A block for each row.
+// Computes one row per block.
 extern "C" __global__ void softmax(const float* in, float* out, int columns) {
   __shared__ float s[256];
   const int t = threadIdx.x;
@@ -117,7 +117,7 @@ extern "C" __global__ void softmax(const float* in, float* out, int columns) {
   for (int c = t; c < columns; c += 256) out[blockIdx.x * columns + c] = expf(row[c] - greatest) * scale;
 }
 
-// A block for each row.
+// Computes one row per block.
 extern "C" __global__ void layer_norm(const float* in, const float* weight, const float* bias, float* out, int columns) {
   __shared__ float sums[32];
   const float* row = in + blockIdx.x * columns;
@@ -131,8 +131,8 @@ extern "C" __global__ void layer_norm(const float* in, const float* weight, cons
     out[blockIdx.x * columns + c] = (row[c] - mean) * scale * weight[c] + bias[c];
 }
 
-// Attention for one head with 64 numbers for each token. Each of 64 threads has one query, and keeps the maximum score and
-// the sums so far.
+// Attention for one head, with 64 numbers per token. Each of 64 threads has one query, and keeps the maximum score and the
+// sums so far.
 extern "C" __global__ void attention(const float* q, const float* k, const float* v, float* out, int tokens) {
   __shared__ float ks[16][64];
   __shared__ float vs[16][64];
@@ -162,7 +162,7 @@ extern "C" __global__ void attention(const float* q, const float* k, const float
   for (int d = 0; d < 64; ++d) out[row + d] = sums[d] / total;
 }
 
-// Counts each of 256 values.
+// Counts how often each of 256 values occurs.
 extern "C" __global__ void histogram(const unsigned int* in, unsigned int* out, int n) {
   __shared__ unsigned int bins[256];
   bins[threadIdx.x] = 0;
@@ -172,7 +172,7 @@ extern "C" __global__ void histogram(const unsigned int* in, unsigned int* out, 
   atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
 }
 
-// Blocks of 16 x 16 threads, with their cells and the surrounding ones in shared memory.
+// A block has 16 x 16 threads. Shared memory contains their cells and the cells around them.
 extern "C" __global__ void stencil(const float* in, float* out, int width) {
   __shared__ float s[18][18];
   const int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y, lx = threadIdx.x + 1, ly = threadIdx.y + 1;
@@ -186,7 +186,7 @@ extern "C" __global__ void stencil(const float* in, float* out, int width) {
   out[y * width + x] = 0.2f * (s[ly][lx] + s[ly - 1][lx] + s[ly + 1][lx] + s[ly][lx - 1] + s[ly][lx + 1]);
 }
 
-// The force on each body along x. Blocks of 128 threads.
+// Computes the force on each body along x. A block has 128 threads.
 extern "C" __global__ void bodies(const float* x, const float* y, const float* z, float* force, int n) {
   __shared__ float sx[128];
   __shared__ float sy[128];

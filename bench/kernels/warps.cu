@@ -6,14 +6,14 @@ __device__ float warp_sum(float value) {
   return value;
 }
 
-// The sum of each warp's elements.
+// Computes the sum of each warp's elements.
 extern "C" __global__ void warp_sums(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const float sum = warp_sum(i < n ? in[i] : 0);
   if (threadIdx.x % 32 == 0) out[i / 32] = sum;
 }
 
-// The sums of a few blocks, whose threads stride through all elements.
+// Computes partial sums by a few blocks, whose threads stride through all elements.
 extern "C" __global__ void strided_sum(const float* in, float* out, int n) {
   __shared__ float sums[32];
   float sum = 0;
@@ -27,7 +27,7 @@ extern "C" __global__ void strided_sum(const float* in, float* out, int n) {
   }
 }
 
-// The inclusive prefix sums of each block's elements.
+// Computes the inclusive prefix sums of each block's elements.
 extern "C" __global__ void shuffle_scan(const float* in, float* out) {
   __shared__ float sums[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -50,7 +50,7 @@ extern "C" __global__ void shuffle_scan(const float* in, float* out) {
   out[i] = warp > 0 ? value + sums[warp - 1] : value;
 }
 
-// A warp for each row.
+// Computes one row per warp.
 extern "C" __global__ void warp_softmax(const float* in, float* out, int columns) {
   const int lane = threadIdx.x % 32, row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   const float* x = in + row * columns;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of an operation on a stream in Python libraries: streams.py torch|cupy|cuda.core [ROUNDS].
+"""Measures the cost of an operation on a stream in Python libraries: streams.py torch|cupy|cuda.core [ROUNDS].
 
 The operations are those of weir-bench-cuda, with the same names. Each is called some hundred times in a Python loop; waiting
 for the device is not timed. Prints a line of JSON: the library's version and, for each operation, the median over
@@ -26,7 +26,7 @@ def torch_operations():
     pinned = torch.zeros(BYTES // 4, dtype=torch.int32).pin_memory()
     event.record(stream)
 
-    def within(work):  # PyTorch's operators use the current stream, which a program sets once for many of them
+    def within(work):  # PyTorch's operators use the current stream, which a program sets once for many operators
         def run(count):
             with torch.cuda.stream(stream):
                 begin = time.perf_counter_ns()
@@ -45,7 +45,7 @@ def torch_operations():
         "wait (stream)": lambda: other.wait_stream(stream),
         "is_complete, idle": stream.query,
         "synchronize, idle": stream.synchronize,
-        "stream lease (raw: create + destroy)": torch.cuda.Stream,  # from a pool of 32
+        "stream lease (raw: create + destroy)": torch.cuda.Stream,  # from a pool of 32 streams
         "event (raw: create + destroy)": torch.cuda.Event,
         "launch, 3 arguments": within(lambda: device.add_(1)),
         "copy of 4 KiB, pinned to device": within(lambda: device.copy_(pinned, non_blocking=True)),
@@ -192,7 +192,7 @@ def main():
     rounds = int(sys.argv[2]) if len(sys.argv) == 3 else 51
     try:
         version, operations, drain = makers[sys.argv[1]]()
-    except Exception as error:  # any failure to start is a result as well
+    except Exception as error:  # a failure to start is also a result
         print(json.dumps({"absent": f"{type(error).__name__}: {error}".splitlines()[0][:200]}))
         sys.exit(77)
     rows, failed = {}, {}

@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
-/// The cost of an operation on PyTorch's generic stream, c10::Stream, in C++: torch_streams [ROUNDS]. Weir's build does not
-/// include it: bench/measure.py compiles it if PyTorch is installed. Its output has the format of streams.py.
+/// Measures the cost of an operation on PyTorch's generic stream, c10::Stream, in C++: torch_streams [ROUNDS]. Weir's build
+/// does not compile this file; bench/measure.py does if PyTorch is installed. The output has the format of streams.py.
 namespace {
 
 using Clock = std::chrono::steady_clock;
