@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A complete backend in one file, as a start for your own: streams, events, copies, fills and host functions on the CPU,
-// with a thread for each stream. Its feature table lists everything else as absent, with a reason. docs/plugins.md explains
-// it.
+// A complete backend in one file, from which you can start your own. It has streams, events, copies, fills and host
+// functions on the CPU, with one thread for each stream. Its feature table lists all other features as absent, with reasons.
+// docs/plugins.md explains the code.
 //
 // Comments that begin with "Yours:" mark the places where your backend would call your driver.
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// --- A point in a stream's order: what events, waits and synchronize are about -----------------------------------------
+// --- A point in a stream's order, for events, waits and synchronize -------------------------------------------------------
 // Yours: your driver's event, or a value that the device counts up.
 
 class Point {
@@ -57,18 +57,18 @@ class Point {
 using PointPtr = std::shared_ptr<Point>;
 
 // --- The object behind a native handle ---------------------------------------------------------------------------------
-// Yours: your driver's stream. Several weir::Stream objects can refer to one Queue, so their shared state is here.
+// Yours: your driver's stream. Several weir::Stream objects can refer to one Queue, which contains their shared state.
 
 class Queue {
  public:
   using Work = weir::UniqueFunction<void(), 128>;
 
   explicit Queue(bool is_blocking) : blocking(is_blocking) {
-    const weir::support::SignalsBlocked blocked;  // signals belong to the application
+    const weir::support::SignalsBlocked blocked;  // signals must reach the application's threads
     std::thread([this] { run(); }).detach();
   }
 
-  /// Adds work after everything enqueued so far; returns the point after it.
+  /// Adds work after all work enqueued so far. Returns the point after it.
   PointPtr enqueue(Work work) {
     const std::lock_guard lock(mutex_);
     auto point = std::make_shared<Point>();
@@ -81,7 +81,7 @@ class Queue {
     const std::lock_guard lock(mutex_);
     return last_;
   }
-  /// Ends the queue once its work is done, without waiting for that.
+  /// Ends the queue when its work is done. Does not wait for that.
   void end() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -134,7 +134,7 @@ class TemplateEvent final : public weir::EventImpl {
     const std::lock_guard lock(mutex_);
     point_ = std::move(point);
   }
-  /// Null if the event was never recorded; such an event counts as complete.
+  /// Returns null if the event was never recorded. Such an event counts as complete.
   PointPtr point() const {
     const std::lock_guard lock(mutex_);
     return point_;
@@ -196,7 +196,7 @@ class Queues {
     }
     return queue.enqueue(std::move(work));
   }
-  /// Waits for all work on the device, including that of streams that have ended.
+  /// Waits for all work on the device, including the work of ended streams.
   void synchronize() {
     std::vector<PointPtr> points;
     {
@@ -246,12 +246,12 @@ class TemplateStream final : public weir::StreamImpl {
     return !last || last->is_reached();
   }
   std::exception_ptr do_take_host_error() noexcept override { return queue_.take_error(); }
-  // The CaptureState contains whether the stream captures, which never happens without the feature graph_capture.
+  // The CaptureState contains whether the stream captures. It never does here, because the feature graph_capture is absent.
   void do_record(weir::Event& event, const weir::CaptureState&) override {
     static_cast<TemplateEvent&>(event).set(queues_.enqueue(queue_, [] {}));
   }
   void do_wait(const weir::Event& event, const weir::CaptureState&) override {
-    // the current point: a later record does not affect this wait
+    // The current point: a later record does not change this wait.
     wait_for(static_cast<const TemplateEvent&>(event).point());
   }
   void do_wait_stream(weir::Stream& other, const weir::CaptureState&, const weir::CaptureState&) override {
@@ -261,7 +261,7 @@ class TemplateStream final : public weir::StreamImpl {
 
   void do_launch_host_function(weir::HostFunction&& function, const weir::CaptureState&) override {
     queues_.enqueue(queue_, [&queue = queue_, function = std::move(function)]() mutable {
-      const weir::support::HostFunctionScope scope;  // refuses calls of Weir from within the function
+      const weir::support::HostFunctionScope scope;  // refuses calls of Weir inside the function
       try {
         function();
       } catch (...) {
@@ -272,7 +272,7 @@ class TemplateStream final : public weir::StreamImpl {
     });
   }
 
-  // Yours: pass the addresses to your driver, which uses them when the work runs.
+  // Yours: pass the addresses to your driver. It must use them only when the work runs.
   void do_copy(void* destination, const void* source, std::size_t bytes) override {
     queues_.enqueue(queue_, [=] { std::memmove(destination, source, bytes); });
   }
@@ -319,7 +319,7 @@ class TemplateDevice final : public weir::DeviceImpl {
     features.native(weir::Feature::host_functions);
     features.native(weir::Feature::event_timing);
     features.native(weir::Feature::blocking_sync_events);
-    // Features that are not listed are absent. The reason names the missing part and the remedy.
+    // Features that are not listed are also absent. A reason names the missing part and a remedy.
     features.absent(weir::Feature::graph_capture, "the template records no work; do_begin_capture is where to begin");
     features.absent(weir::Feature::modules, "the template runs no kernels; do_load_module is where to begin");
     features.absent(weir::Feature::async_allocation, "the template has no stream-ordered memory; use Device::allocate");
@@ -337,12 +337,12 @@ class TemplateDevice final : public weir::DeviceImpl {
     const auto kind = ownership == weir::Ownership::adopt ? weir::StreamKind::adopted : weir::StreamKind::borrowed;
     return weir::make_ptr<TemplateStream>(*this, queues_, static_cast<Queue*>(handle), kind, std::move(keep_alive));
   }
-  weir::PriorityRange do_priority_range() const override { return {0, 0}; }  // a single level
+  weir::PriorityRange do_priority_range() const override { return {0, 0}; }  // only one level
   weir::EventPtr do_create_event(const weir::EventOptions& options) override {
     return weir::make_ptr<TemplateEvent>(*this, options);
   }
 
-  // Yours: your driver's memory.
+  // Yours: allocate your driver's memory.
   void* do_allocate(std::size_t bytes, weir::MemoryKind) override {
     constexpr std::size_t most = std::size_t{1} << 36U;
     void* const memory = bytes <= most ? ::operator new(bytes, std::align_val_t(256), std::nothrow) : nullptr;
@@ -353,7 +353,7 @@ class TemplateDevice final : public weir::DeviceImpl {
     return memory;
   }
   void do_deallocate(void* memory, weir::MemoryKind) override {
-    queues_.synchronize();  // a free waits for all work on the device
+    queues_.synchronize();  // freeing waits for all work on the device
     ::operator delete(memory, std::align_val_t(256));
   }
   weir::MemoryInfo do_memory_info() const override { return {}; }  // unknown
@@ -375,8 +375,8 @@ class TemplateBackend final : public weir::BackendImpl {
   }
 };
 
-// Yours: open your driver here, and report each attempt to the context. On failure throw driver_not_found, driver_too_old,
-// no_device or driver_failed; the user sees its text.
+// Yours: open your driver here, and report each attempt to the context. If opening fails, throw driver_not_found,
+// driver_too_old, no_device or driver_failed; the user sees the error's text.
 weir::Backend* create(weir::PluginContext& context) {
   context.tried("the C++ library", "opened");
   return new TemplateBackend;

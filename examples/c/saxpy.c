@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = a * x + y a hundred times, in C: a kernel compiled at run time, a graph, a host function, and an error.
+// Computes y = a * x + y a hundred times, in C, with a kernel compiled at run time, a graph, a host function and an error.
 #include <stdio.h>
 #include <stdlib.h>
 #include <weir/c.h>
@@ -27,7 +27,7 @@ int main(void) {
   weir_module* module = NULL;
   weir_kernel* saxpy = NULL;
   weir_allocation *x_memory = NULL, *y_memory = NULL;
-  need(weir_device_get_default(&device));  // WEIR_BACKEND selects it; the CPU if there is no GPU
+  need(weir_device_get_default(&device));  // the CPU if there is no GPU; WEIR_BACKEND selects another
   need(weir_stream_create(device, NULL, &stream));
   need(weir_module_compile(device, source, NULL, &module));
   need(weir_module_get_kernel(module, "saxpy", &saxpy));
@@ -40,7 +40,7 @@ int main(void) {
   need(weir_stream_fill_pattern(stream, x, &one, sizeof(one), sizeof(one), n));
   need(weir_stream_fill(stream, y, 0, sizeof(float), n));
 
-  // Capture the launch in a graph and run it a hundred times.
+  // Capture the launch into a graph, and launch the graph a hundred times.
   unsigned int count = n;
   float a = 0.5F;
   void* arguments[] = {&count, &a, &x, &y};
@@ -71,7 +71,7 @@ int main(void) {
   if (weir_stream_launch(stream, saxpy, &config, arguments, sizes, 3) != WEIR_ERROR_INVALID_ARGUMENT) return 1;
   printf("%s\n", weir_last_error_message());
 
-  // The order does not matter.
+  // Objects can be released in any order.
   weir_stream_release(stream);
   weir_graph_exec_release(exec);
   weir_graph_release(graph);

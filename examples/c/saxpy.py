@@ -33,7 +33,7 @@ def call(name, *arguments):
 
 
 def make(name, *arguments):
-    """The same for a function whose last parameter is for what it makes."""
+    """Calls weir_NAME, whose last parameter receives a new object, and returns the object."""
     made = c_void_p()
     call(name, *arguments, byref(made))
     return made
@@ -64,8 +64,8 @@ for _ in range(steps):
     call("graph_exec_launch", graph_exec, stream)
 
 
-# ctypes releases the interpreter's lock during each call, so the driver's thread can take it. The function object must live
-# until the function has run.
+# ctypes releases the interpreter's lock during each call, so that the driver's thread can take it for the host function. The
+# function object must exist until the function has run.
 @ctypes.CFUNCTYPE(None, c_void_p)
 def say(_):
     print(f"the graph has run {steps} times")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = a * x + y a hundred times, in Rust: the functions of <weir/c.h> that it needs are declared by hand.
+// Computes y = a * x + y a hundred times, in Rust. The needed functions of <weir/c.h> are declared by hand.
 //   rustc -O saxpy.rs -L FOLDER_OF_LIBWEIR_C -C link-arg=-Wl,-rpath,FOLDER_OF_LIBWEIR_C
 use std::ffi::CStr;
 use std::mem::size_of;
@@ -66,12 +66,12 @@ extern \"C\" __global__ void saxpy(unsigned int n, float a, const float* x, floa
   if (i < n) y[i] = a * x[i] + y[i];
 }\0";
 
-/// The message of this thread's last failure.
+/// Returns the message of this thread's last failure.
 fn message() -> String {
     unsafe { CStr::from_ptr(weir_last_error_message()) }.to_string_lossy().into_owned()
 }
 
-/// What a call makes, or its message.
+/// Returns the object that a call makes, or the call's error message.
 fn made<T>(call: impl FnOnce(*mut *mut T) -> u32) -> Result<*mut T, String> {
     let mut object = null_mut();
     done(call(&mut object)).map(|()| object)
@@ -81,7 +81,7 @@ fn done(result: u32) -> Result<(), String> {
     if result == 0 { Ok(()) } else { Err(message()) }
 }
 
-/// A closure as a host function: it is called once, and dropped whether it was called or not.
+/// Launches a closure as a host function. The closure is called once, and dropped even if it is never called.
 fn launch_host_function<F: FnOnce() + Send>(stream: *mut Stream, function: F) -> Result<(), String> {
     unsafe extern "C" fn call<F: FnOnce()>(data: *mut c_void) {
         if let Some(function) = (*data.cast::<Option<F>>()).take() {
@@ -133,7 +133,7 @@ fn main() -> Result<(), String> {
         let name = CStr::from_ptr(weir_device_describe(device)).to_string_lossy();
         println!("{STEPS} steps on {name}: every element is {}", result[0]);
 
-        // A wrong call says what is wrong.
+        // An invalid call fails with a message.
         assert_eq!(weir_stream_launch(stream, saxpy, &config, arguments.as_ptr(), sizes.as_ptr(), 3), INVALID_ARGUMENT);
         println!("{}", message());
 

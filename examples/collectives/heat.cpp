@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heat equation in a box, cut into slabs along z, one for each rank. In each step the slabs exchange their outer planes
-// with their neighbours while the inner planes are computed. Usage: heat [SIDE [STEPS [one]]], alone on all devices, or
-// under mpirun. With "one" everything runs on one stream, so that nothing overlaps.
+// Solves the heat equation in a box, which is cut into slabs along z, one for each rank. In each step, neighbours exchange
+// their outer planes while the inner planes are computed. Usage: heat [SIDE [STEPS [one]]], alone on all devices, or under
+// mpirun. With "one", all work runs on one stream, so that nothing overlaps.
 //
 // Each rank has SIDE planes of SIDE x SIDE cells, whatever the number of ranks (weak scaling).
 #include <algorithm>
@@ -36,7 +36,8 @@ struct Slab {
   weir::KernelPtr kernel;
 };
 
-// The heat is a wave along z whose amplitude falls by the same factor in each step, so each cell's value is known.
+// The heat is a wave along z, whose amplitude falls by the same factor in each step. So the correct value of each cell is
+// known.
 double wave(int plane, int planes) { return std::cos(2 * 3.14159265358979 * plane / planes); }
 
 }  // namespace
@@ -72,7 +73,7 @@ int main(int argc, char** argv) try {
   }
   const int ranks = slabs[0].comm->size();
 
-  // Planes [first, last) of a slab; the first and the last plane of a slab are copies of the neighbours' planes.
+  // Computes planes [first, last) of a slab. The first and the last plane of a slab are copies of the neighbours' planes.
   const auto launch = [&](Slab& slab, Stream& stream, std::size_t first, std::size_t last) {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
@@ -82,14 +83,14 @@ int main(int argc, char** argv) try {
   };
   auto begin = std::chrono::steady_clock::now();
   for (int s = 0; s < steps; ++s) {
-    if (s == 1) {  // the first step sets up connections
+    if (s == 1) {  // the first step includes the setup of connections
       for (Slab& slab : slabs) slab.comm->synchronize(*slab.outer);
       begin = std::chrono::steady_clock::now();
     }
     for (Slab& slab : slabs) {
       slab.outer->wait(*slab.inner);  // both streams start after the whole previous step
       slab.inner->wait(*slab.outer);
-      launch(slab, *slab.inner, 2, planes);  // the planes that need no neighbour, during the exchange
+      launch(slab, *slab.inner, 2, planes);  // during the exchange: planes that need no neighbour
     }
     Communicator::group([&] {
       for (Slab& slab : slabs) {

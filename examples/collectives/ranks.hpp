@@ -9,8 +9,9 @@
 
 #include "weir/weir.hpp"
 
-/// The ranks of this process: all devices of the backend if it runs alone; otherwise one device, with the other processes'
-/// ranks. Processes meet over MPI or, if RENDEZVOUS_FILE is set, through that file.
+/// Creates the ranks of this process. Without a launcher, each device of the backend is a rank. With a launcher, one device
+/// is a rank, and the other processes have the other ranks. Processes connect over MPI or, if RENDEZVOUS_FILE is set,
+/// through that file.
 inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOptions& options = {
                                                          .timeout = std::chrono::seconds(60)}) {
   weir::Backend& backend = weir::Registry::instance().default_backend();

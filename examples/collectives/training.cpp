@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data-parallel training step: every rank has a copy of the model and its own part of the data. Each layer's gradients are
-// all-reduced while the backward kernel of the layer before it runs, in one captured graph if the device supports it. Usage:
-// training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], alone on all devices, or under mpirun. --no-graph enqueues each
-// step's operations one by one, so that the `timeline` tool shows them; it shows a graph as one launch.
+// A data-parallel training step. Each rank has a copy of the model and its own part of the data. The gradients of a layer
+// are all-reduced while the backward kernel of the preceding layer runs. If the device supports it, the whole step is one
+// captured graph. Usage: training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], alone on all devices, or under mpirun. With
+// --no-graph, operations are enqueued one by one. Then the `timeline` tool shows them; it would show a graph as one launch.
 //
-// The model is trivial: layer l learns the mean of its targets, which differ from rank to rank. So the correct result after
-// any number of steps is known.
+// The model is trivial, so that the correct result after any number of steps is known: layer l learns the mean of its
+// targets, which differ from rank to rank.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -42,13 +42,13 @@ constexpr float rate = 0.25F;
 
 float target(int rank, std::size_t layer) { return static_cast<float>(rank) + 10.0F * static_cast<float>(layer); }
 
-// One step of all ranks of this process.
+// Runs one step on all ranks of this process.
 void train(std::vector<Rank>& ranks, int parameters) {
   const auto shape = weir::grid_for(static_cast<std::size_t>(parameters), 256);
   for (std::size_t layer = ranks[0].weights.size(); layer-- > 0;) {
     for (Rank& r : ranks) {
       r.compute->launch(r.backward, shape, r.gradients[layer], r.weights[layer], target(r.comm->rank(), layer), parameters);
-      r.communication->wait(*r.compute);  // for this layer's gradients; the next layer's kernel need not wait
+      r.communication->wait(*r.compute);  // only for this layer's gradients; the next kernel can run meanwhile
     }
     weir::Communicator::group([&] {
       for (Rank& r : ranks) r.comm->all_reduce(r.gradients[layer], weir::Reduction::avg, *r.communication);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) try {
     }
     ranks.push_back(std::move(r));
   }
-  train(ranks, parameters);  // the first step sets up connections
+  train(ranks, parameters);  // the first step includes the setup of connections
   const bool captures = wants_graph && ranks[0].comm->device().supports(Feature::graph_capture) &&
                         ranks[0].comm->supports(CommunicatorFeature::capture);
   if (captures) {

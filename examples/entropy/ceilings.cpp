@@ -9,7 +9,7 @@
 namespace entropy {
 namespace {
 
-/// The slots' buffers without any work on them: a slot is free as soon as it is full.
+/// Buffers without any work: a slot is free as soon as it is full.
 class BareBuffers final : public ChunkBuffers {
  public:
   explicit BareBuffers(std::vector<std::byte*> buffers) : buffers_(std::move(buffers)), filled_(buffers_.size()) {}

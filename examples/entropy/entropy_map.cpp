@@ -16,7 +16,7 @@ double entropy_bits(const Histogram& histogram) {
     const double share = static_cast<double>(count) / total;
     bits -= share * std::log2(share);
   }
-  return bits > 0 ? bits : 0;  // a single value gives -0
+  return bits > 0 ? bits : 0;  // for a single value, the result would be -0
 }
 
 EntropyMap::EntropyMap(const Plan& plan)

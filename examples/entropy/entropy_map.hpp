@@ -8,16 +8,17 @@
 
 #include "plan.hpp"
 
+/// The entropy of each part of a file.
 namespace entropy {
 
 using Histogram = std::array<std::uint64_t, 256>;
 
-/// Shannon entropy of a histogram in bits per byte: 0 where all bytes are equal, 8 where all values are equally frequent.
-/// 0 for an empty histogram.
+/// Returns the Shannon entropy of a histogram in bits per byte: 0 if all bytes are equal, 8 if all values are equally
+/// frequent, 0 for an empty histogram.
 double entropy_bits(const Histogram& histogram);
 
-/// The entropy of a file along its length. The number of cells is bounded, however long the file is: a cell is one block or,
-/// in a large file, the mean of a power of two of blocks.
+/// The entropy of a file along its length. The number of cells has a limit, however long the file is. A cell is one block
+/// or, in a large file, the mean of several blocks; their number is a power of two.
 class EntropyMap {
  public:
   static constexpr std::uint64_t most_cells = std::uint64_t{1} << 20;
@@ -33,9 +34,9 @@ class EntropyMap {
   std::uint64_t file_bytes() const noexcept { return file_bytes_; }
   std::uint32_t block_bytes() const noexcept { return block_bytes_; }
   std::size_t cell_count() const noexcept { return sums_.size(); }
-  /// The mean entropy of a cell's blocks.
+  /// Returns the mean entropy of a cell's blocks.
   double cell(std::size_t index) const;
-  /// The mean over cells `[first, last)`, weighted by their share of the file. The range must not be empty.
+  /// Returns the mean over cells `[first, last)`, weighted by the cells' shares of the file. The range must not be empty.
   double mean(std::size_t first, std::size_t last) const;
 
  private:

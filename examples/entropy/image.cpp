@@ -40,8 +40,8 @@ void Image::fill(int x, int y, int width, int height, Colour colour) {
   }
 }
 
-// Enlarges a glyph of 5 by 8 dots: it interpolates between the dots and cuts softly at half their weight, which gives round
-// strokes with smooth edges.
+// Draws enlarged glyphs of 5 by 8 dots. Interpolates between the dots, with a soft threshold at half their weight, which
+// gives round strokes with smooth edges.
 int Image::text(int x, int y, std::string_view line, int scale, Colour colour) {
   for (const char character : line) {
     for (int j = 0; j < (glyph_rows + 2) * scale; ++j) {

@@ -6,16 +6,17 @@
 #include <string_view>
 #include <vector>
 
+/// A picture with drawing functions.
 namespace entropy {
 
 struct Colour {
   std::uint8_t red = 0, green = 0, blue = 0;
 };
 
-/// `share` of the way from one colour to another.
+/// Mixes two colours. `share`: the share of `to`, from 0 to 1.
 Colour blend(Colour from, Colour to, double share);
 
-/// A picture in memory. Drawing is clipped to it.
+/// A picture in memory. Drawing outside of it has no effect.
 class Image {
  public:
   Image(int width, int height, Colour background);
@@ -27,9 +28,9 @@ class Image {
   Colour get(int x, int y) const;
   void fill(int x, int y, int width, int height, Colour colour);
 
-  /// Writes one line of ASCII text whose top left corner is (x, y); other bytes show as '?'. Returns the x after it.
+  /// Draws one line of ASCII text whose top left corner is (x, y); other bytes look like '?'. Returns the x after the text.
   int text(int x, int y, std::string_view line, int scale, Colour colour);
-  /// The width of a character including the gap after it.
+  /// Returns the width of a character, including the gap after it.
   static constexpr int character_width(int scale) { return 6 * scale; }
 
   /// Encodes the picture as a PNG file. Throws `std::runtime_error` with the reason if that fails.

@@ -34,7 +34,7 @@ InputFile::InputFile(const std::filesystem::path& path, bool direct)
     device_ = status.st_dev;
     node_ = status.st_ino;
     if (S_ISDIR(status.st_mode)) fail(path_, "is a directory; name a file in it");
-    // stat reports no size for a block device, so seek to its end.
+    // stat reports no size for a block device, so find its end by seeking.
     const off_t end = ::lseek(descriptor_, 0, SEEK_END);
     if (end < 0 || S_ISCHR(status.st_mode))
       fail(path_, "has no size of its own (a pipe or a device); save its content to a file first");

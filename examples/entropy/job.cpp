@@ -43,7 +43,7 @@ void Job::make_slot(Slot& slot) {
   }
 }
 
-// Copies a chunk in, counts its blocks, and copies their entropies out.
+// Enqueues the steps for a chunk: copy it to the device, count its blocks, and copy their entropies back.
 void Job::enqueue_steps(weir::Stream& stream, const Slot& slot, std::size_t bytes) {
   const std::size_t blocks = (bytes + plan_.block_bytes - 1) / plan_.block_bytes;
   stream.copy_bytes(slot.device_input.data(), slot.input, bytes);
@@ -99,8 +99,8 @@ void Job::submit_all(const ReaderTeam& readers) {
   }
 }
 
-// Waits for the ring or a failed reader. It sometimes queries the stream: if the stream's work has failed, the ring would
-// wait for ever, but the query throws.
+// Waits until the ring has reached a state or a reader has failed. It sometimes queries the stream, because if the stream's
+// work has failed, the ring would never reach the state, but the query throws.
 void Job::await(const ReaderTeam& readers, std::uint64_t chunk, bool (Ring::*reached)(std::size_t, std::uint32_t) const) {
   unsigned looks = 0;
   wait_until([&] {
@@ -111,7 +111,7 @@ void Job::await(const ReaderTeam& readers, std::uint64_t chunk, bool (Ring::*rea
 
 bool Job::is_free(std::uint64_t chunk) { return ring_->is_drained(index_of(chunk), round_of(chunk) - 1); }
 
-// `set_filled` lets the stream overwrite the slot's previous results, so they are collected first.
+// After `set_filled`, the stream may overwrite the slot's previous results, so collect them first.
 void Job::filled(std::uint64_t chunk) {
   if (chunk >= slots_.size()) harvest(chunk - slots_.size());
   ring_->set_filled(index_of(chunk), round_of(chunk));
@@ -120,12 +120,12 @@ void Job::filled(std::uint64_t chunk) {
 void Job::harvest(std::uint64_t chunk) {
   const std::size_t bytes = plan_.bytes_of_chunk(chunk);
   const std::size_t blocks = (bytes + plan_.block_bytes - 1) / plan_.block_bytes;
-  const std::lock_guard lock(harvest_mutex_);  // two chunks of a huge file may share a cell
+  const std::lock_guard lock(harvest_mutex_);  // in a huge file, two chunks may share a cell
   findings_->map.add(chunk * plan_.blocks_per_chunk(), slots_[index_of(chunk)].entropy.host().first(blocks));
   done_->fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// Adds the counts of all slots up to the whole file's histogram.
+// Adds the counts of all slots to the file's histogram.
 void Job::add_up() {
   for (Slot& slot : slots_) {
     slot.stream->launch(kernels_.sum_totals, weir::grid_for(256 * Kernels::parts, Kernels::threads), slot.totals,
@@ -139,14 +139,14 @@ void Job::add_up() {
   }
 }
 
-// After an error: makes sure that no stream waits for a reader or uses memory that is about to be freed.
+// Ends the run after an error. Makes sure that no stream waits for a reader or uses memory that will be freed.
 void Job::settle() noexcept {
   ring_->release();
   for (Slot& slot : slots_) {
     try {
       slot.stream->synchronize();
     } catch (const std::exception&) {
-      // Report the error that led here instead.
+      // Ignored: the first error is reported.
     }
   }
 }

@@ -24,37 +24,37 @@ namespace entropy {
 ///   readers         fill slot 0 │ fill slot 1 │ fill slot 2 │ …             as soon as a slot is drained
 ///   slot's stream   until filled → copy in → count blocks → copy out → drained
 ///
-/// Each slot captures its round once as a graph and replays it; without capture, it enqueues each step. It also does so for
-/// the last round, whose chunk is shorter.
+/// Each slot captures its round once as a graph and then launches the graph. Without graph capture, and for the last chunk,
+/// which is shorter, it enqueues each step.
 class Job final : private ChunkBuffers {
  public:
   /// `file` and `plan` must outlive the job.
   Job(weir::Device& device, const InputFile& file, const Plan& plan);
   ~Job() override = default;
 
-  /// Measures the file. `done` counts the bytes measured so far. May be called again.
+  /// Measures the file. `done`: counts the bytes measured so far. May be called again.
   Findings run(std::atomic<std::uint64_t>& done);
 
   bool replays_graphs() const noexcept { return slots_.front().round != nullptr; }
   std::string_view ring_means() const noexcept { return ring_->means(); }
 
-  /// The time in seconds of two parts alone, as upper bounds for the whole: reading the file into the slots with the same
-  /// threads, and copying as many bytes from the slots to the device.
+  /// Measure two parts alone, as upper limits for the speed of the whole job, and return the time in seconds. `time_reading`
+  /// reads the file into the slots with the same threads; `time_copying` copies as many bytes from the slots to the device.
   double time_reading();
   double time_copying();
 
  private:
   struct Slot {
     weir::StreamPtr stream;
-    weir::Buffer<std::byte> staging;  // pinned, with spare bytes for alignment
-    std::byte* input = nullptr;       // in `staging`, aligned for direct reads
+    weir::Buffer<std::byte> staging;  // pinned, with extra bytes for alignment
+    std::byte* input = nullptr;       // the part of `staging` that is aligned for direct reads
     weir::Buffer<std::byte> device_input;
     weir::Buffer<float> device_entropy;
     weir::Buffer<float> entropy;         // pinned
-    weir::Buffer<std::uint32_t> totals;  // each block's counts, summed over all rounds
+    weir::Buffer<std::uint32_t> totals;  // the counts of each block, summed over all rounds
     weir::Buffer<unsigned long long> device_sums;
     weir::Buffer<unsigned long long> sums;  // pinned
-    weir::GraphExecPtr round;               // the captured round of a whole chunk; null without capture
+    weir::GraphExecPtr round;               // the captured round of a full chunk; null without capture
   };
 
   bool is_free(std::uint64_t chunk) override;
@@ -84,7 +84,7 @@ class Job final : private ChunkBuffers {
   std::unique_ptr<Ring> ring_;
   std::vector<Slot> slots_;
 
-  // State of the run in progress.
+  // The state of the current run.
   Findings* findings_ = nullptr;
   std::atomic<std::uint64_t>* done_ = nullptr;
   std::mutex harvest_mutex_;

@@ -7,12 +7,12 @@
 namespace entropy {
 namespace {
 
-// Each thread counts one block of the file, alone: no atomics, no barriers, and the same work whatever the data is.
+// Each thread counts one block of the file alone. It needs no atomics and no barriers, and does the same work for all data.
 //
-// Each thread has its own counts; what matters is where they are stored. On a CPU they are on the stack, which stays in the
-// cache. On a GPU a thread's array would be in device memory, and 32 threads that touch 32 different lines at a time run at
-// the speed of that memory's worst case (60 GB/s on an H200). So there the counts are in shared memory, in columns: each
-// word contains two 16-bit counts of one thread, so that each thread uses its own bank, whatever its bins.
+// A thread's counts must be in fast memory. On a CPU they are on the stack, which stays in the cache. On a GPU, a thread's
+// array would be in device memory. 32 threads that access 32 different lines at a time would be as slow as that memory can
+// be (60 GB/s on an H200). So on a GPU the counts are in shared memory, in columns. Each word contains two 16-bit counts of
+// one thread, so that each thread uses its own bank for all bins.
 constexpr std::string_view source = R"(
 #if INTERLEAVED
 #define DECLARE_COUNTS                                \

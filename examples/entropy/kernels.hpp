@@ -7,17 +7,17 @@
 
 namespace entropy {
 
-/// The two kernels, compiled for a device, and the layout of their shared data.
+/// The two kernels, compiled for a device, and the layout of the data that they share.
 struct Kernels {
   /// Block size in threads.
   static constexpr std::uint32_t threads = 64;
-  /// The number of partial sums of each bin that `sum_totals` computes; the host adds them up.
+  /// The number of partial sums per bin that `sum_totals` computes. The host adds them up.
   static constexpr std::uint32_t parts = 32;
 
   weir::KernelPtr block_entropy;
   weir::KernelPtr sum_totals;
-  /// Whether totals of one bin from neighbouring threads are contiguous, which is faster on a GPU; otherwise one thread's
-  /// bins are.
+  /// Whether the totals of one bin from neighbouring threads are contiguous, which is faster on a GPU. Otherwise, all bins
+  /// of one thread are contiguous.
   bool interleaved = false;
 
   explicit Kernels(weir::Device& device);

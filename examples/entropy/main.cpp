@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// entropy FILE: how random is each part of a file? Measures the Shannon entropy of every block of a file on any device and
-// draws it: constant data is black, text and code are in between, and compressed or encrypted data is bright.
+// entropy FILE: shows how random each part of a file is. Measures the Shannon entropy of each block on any device and draws
+// it: constant data is black, compressed or encrypted data is bright, text and code are in between.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -48,7 +48,7 @@ struct Options {
   unsigned repeat = 1;
 };
 
-/// The speed of the whole job and of its parts alone, in bytes per second; medians over the repetitions.
+/// The speed of the whole job and of its parts alone, in bytes per second. Each is the median of all repetitions.
 struct Speeds {
   double job = 0;
   double reading = 0;
@@ -92,7 +92,7 @@ Outcome measure(const Options& options, const InputFile& file, weir::Device& dev
 
   const auto bytes = static_cast<double>(file.size());
   std::vector<double> jobs, readings, copies;
-  if (options.ceilings) job.time_reading();  // warms the page cache, so that all measurements are alike
+  if (options.ceilings) job.time_reading();  // fills the page cache, so that all measurements have the same conditions
   for (unsigned i = 0; i < options.repeat; ++i) {
     if (options.ceilings) {
       readings.push_back(bytes / job.time_reading());
@@ -183,7 +183,7 @@ void print_json(const Options& options, const InputFile& file, const weir::Devic
 int run(Options options) {
   const InputFile file(options.file, options.direct);
   if (options.png.empty()) options.png = file.name() + ".entropy.png";
-  std::optional<OutputFile> picture;  // an unwritable path is refused before the work starts
+  std::optional<OutputFile> picture;  // created here, so that an unwritable path is refused before the work starts
   if (!options.no_png) picture.emplace(options.png, file);
   weir::Device& device = options.device.empty() ? weir::default_device() : weir::device(options.device);
 
@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
   const auto not_empty = [](const std::string& text) {
     return std::string(text.empty() ? "it is empty; leave the option out for the default" : "");
   };
-  const auto power_of_two = [](const std::string& text) {  // only that it is a number; make_plan checks its range
+  const auto power_of_two = [](const std::string& text) {  // checks only that it is a number; make_plan checks the range
     const bool is_number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
     return is_number ? "" : fmt::format("'{}' is not a power of two from 256 to 32768", text);
   };
@@ -240,7 +240,7 @@ int main(int argc, char** argv) {
   }
   try {
     return run(options);
-  } catch (const std::invalid_argument& error) {  // an option's value is invalid
+  } catch (const std::invalid_argument& error) {  // an option has an invalid value
     fmt::print(stderr, "entropy: {}\n", error.what());
     return usage_error;
   } catch (const std::exception& error) {

@@ -14,7 +14,7 @@
 namespace entropy {
 namespace {
 
-// Closes `file` even on failure. Some file systems report a full disk only on close.
+// Writes the file and closes it, even on failure. Some file systems report a full disk only on close.
 bool write_all(int file, std::span<const std::byte> content, mode_t mode) {
   bool good = ::fchmod(file, mode) == 0;
   while (good && !content.empty()) {

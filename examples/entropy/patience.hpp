@@ -4,9 +4,10 @@
 #include <chrono>
 #include <thread>
 
+/// A wait by polling.
 namespace entropy {
 
-/// Polls until `done()` returns true: first it spins for a moment, in case that is soon, then it sleeps between polls.
+/// Polls until `done()` returns true. Spins for a short time first, in case that is soon, then sleeps between polls.
 template <class Predicate>
 void wait_until(Predicate&& done) {
   for (int i = 0; i < 200; ++i) {

@@ -22,7 +22,7 @@ constexpr int picture_width = profile_x + profile_width + margin;
 constexpr int picture_height = scale_y + scale_height + 86;
 constexpr double most_bits = 8;
 
-// From black over violet and orange to light yellow. Equal steps of entropy look equal, even to the colour-blind.
+// Colours from black over violet and orange to light yellow. Equal steps of entropy look equal, also to the colour-blind.
 Colour colour_of(double bits) {
   static constexpr std::array<Colour, 9> stops{{{0, 0, 4},
                                                 {31, 12, 72},
@@ -38,8 +38,8 @@ Colour colour_of(double bits) {
   return blend(stops[below], stops[below + 1], place - static_cast<double>(below));
 }
 
-// The point at `distance` along the Hilbert curve over a square of `side` points, a power of two. The curve begins in the
-// top left corner and ends in the top right one.
+// Returns the point at `distance` along the Hilbert curve that fills a square of `side` points, a power of two. The curve
+// begins in the top left corner and ends in the top right corner.
 std::pair<int, int> hilbert_point(int side, std::uint64_t distance) {
   int x = 0, y = 0;
   for (int s = 1; s < side; s *= 2) {
@@ -59,7 +59,7 @@ std::pair<int, int> hilbert_point(int side, std::uint64_t distance) {
   return {x, y};
 }
 
-// The cells that belong to part `index` of `parts` equal parts of the file: at least one.
+// Returns the cells [first, last) in part `index` of `parts` equal parts of the file. There is at least one.
 std::pair<std::size_t, std::size_t> cells_of(const EntropyMap& map, std::uint64_t index, std::uint64_t parts) {
   const std::uint64_t cells = map.cell_count();
   const std::uint64_t first = index * cells / parts;

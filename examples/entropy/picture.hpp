@@ -9,11 +9,11 @@
 
 namespace entropy {
 
-/// Draws the entropy of a file: a map along a Hilbert curve, on which neighbouring parts of the file are close together; to
-/// its right the profile from the file's start to its end; below both, the colour scale.
+/// Draws the entropy of a file. A map along a Hilbert curve shows neighbouring parts of the file close together. To the
+/// right of it is the profile from the file's start to its end, below it the colour scale.
 Image draw(const Findings& findings, const std::string& file_name);
 
-/// "1.84 MiB"; below one KiB the number of bytes.
+/// Returns a size with a unit, such as "1.84 MiB"; below one KiB, the number of bytes.
 std::string format_bytes(std::uint64_t bytes);
 
 }  // namespace entropy

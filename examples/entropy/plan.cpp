@@ -13,25 +13,25 @@ namespace entropy {
 namespace {
 
 constexpr std::uint32_t least_block = 256;
-constexpr std::uint32_t greatest_block = 32768;  // a block's counts are 16 bits wide
+constexpr std::uint32_t greatest_block = 32768;  // the counts of a block have 16 bits
 constexpr std::size_t least_chunk = std::size_t{64} << 10;
 constexpr std::size_t greatest_chunk = std::size_t{256} << 20;
 
-// A small file gets small blocks, so that its picture has detail; below 512 bytes, a block's 256 counts are too few to
-// distinguish random data from text.
+// A small file has small blocks, so that its picture has detail. With blocks below 512 bytes, random data and text look
+// alike, because so few bytes are counted in 256 bins.
 std::uint32_t default_block(std::uint64_t file_bytes) {
   constexpr std::uint64_t blocks_wanted = 4096;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_floor(file_bytes / blocks_wanted + 1), 512, 4096));
 }
 
-// A GPU needs thousands of blocks at a time; a device that shares its memory with the host is faster with a chunk that fits
-// the cache. Even a small file gets several chunks, so that reading, copying and counting overlap.
+// A GPU needs thousands of blocks at a time. A device that shares its memory with the host is faster if a chunk fits the
+// cache. Even a small file is divided into several chunks, so that reading, copying and counting overlap.
 std::size_t default_chunk(std::uint64_t file_bytes, const weir::Device& device) {
   const std::size_t most = device.properties().integrated ? std::size_t{2} << 20 : std::size_t{16} << 20;
   return std::clamp(static_cast<std::size_t>(std::bit_floor(file_bytes / 16 + 1)), least_chunk, most);
 }
 
-// Enough to keep up with a PCIe bus, and leaves some processors for the submitting thread and the driver's threads.
+// Enough threads to keep up with a PCIe bus. Some processors remain for the submitting thread and the driver's threads.
 unsigned default_readers() { return std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U); }
 
 }  // namespace
@@ -58,7 +58,7 @@ Plan make_plan(const Choices& choices, std::uint64_t file_bytes, const weir::Dev
   plan.piece_bytes =
       std::clamp<std::size_t>(std::bit_floor(plan.chunk_bytes / plan.readers), least_chunk, std::size_t{1} << 20);
 
-  // The whole file's counts stay on the device, 32 bits for each block of a slot.
+  // The counts of the whole file stay on the device, with 32 bits for each block of a slot.
   const std::uint64_t rounds = (plan.chunks() + plan.slots - 1) / plan.slots;
   if (rounds > std::numeric_limits<std::uint32_t>::max() / plan.block_bytes) {
     throw std::invalid_argument(fmt::format("a file of {} bytes needs larger chunks: raise --chunk or --slots", file_bytes));

@@ -7,9 +7,10 @@
 
 #include "weir/device.hpp"
 
+/// The division of the file into blocks, chunks and slots.
 namespace entropy {
 
-/// The user's options; `make_plan` sets the others.
+/// The user's options. `make_plan` chooses values for the empty ones.
 struct Choices {
   std::optional<std::uint32_t> block_bytes;
   std::optional<std::size_t> chunk_bytes;
@@ -17,11 +18,12 @@ struct Choices {
   std::optional<unsigned> readers;
 };
 
-/// How the file is divided.
+/// How the file is divided into parts.
 ///
-/// A block gives one entropy value and is counted by one kernel thread. A chunk is read, copied and counted at once; it is a
-/// whole number of blocks. A slot is a buffer for one chunk, with its own stream: while one slot is counted, another is
-/// copied, and others are filled from the file. A piece is the part that one reader thread reads at a time.
+/// A block has one entropy value, and one thread of the kernel counts it. A chunk is a number of whole blocks that are
+/// copied and counted together. A slot is a buffer for one chunk, with its own stream. While one slot is counted, another
+/// one is copied, and others are filled from the file. A piece is the part of a chunk that one reader thread reads at a
+/// time.
 struct Plan {
   std::uint64_t file_bytes = 0;
   std::uint32_t block_bytes = 0;
@@ -37,7 +39,7 @@ struct Plan {
   std::size_t bytes_of_chunk(std::uint64_t chunk) const noexcept;
 };
 
-/// Throws `std::invalid_argument`, with the option and its range, if an option is invalid.
+/// Completes the options. If one is invalid, throws `std::invalid_argument` with the option and its range.
 Plan make_plan(const Choices& choices, std::uint64_t file_bytes, const weir::Device& device);
 
 }  // namespace entropy

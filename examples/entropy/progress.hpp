@@ -8,11 +8,11 @@
 
 namespace entropy {
 
-/// A progress bar on standard error, for as long as the object lives. It appears only on a terminal and only after half a
-/// second of work; at the end it clears its line.
+/// A progress bar on standard error while this object exists. It appears only on a terminal, and only after half a second.
+/// The destructor erases it.
 class Progress {
  public:
-  /// `done` counts up to `total` on any thread; both are in bytes.
+  /// `done`: the number of bytes done, which any thread may increase up to `total`.
   Progress(std::string label, const std::atomic<std::uint64_t>& done, std::uint64_t total);
   ~Progress();
 

@@ -31,7 +31,7 @@ void ReaderTeam::run() {
       if (chunk >= chunks) return;
       const std::size_t offset = static_cast<std::size_t>(piece % pieces_per_chunk) * plan_.piece_bytes;
       const std::size_t chunk_bytes = plan_.bytes_of_chunk(chunk);
-      if (offset >= chunk_bytes) return;  // the last chunk is short
+      if (offset >= chunk_bytes) return;  // beyond the end of the last chunk
 
       wait_until([&] { return stopped() || buffers_.is_free(chunk); });
       if (stopped()) return;
@@ -43,7 +43,7 @@ void ReaderTeam::run() {
 
       std::atomic<std::uint64_t>& unread = unread_[chunk % plan_.slots];
       if (unread.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        // No reader uses the count before the slot's next chunk, which starts only after `filled`.
+        // Set the count for the slot's next chunk now. No reader uses it before `filled`, after which that chunk starts.
         if (chunk + plan_.slots < chunks) unread.store(pieces_of(plan_, chunk + plan_.slots), std::memory_order_relaxed);
         buffers_.filled(chunk);
       }

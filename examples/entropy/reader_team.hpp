@@ -19,14 +19,14 @@ namespace entropy {
 class ChunkBuffers {
  public:
   virtual ~ChunkBuffers() = default;
-  /// Whether the buffer of `chunk` may be overwritten. Called by several threads at once.
+  /// Whether the buffer of `chunk` may be overwritten. Called on several threads at the same time.
   virtual bool is_free(std::uint64_t chunk) = 0;
   virtual std::byte* buffer(std::uint64_t chunk) = 0;
-  /// All of `chunk` is in its buffer. Called once for each chunk, by one of the readers.
+  /// Called when all of `chunk` is in its buffer: once for each chunk, on the thread of a reader.
   virtual void filled(std::uint64_t chunk) = 0;
 };
 
-/// Threads that read a file together, piece by piece in the file's order, into a ring of buffers.
+/// Threads that read a file together into a ring of buffers. They read it piece by piece, in the order of the file.
 class ReaderTeam {
  public:
   /// Starts reading.
@@ -48,7 +48,7 @@ class ReaderTeam {
   const Plan& plan_;
   ChunkBuffers& buffers_;
   std::atomic<std::uint64_t> next_piece_{0};
-  std::unique_ptr<std::atomic<std::uint64_t>[]> unread_;  // remaining pieces of the chunk in each slot
+  std::unique_ptr<std::atomic<std::uint64_t>[]> unread_;  // by slot: number of unread pieces of its chunk
   std::atomic<bool> stopped_{false};
   std::once_flag first_failure_;
   std::exception_ptr failure_;

@@ -12,7 +12,7 @@
 namespace entropy {
 namespace {
 
-constexpr std::size_t batch_bytes = std::size_t{1} << 20;  // a multiple of every block size
+constexpr std::size_t batch_bytes = std::size_t{1} << 20;  // a multiple of all block sizes
 
 struct AlignedDelete {
   void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{InputFile::direct_alignment}); }
@@ -51,7 +51,7 @@ Comparison compare(const Findings& measured, const Findings& reference) {
   for (std::size_t cell = 0; cell < reference.map.cell_count(); ++cell) {
     const double difference = std::abs(measured.map.cell(cell) - reference.map.cell(cell));
     result.largest_difference = std::max(result.largest_difference, difference);
-    // Written so that a NaN fails.
+    // Negated, so that a NaN is also reported.
     if (!(difference <= tolerance_bits) && result.difference.empty()) {
       result.difference =
           fmt::format("at byte {}: {:.6f} bits per byte, should be {:.6f}", cell * reference.map.bytes_per_cell(),

@@ -8,21 +8,23 @@
 #include "input_file.hpp"
 #include "plan.hpp"
 
+/// The reference results, computed on the CPU.
 namespace entropy {
 
-/// The allowed difference between an entropy computed on a device and the reference, in bits per byte. Counts are integers
-/// and must be equal. An entropy is a sum of up to 256 terms in single precision, each rounded by up to 2^-24 of a partial
-/// sum of at most 8: 256 * 8 * 2^-24 = 1.2e-4. A logarithm that is off by an ulp or two adds little.
+/// The allowed difference between an entropy from a device and the reference, in bits per byte. (Counts are integers and
+/// must be equal.) An entropy is a sum of up to 256 terms in single precision. Each addition rounds by up to 2^-24 of a
+/// partial sum of at most 8, so the limit is 256 * 8 * 2^-24 = 1.2e-4. A logarithm that is wrong by one or two ulps adds
+/// little.
 inline constexpr double tolerance_bits = 2e-4;
 
-/// The same results from a plain loop on one CPU core, in double precision, with its own reading of the file. Calls
-/// `progress(bytes)` with the bytes done so far.
+/// Computes the same results by a plain loop on one CPU core, in double precision. Reads the file itself. Calls
+/// `progress(bytes)` with the number of bytes done so far.
 Findings measure_on_cpu(const InputFile& file, const Plan& plan, const std::function<void(std::uint64_t)>& progress);
 
 struct Comparison {
   bool agrees = false;
-  double largest_difference = 0;  ///< between two entropies of a cell, in bits per byte
-  std::string difference;         ///< the first byte value or cell that differs, with both values; empty if none does
+  double largest_difference = 0;  ///< the largest difference between two entropies of a cell, in bits per byte
+  std::string difference;         ///< the first byte value or cell that differs, with both values; empty if all are equal
 };
 Comparison compare(const Findings& measured, const Findings& reference);
 

@@ -8,7 +8,7 @@
 namespace entropy {
 namespace {
 
-/// Numbers in pinned memory that both host and device write and wait for.
+/// Uses numbers in pinned memory, which both the host and the device write and wait for.
 class ValueRing final : public Ring {
  public:
   ValueRing(weir::Device& device, std::size_t slots)
@@ -24,8 +24,9 @@ class ValueRing final : public Ring {
     return reached >= round;
   }
 
-  // Submits as soon as a reader may fill the slot, and no earlier. So at most one round has not begun: an equality wait is
-  // enough, which every device with wait values supports, and one store releases the stream.
+  // A round may be submitted as soon as a reader may fill the slot, not earlier. So at most one submitted round has not
+  // begun. Then a wait for equality is enough, which every device with wait values supports, and one store releases the
+  // stream.
   bool may_submit(std::size_t slot, std::uint32_t round) const override { return is_drained(slot, round - 1); }
   void begin_round(weir::Stream& stream, std::size_t slot, std::uint32_t round) override {
     begun_[slot] = round;
@@ -65,7 +66,7 @@ class EventRing final : public Ring {
     slots_[slot].filled.store(round, std::memory_order_release);
   }
   bool is_drained(std::size_t slot, std::uint32_t round) const override {
-    // Until the round is submitted, the event belongs to the previous round.
+    // Before the round is submitted, the event belongs to the previous round.
     return round == 0 ||
            (slots_[slot].submitted.load(std::memory_order_acquire) >= round && slots_[slot].drained->is_complete());
   }

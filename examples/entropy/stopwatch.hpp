@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+/// Measures time from its construction.
 namespace entropy {
 
 class Stopwatch {

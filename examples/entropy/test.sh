@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the entropy example: test.sh ENTROPY_PROGRAM. Runs it on the default device, on files of awkward sizes and with
-# all options, and compares each result with the CPU's (--verify), known answers, and expected error messages.
+# Tests of the entropy example: test.sh ENTROPY_PROGRAM. Runs it on the default device with files of many sizes and with all
+# options. Compares each result with the CPU's result (--verify), with known answers, or with an expected error message.
 set -euo pipefail
 
 entropy=$1
@@ -50,7 +50,7 @@ zeros() { head -c "$1" /dev/zero; }
 agrees='"verified":\{"agrees":true'
 quick=(--verify --json --no-png)
 
-# Known answers.
+# Files with known answers.
 zeros 100000 >"$folder/zeros"
 expect "zeros" '"entropy_bits_per_byte":0\.0,' "$folder/zeros" "${quick[@]}"
 for value in {0..255}; do printf %b "\\x$(printf %02x "$value")"; done >"$folder/each"
@@ -63,7 +63,7 @@ for size in 1 7 8 9 511 512 513 4095 4096 4097 65535 65536 65537 262144 262145 3
   expect "random, $size bytes" "$agrees" "$folder/size" "${quick[@]}" --chunk 64KiB --block 4096
 done
 
-# Long enough to use every slot many times; random, constant and machine code in turn.
+# A file that uses each slot many times, with random, constant and machine code parts in turn.
 { random 3000000; zeros 2000000; cat "$entropy"; random 1234567; } >"$folder/long"
 for block in 256 512 32768; do
   expect "blocks of $block" "$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB --block "$block"
@@ -76,7 +76,7 @@ for readers in 1 3 8; do
 done
 expect "repeated, with ceilings" '"share_of_the_slower":[0-9]' "$folder/long" "${quick[@]}" --chunk 64KiB --repeat 3 --ceilings
 
-# Without its preferred features, the program must reach the same result in another way.
+# Without its preferred features, the program must compute the same result in another way.
 export WEIR_DISABLE_FEATURES
 WEIR_DISABLE_FEATURES=wait_value_32
 expect "events in place of values" "\"ring\":\"events\".*$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB
@@ -86,11 +86,11 @@ WEIR_DISABLE_FEATURES=graph_capture,write_value_32,block_cooperation
 expect "none of them" "\"graph_replay\":false,\"ring\":\"events\".*$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB
 unset WEIR_DISABLE_FEATURES
 
-# The picture is a PNG.
+# The picture must be a PNG file.
 expect "picture" 'picture +.*map\.png' "$folder/long" --png "$folder/map.png"
 if [ "$(head -c 8 "$folder/map.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]; then report 0 "PNG"; else report 1 "PNG"; fi
 
-# An existing file is replaced completely or left unchanged, and only a regular file is replaced.
+# An existing file must be replaced completely or stay unchanged, and only a regular file may be replaced.
 unharmed() {  # NAME FILE: it must be unchanged, with nothing else left in its folder
   if [ "$(cat "$2")" = "precious" ] && [ "$(ls -A "$folder/out")" = "$(basename "$2")" ]; then
     report 0 "$1"
@@ -114,13 +114,13 @@ misuse "picture at a pipe" 'regular files only' "$folder/long" --png "$folder/fi
 misuse "picture at a folder" 'regular files only' "$folder/long" --png "$folder/out"
 for node in /dev/null /dev/full; do
   [ -c "$node" ] || continue
-  # Through a link, so that a program that deletes unwritable files deletes only the link.
+  # Use a link to the device, so that a program that deletes unwritable files deletes only the link.
   ln -s "$node" "$folder/node"
   misuse "picture at $node" 'regular files only' "$folder/long" --png "$folder/node"
   if [ -L "$folder/node" ] && [ -c "$node" ]; then report 0 "$node is there"; else report 1 "$node is there"; fi
   rm -f "$folder/node"
 done
-# A limit on file sizes simulates a full disk. The kernels are compiled already.
+# A limit on file sizes simulates a full disk. The kernels are already compiled at this point.
 echo precious >"$folder/out/map.png"
 full() (
   trap '' XFSZ
@@ -141,7 +141,7 @@ else
   report 1 "picture through a link: the link and the mode stay" "$(ls -lA "$folder" "$folder/out")"
 fi
 
-# Errors.
+# Expected errors.
 : >"$folder/empty"
 mkfifo "$folder/pipe"
 refuse "missing file" 'nosuch.*No such file' "$folder/nosuch"
@@ -155,7 +155,7 @@ if [ "$(id -u)" != 0 ]; then
   chmod 0 "$folder/secret"
   refuse "unreadable file" 'Permission denied' "$folder/secret"
 fi
-# A file that shrinks while it is read must leave no thread and no stream waiting.
+# If a file shrinks while it is read, no thread and no stream may be left waiting.
 shrink() {  # during reading
   local rounds=0
   truncate -s 1T "$folder/shrinking" || return 0  # the file system does not support this size

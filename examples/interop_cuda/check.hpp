@@ -7,7 +7,7 @@
 
 #include "weir/weir.hpp"
 
-/// Throws if a CUDA call failed.
+/// Throws std::runtime_error if a CUDA call has failed.
 template <class Status>
 void check(Status status, const char* call) {
   if (static_cast<int>(status) != 0)
@@ -15,7 +15,7 @@ void check(Status status, const char* call) {
 }
 #define CHECK(call) check((call), #call)
 
-/// Runs an example. Returns exit status 77 without a CUDA device.
+/// Runs an example and returns the exit status: 77 if there is no CUDA device.
 template <class F>
 int run_example(F&& example) {
   try {

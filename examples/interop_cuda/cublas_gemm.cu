@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// cuBLAS on a Weir stream: a matrix product is captured in a graph between Weir's own copies, and the graph is launched ten
-// times.
+// Uses cuBLAS on a Weir stream. A matrix product is captured into a graph, between Weir's own copies, and the graph is
+// launched ten times.
 
 #include <cublas_v2.h>
 
@@ -32,8 +32,8 @@ bool multiply() {
 
   cublasHandle_t blas = nullptr;
   CHECK(cublasCreate(&blas));
-  CHECK(cublasSetStream(blas, weir::cuda::stream(*stream)));  // the only line for interoperation
-  // Without this, cuBLAS would allocate during the capture.
+  CHECK(cublasSetStream(blas, weir::cuda::stream(*stream)));  // the only line needed for cuBLAS
+  // Otherwise cuBLAS would allocate memory during the capture.
   CHECK(cublasSetWorkspace(blas, workspace->data(), workspace->size_bytes()));
 
   const float one = 1, zero = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Weir uses a stream, an event and a capture of the CUDA runtime.
+// Uses a stream, an event and a capture of the CUDA runtime with Weir.
 
 #include <memory>
 
@@ -20,20 +20,20 @@ bool work_together() {
   weir::Device& device = weir::cuda::device(0);
   CHECK(cudaSetDevice(weir::cuda::device_number(device)));
 
-  // A runtime stream that outlives its wrapper: Weir keeps a shared pointer for as long as it uses the stream.
+  // The runtime's stream has an owner, which destroys it. Weir keeps the shared pointer as long as it uses the stream.
   cudaStream_t native = nullptr;
   CHECK(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking));
   const auto owner = std::shared_ptr<CUstream_st>(native, [](cudaStream_t s) { cudaStreamDestroy(s); });
-  // the only line for interoperation
+  // the only line needed for the runtime's stream
   const weir::StreamPtr stream = weir::cuda::wrap(device, native, weir::Ownership::borrow, owner);
 
   auto values = device.allocate<unsigned>(n);
   auto result = device.allocate<unsigned>(n, weir::MemoryKind::pinned);
-  stream->fill(values, 40U);                               // Weir
-  add_one<<<n / 256, 256, 0, native>>>(values.data(), n);  // the runtime, after Weir's fill
+  stream->fill(values, 40U);                               // by Weir
+  add_one<<<n / 256, 256, 0, native>>>(values.data(), n);  // by the runtime, after Weir's fill
   CHECK(cudaGetLastError());
 
-  // Weir's event, recorded by the runtime; another Weir stream waits for it.
+  // The runtime records Weir's event, and another Weir stream waits for it.
   const weir::EventPtr done = device.create_event();
   CHECK(cudaEventRecord(weir::cuda::event(*done), native));
   const weir::StreamPtr other = device.create_stream();
@@ -46,7 +46,7 @@ bool work_together() {
   other->begin_capture({.external = true});
   add_one<<<n / 256, 256, 0, capturing>>>(values.data(), n);
   other->copy(result, values);
-  (void)other->end_capture();  // releases the capture, which continues
+  (void)other->end_capture();  // returns the capture to the runtime, where it continues
   cudaGraph_t graph = nullptr;
   CHECK(cudaStreamEndCapture(capturing, &graph));
   cudaGraphExec_t executable = nullptr;

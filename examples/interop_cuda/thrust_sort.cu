@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUB and Thrust on a Weir stream: a sort and a sum are captured in a graph after Weir's own fill and copy; a Thrust
-// algorithm runs on the same stream outside of the graph.
+// Uses CUB and Thrust on a Weir stream. A sort and a sum are captured into a graph, after Weir's own fill and copy. A Thrust
+// algorithm runs on the same stream outside the graph.
 
 #include <thrust/execution_policy.h>
 #include <thrust/reduce.h>
@@ -23,7 +23,7 @@ bool sort_and_sum() {
   weir::Device& device = weir::cuda::device(0);
   CHECK(cudaSetDevice(weir::cuda::device_number(device)));
   const weir::StreamPtr stream = device.create_stream();
-  cudaStream_t const native = weir::cuda::stream(*stream);  // the only line for interoperation
+  cudaStream_t const native = weir::cuda::stream(*stream);  // the only line needed for CUB and Thrust
 
   auto input = device.allocate<unsigned>(n, weir::MemoryKind::pinned), output = device.allocate<unsigned>(n, weir::MemoryKind::pinned);
   std::mt19937 random(1);
@@ -31,7 +31,7 @@ bool sort_and_sum() {
   auto keys = device.allocate<unsigned>(n), sorted = device.allocate<unsigned>(n);
   auto sum = device.allocate<unsigned long long>(1);
 
-  // Called without memory, CUB returns the size that it needs.
+  // Without memory, CUB only returns the size that it needs.
   std::size_t sort_bytes = 0, sum_bytes = 0;
   CHECK(cub::DeviceRadixSort::SortKeys(nullptr, sort_bytes, keys.data(), sorted.data(), n, 0, 32, native));
   CHECK(cub::DeviceReduce::Sum(nullptr, sum_bytes, sorted.data(), sum.data(), n, native));
@@ -50,7 +50,7 @@ bool sort_and_sum() {
                                        ->instantiate();
   for (int i = 0; i < 3; ++i) steps->launch(*stream);
 
-  // Outside the graph, Thrust runs on the same stream, after the launches.
+  // Thrust runs on the same stream, after the launches of the graph.
   const unsigned largest = thrust::reduce(thrust::cuda::par.on(native), sorted.data(), sorted.data() + n, 0U,
                                           cuda::maximum<unsigned>());
   stream->synchronize();

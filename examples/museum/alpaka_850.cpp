@@ -24,7 +24,7 @@ extern "C" __global__ void scale(unsigned n, float* x) {
 class BlockingQueue {
  public:
   BlockingQueue(weir::Device& device, bool fixed)
-      : kernels_(device.create_stream({.blocking = fixed})),  // with respect to the default stream
+      : kernels_(device.create_stream({.blocking = fixed})),  // whether it waits for the default stream
         default_(device.default_stream()),
         scale_(device.compile(source)->kernel<void(unsigned, float*)>("scale")) {}
 

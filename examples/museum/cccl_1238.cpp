@@ -4,7 +4,7 @@
 //
 // Wrong: `stream_ref::wait` called cudaStreamQuery, which returns whether the work is done, instead of
 // cudaStreamSynchronize, which waits until it is.
-// Cost: Not said. The function's test did not check that the work was complete.
+// Cost: Not reported. The function's test did not check that the work was complete.
 // Here: The host reads what a slow stream copies. (The stream sleeps so that it is not done by chance.)
 // Race: Stream::copy writes, then Buffer::host reads and writes
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs

@@ -4,8 +4,8 @@
 //
 // Wrong: The JSON reader reads its sources on the streams of a pool into one buffer, and then uses the buffer on the
 // user's stream. It had the fork, but no join after the reads.
-// Cost: Not said: it was found when another change was discussed.
-// Here: Three sources are read into one buffer. The user's stream copies it while the last ones are still under way.
+// Cost: Not reported: it was found when another change was discussed.
+// Here: Three sources are read into one buffer. The user's stream copies it while the last reads are still pending.
 // Race: Stream::copy writes, then Stream::copy reads
 // Shake: 17 of 20 seeds, pct 15; without it 20 of 20 runs
 #include <array>

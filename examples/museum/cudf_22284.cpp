@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t n = 1 << 16;
 
-/// Gives the pinned block out again as soon as it is returned.
+/// A pool with one pinned block. A returned block can be allocated again immediately.
 class PinnedPool {
  public:
   explicit PinnedPool(weir::Device& device) : free_(device.allocate<int>(n, weir::MemoryKind::pinned)) {}
@@ -33,7 +33,7 @@ void copy_column(weir::Span<int> column, int value, PinnedPool& pool, weir::Stre
   auto staging = pool.allocate();
   for (int& element : staging.host()) element = value;
   stream.copy(column, staging);
-  if (fixed) stream.synchronize();  // cudf's remedy; an event in the pool would block less
+  if (fixed) stream.synchronize();  // cudf's fix; an event in the pool would block for a shorter time
   pool.deallocate(std::move(staging));
 }
 

@@ -4,9 +4,9 @@
 //
 // Wrong: A barrier records one event on each stream in turn, and waits for it once. Each record replaces the
 // previous one, so the barrier waits only for the last stream.
-// Cost: Not said. The tests passed because the stream that was recorded last also finished last; an engineer of
+// Cost: Not reported. The tests passed because the stream that was recorded last also finished last; an engineer of
 // NVIDIA read the code.
-// Here: Four streams fill a quarter each, and a fifth copies the whole behind the barrier.
+// Here: Four streams fill a quarter each, and a fifth stream copies the whole after the barrier.
 // Race: Stream::fill writes, then Stream::copy reads
 // Shake: 6 of 20 seeds, pct 13; without it 0 of 20 runs
 #include <array>
@@ -27,7 +27,7 @@ void fixed_barrier(weir::Stream& waiting, const Streams& streams) {
   const auto event = waiting.device().create_event();
   for (const auto& stream : streams) {
     stream->record(event);
-    waiting.wait(event);  // waits for the latest record only; a later record does not change this wait
+    waiting.wait(event);  // waits only for the latest record before this call
   }
 }
 

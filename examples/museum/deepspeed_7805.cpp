@@ -25,12 +25,12 @@ void run(weir::Device& device, bool fixed) {
 
   unsigned index = 0;
   for (unsigned bucket = 0; bucket < 4; ++bucket) {
-    compute->fill(buffers[index], static_cast<int>(bucket));  // the gradients
-    compute->wait(*reduce);                                   // for the previous bucket, whose buffer comes next
+    compute->fill(buffers[index], static_cast<int>(bucket));  // computes the gradients
+    compute->wait(*reduce);                                   // for the previous bucket, whose buffer is next
     reduce->wait(*compute);
     reduce->copy(reduced.subspan(bucket * n, n), buffers[index]);
     index = 1 - index;
-    if (!fixed) index = 0;  // bucket.clear()
+    if (!fixed) index = 0;  // as in bucket.clear()
   }
   const auto result = reduce->read(reduced);
   for (unsigned bucket = 0; bucket < 4; ++bucket) {

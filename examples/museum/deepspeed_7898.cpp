@@ -4,8 +4,8 @@
 //
 // Wrong: Gradients are copied into a bucket on the stream that reduces them. That stream waits for the default stream.
 // But autograd runs each backward step on the stream of its forward step, which need not be the default stream.
-// Cost: With PyTorch 2.10 and later, training in bf16 gave NaN in weights after an optimizer step, in other layers and on
-// other ranks each time. Older versions of PyTorch assigned streams so that it did not show.
+// Cost: With PyTorch 2.10 and later, training in bf16 gave NaN in weights after an optimizer step, in other layers and
+// on other ranks each time. In older versions of PyTorch, streams were assigned such that the bug had no effect.
 // Here: The backward step runs on the current stream, which is not the default one.
 // Race: kernel 'backward' reads and writes, then Stream::copy reads
 // Shake: 10 of 20 seeds, pct 10; without it 0 of 20 runs
@@ -21,7 +21,7 @@ extern "C" __global__ void backward(unsigned n, float* gradients) {
   if (i < n) gradients[i] = 1;
 })";
 
-/// Called when the gradients are computed, or at least enqueued.
+/// Called when the gradients are computed or at least enqueued.
 void add_to_bucket(const weir::Buffer<float>& bucket, const weir::Buffer<float>& gradients, weir::Stream& reduce,
                    bool fixed) {
   weir::Device& device = reduce.device();

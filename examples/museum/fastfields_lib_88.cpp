@@ -7,7 +7,7 @@
 // its streams do not wait for the default stream, nor the default stream for them.
 // Cost: Nothing yet: it was found by reading. It breaks when the temporary memory comes from a pool, because
 // cudaFreeAsync does not wait.
-// Here: The temporary memory is the stream's; freeing it does not block.
+// Here: The temporary memory is stream-ordered, so freeing it does not block.
 // Race: kernel 'distances' reads and writes, then Stream::copy reads
 // Shake: 13 of 20 seeds, pct 10; without it 2 of 20 runs
 #include "museum.hpp"
@@ -23,7 +23,7 @@ extern "C" __global__ void distances(unsigned n, const float* points, float* res
 })";
 using Distances = weir::TypedKernel<void(unsigned, const float*, float*)>;
 
-/// The library's function. Its result must be complete when it returns.
+/// The library's function. Its result must be complete when the function returns.
 weir::Buffer<float> distances_on_host(weir::Stream& caller, const Distances& distances, bool fixed) {
   weir::Device& device = caller.device();
   const auto result = device.allocate<float>(n);

@@ -5,8 +5,8 @@
 // Wrong: alpaka runs host code in a queue's order by hipStreamAddCallback, which promises that the stream waits for
 // the callback. This HIP ran callbacks on separate threads, and the stream did not wait for them.
 // Cost: alpaka's tests failed; its tasks were no longer thread-safe.
-// Here: A stream that waits for the queue stands for the thread of a callback. The task changes what the queue has copied
-// to the host, and is about to copy back.
+// Here: A stream that waits for the queue plays the thread of a callback. The task changes data that the queue has
+// copied to the host and will copy back.
 // Race: Stream::copy reads, then Buffer::host reads and writes
 // Shake: 13 of 20 seeds, pct 11; without it 20 of 20 runs
 #include <future>
@@ -43,7 +43,7 @@ void run(weir::Device& device, bool fixed) {
     for (int& value : on_host.host()) ++value;
   };
 
-  queue.stream().launch_host_function([&] { all_enqueued.get_future().wait(); });  // the GPU is busy meanwhile
+  queue.stream().launch_host_function([&] { all_enqueued.get_future().wait(); });  // keeps the GPU busy in the meantime
   queue.stream().fill(x, 1);
   queue.stream().copy(on_host, x);
   queue.enqueue(std::move(add_one), fixed);

@@ -5,7 +5,7 @@
 // Wrong: A runtime submits work on its user's stream, and wakes the user's thread before it has recorded the event
 // that the user waits for. An event that was never recorded counts as complete.
 // Cost: In about 1 run of 100, on loaded CI machines, users read zeros or values of a former run.
-// Here: One thread does both. The user goes on as soon as it may, which is the order that fails.
+// Here: One thread has both roles. The user continues as soon as it is woken, which is the order that fails.
 // Race: Stream::copy writes, then Buffer::host reads and writes
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs
 #include <functional>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned n = 4096;
 
-/// Work of the runtime; `done` shall mark its end. `wake_user` is called when the user may wait for it.
+/// Submits the runtime's work; `done` must mark its end. Calls `wake_user` when the user may wait for it.
 void submit(weir::Stream& stream, const weir::Buffer<int>& output, weir::Event& done, bool fixed,
             const std::function<void()>& wake_user) {
   const auto values = stream.allocate_async<int>(n);

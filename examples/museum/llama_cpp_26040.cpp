@@ -20,11 +20,11 @@ void run(weir::Device& device, bool fixed) {
   const auto embedding = device.allocate<float>(n);
   const auto place = device.allocate<float>(n, weir::MemoryKind::pinned);
 
-  // The first split: its input, and its copy.
+  // The first split writes its input and copies it.
   for (float& x : place.host()) x = 1;
   gpu->copy(embedding, place);
 
-  // The second split.
+  // The second split runs on the CPU.
   if (fixed) gpu->synchronize();
   for (float& x : place.host()) x = 2;
 

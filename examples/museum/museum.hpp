@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the museum's programs, each of which runs its broken or its fixed version and reports whether the result is
-// right.
+// Code that the museum's programs share. Each program runs its broken or its fixed version, and reports whether the result
+// is right.
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@
 
 namespace museum {
 
-/// Throws unless all values are `wanted`; the message contains `what`.
+/// Throws unless all values are equal to `wanted`. `what`: the name of the values, for the message.
 template <class T>
 void expect(std::span<const T> values, T wanted, const std::string& what) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -30,7 +30,7 @@ void expect(const Values& values, T wanted, const std::string& what) {
   expect(std::span<const T>(values), wanted, what);
 }
 
-/// The `main` of a program with a broken and a fixed version.
+/// Implements `main` for a program with a broken and a fixed version.
 inline int run(int argc, char** argv, const std::function<void(weir::Device&, bool fixed)>& program) {
   const std::string_view version = argc == 2 ? argv[1] : "";
   if (version != "broken" && version != "fixed") {

@@ -6,7 +6,7 @@
 // cudaStreamPerThread, which on that thread is another stream. So the collective runs on a stream that the caller
 // never sees, with no order to the caller's earlier and later work.
 // Cost: Corrupted data; and a thread and a stream for each call.
-// Here: A group of one rank. Where there is no NCCL, a copy has its place, which is what the sum of one rank is.
+// Here: A group of one rank. Without NCCL, a copy replaces the collective, because the sum over one rank is a copy.
 // Race: Stream::fill writes, then Communicator::all_reduce reads
 // Shake: 20 of 20 seeds, pct 20; without it 5 of 20 runs
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned n = 4096;
 
-/// Null if the device's collectives library is missing.
+/// Returns null if the device's library of collectives is missing.
 weir::CommunicatorPtr make_rank(weir::Device& device) try {
   const std::array devices{&device};
   return weir::Communicator::from_devices(devices).at(0);

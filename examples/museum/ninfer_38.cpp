@@ -5,7 +5,7 @@
 // Wrong: Inputs are copied from pageable memory by a blocking copy on the legacy default stream. It blocks until the
 // source has been read, not until the data has arrived. The engine's stream is non-blocking and does not wait for
 // the default stream.
-// Cost: A test that sometimes failed. A copy of it read stale data in 146 of 200 runs on an idle RTX 3090, up to
+// Cost: A test that sometimes failed. A copy of that test read stale data in 146 of 200 runs on an idle RTX 3090, up to
 // 17.8 % of the buffer; no copy of up to 256 KiB ever did.
 // Here: The engine's graph copies the input to the output. It may run before the input is there.
 // Race: Stream::copy writes, then Stream::copy reads

@@ -7,7 +7,7 @@
 // stream. A wait for the event may wait for the pack of one field instead of the transfer of another, whose halo is
 // then unpacked before it has arrived.
 // Cost: A halo could be read before it was complete; found in a test on 16 GH200, as one of three bugs.
-// Here: The pack of v is enqueued while u is under way. What neighbours send is a copy.
+// Here: The pack of v is enqueued while the transfer of u is pending. A copy replaces the data that neighbours send.
 // Race: Stream::copy writes, then Stream::copy reads
 // Shake: 8 of 20 seeds, pct 12; without it 20 of 20 runs
 #include "museum.hpp"

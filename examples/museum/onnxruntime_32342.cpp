@@ -7,7 +7,7 @@
 // gets them on another stream.
 // Cost: Concurrent runs of one session failed sometimes with an illegal address, which an unrelated later call
 // reported.
-// Here: Two runs on two streams take a temporary tensor each, which is the same chunk.
+// Here: Two runs on two streams allocate a temporary tensor each, and get the same chunk.
 // Race: Stream::copy writes, then Stream::copy writes
 // Shake: 11 of 20 seeds, pct 1; without it 1 of 20 runs
 #include "museum.hpp"
@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t n = 1 << 16;
 
-/// An arena with one chunk, which is free again as soon as the host releases it.
+/// An arena with one chunk, which is free as soon as the host releases it.
 class Arena {
  public:
   explicit Arena(weir::Device& device) : chunk_(device.allocate<int>(n)) {}
-  /// `stream`: the user of the chunk, or null.
+  /// `stream`: the stream that will use the chunk, or null.
   weir::Span<int> allocate(weir::Stream* stream) {
     if (last_stream_ != nullptr && stream != nullptr && last_stream_ != stream) stream->wait(*last_stream_);
     last_stream_ = stream;

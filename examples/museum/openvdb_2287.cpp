@@ -5,7 +5,7 @@
 // Wrong: A buffer records its last use in one event, so that it is freed after that. A second use, on another
 // stream, records the event again, which replaces the first use: the memory may be freed while the first stream
 // still reads it.
-// Cost: Not said: it was found in a review.
+// Cost: Not reported: it was found in a review.
 // Here: `a` and `b` read the buffer, `b` last. Its memory goes back to `home`, which fills it anew while `a` still reads.
 // Race: Stream::copy reads, then the free writes
 // Shake: 2 of 20 seeds, pct 10; without it 0 of 20 runs
@@ -23,7 +23,7 @@ class GridBuffer {
   weir::Span<int> data() const { return data_; }
 
   void record_use(weir::Stream& stream, bool fixed) {
-    if (fixed) stream.wait(last_use_);  // so that the event covers the earlier uses as well
+    if (fixed) stream.wait(last_use_);  // so that the event also covers the earlier uses
     stream.record(last_use_);
   }
 
@@ -51,7 +51,7 @@ void run(weir::Device& device, bool fixed) {
   b->copy(seen_by_b, grid.data());
   grid.record_use(*b, fixed);
   grid.clear();
-  const auto next = home->allocate_async<int>(n);  // may be the same memory
+  const auto next = home->allocate_async<int>(n);  // may return the same memory
   home->fill(next, 2);
 
   museum::expect(b->read(seen_by_b), 1, "seen_by_b");

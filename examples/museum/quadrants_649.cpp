@@ -25,9 +25,9 @@ class CompiledKernel {
   explicit CompiledKernel(weir::Device& device)
       : add_(device.compile(source)->kernel<void(unsigned, const int*, int*)>("add")), arguments_(device.allocate<int>(1)) {}
 
-  /// Adds the value, which is in host memory.
+  /// Adds a value in host memory to all elements.
   void operator()(weir::Stream& stream, weir::Span<int> value, const weir::Buffer<int>& x, bool fixed) const {
-    const auto own = fixed ? stream.allocate_async<int>(1) : arguments_.share();  // freed on the stream, after the launch
+    const auto own = fixed ? stream.allocate_async<int>(1) : arguments_.share();  // the stream frees it after the launch
     stream.copy(own, value);
     stream.launch(add_, weir::grid_for(n), n, own, x);
   }

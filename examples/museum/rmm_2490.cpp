@@ -15,7 +15,7 @@
 
 namespace {
 
-/// A stream's free blocks, and the event after their last use.
+/// The free blocks of a stream, and the event after their last use.
 struct FreeList {
   explicit FreeList(weir::Device& device) : stream(device.create_stream()), event(device.create_event()) {}
 
@@ -24,15 +24,15 @@ struct FreeList {
     stream->record(event);
   }
 
-  /// Takes all blocks of another list.
+  /// Takes over all blocks of another list.
   void merge(FreeList& other, bool fixed) {
     stream->wait(other.event);
     blocks.insert(blocks.end(), other.blocks.begin(), other.blocks.end());
     other.blocks.clear();
-    if (fixed) stream->record(event);  // so that this list's event covers that wait
+    if (fixed) stream->record(event);  // so that this list's event also covers that wait
   }
 
-  /// Takes a block of another list for use on this stream.
+  /// Takes over one block of another list, to use it on this stream.
   weir::Span<int> steal_from(FreeList& other) {
     stream->wait(other.event);
     const weir::Span<int> block = other.blocks.back();
@@ -51,7 +51,7 @@ void run(weir::Device& device, bool fixed) {
 
   a.stream->fill(memory, 1);
   a.deallocate(memory);
-  b.merge(a, fixed);  // happens when only both lists together have enough memory
+  b.merge(a, fixed);  // as if only both lists together had enough memory
   const weir::Span<int> block = c.steal_from(b);
   c.stream->fill(block, 2);
   device.synchronize();

@@ -7,7 +7,7 @@
 // them.
 // Cost: On five RX 7800 XT, about 98 % of the iterations computed with the former weights; a maintainer saw 99 of 100 on
 // an MI250X. It was reported as a bug of ROCm; the answer was that CUDA promises no more.
-// Here: The layer's memory holds the weights of the layer before, until the copy has come.
+// Here: Until the copy is complete, the layer's memory contains the weights of the previous layer.
 // Race: Stream::copy writes, then kernel 'multiply' reads
 // Shake: 10 of 20 seeds, pct 10; without it 1 of 20 runs
 #include "museum.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned n = 4096;
 
-// Represents the matmul.
+// Stands for the matmul.
 constexpr const char* source = R"(
 extern "C" __global__ void multiply(unsigned n, const float* weights, float x, float* y) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -38,7 +38,7 @@ void run(weir::Device& device, bool fixed) {
   caller->launch(cast, weir::grid_for(n), n, tokens, latent);
   if (fixed) engine->wait(*caller);
   engine->launch(decode, weir::grid_for(n), n, latent, audio);
-  engine->synchronize();  // for the output; it does not help the input
+  engine->synchronize();  // makes the output safe to read, but not the input
   museum::expect(engine->read(audio), 1.0F, "audio");
 }
 

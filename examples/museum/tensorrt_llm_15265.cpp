@@ -7,7 +7,7 @@
 // stream still reads it.
 // Cost: An illegal address in each warm-up with a batch of 1088 on a B300, reported later and elsewhere.
 // CUDA_LAUNCH_BLOCKING=1 hid it.
-// Here: The weights are dropped once the indexer's work is enqueued, and the next tensor takes their memory.
+// Here: The weights are dropped once the indexer's work is enqueued, and the next tensor gets their memory.
 // Race: Stream::copy reads, then the free writes
 // Shake: 9 of 20 seeds, pct 13; without it 20 of 20 runs
 #include "museum.hpp"
@@ -25,10 +25,10 @@ void run(weir::Device& device, bool fixed) {
   const auto ready = aux->record();
   indexer->wait(ready);
   indexer->copy(indices, weights);
-  if (fixed) aux->wait(*indexer);  // record_stream: the block becomes free only after the indexer's work
+  if (fixed) aux->wait(*indexer);  // like record_stream: the block becomes free only after the indexer's work
   weights.reset();
 
-  const auto next = aux->allocate_async<int>(n);  // may be the same block
+  const auto next = aux->allocate_async<int>(n);  // may return the same block
   aux->fill(next, 2);
   device.synchronize();
   museum::expect(indexer->read(indices), 1, "indices");

@@ -6,7 +6,7 @@
 // (peer-to-peer DMA). hipMemset returns before the buffer is clear, and the SSD's write is on no stream that would
 // wait for it.
 // Cost: 10 of 20 functional tests failed on an MI210, and passed on an A100.
-// Here: The SSD's DMA engine is a stream that waits for none.
+// Here: A stream that waits for no other stream plays the SSD's DMA engine.
 // Race: Stream::fill writes, then Stream::copy writes
 // Shake: 9 of 20 seeds, pct 9; without it 1 of 20 runs
 #include "museum.hpp"
@@ -22,7 +22,7 @@ class Drive {
     for (int& block : blocks_.host()) block = 7;
   }
 
-  /// Returns when the read is complete.
+  /// Reads into `destination`, and returns when the data is there.
   void read(const weir::Buffer<int>& destination) {
     dma_->copy(destination, blocks_);
     dma_->synchronize();

@@ -4,7 +4,7 @@
 //
 // Wrong: An operator stores the keys that it has seen, from batch to batch. Each batch has its own stream, and
 // nothing orders the streams: a batch may read the keys before the previous batch has added its own.
-// Cost: Not said. #16431, #16866, #18264 and #18337 fixed similar bugs in other operators.
+// Cost: Not reported. #16431, #16866, #18264 and #18337 fixed similar bugs in other operators.
 // Here: All batches have the same keys. They are new in the first batch only.
 // Race: kernel 'mark_distinct' reads and writes, then kernel 'mark_distinct' reads and writes
 // Shake: 16 of 20 seeds, pct 14; without it 0 of 20 runs

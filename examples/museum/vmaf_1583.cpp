@@ -6,7 +6,7 @@
 // Nothing orders the two, so the clearing may come late and erase the sum.
 // Cost: 9 of 117 runs had wrong scores without an error: motion looked less than it was. The neighbouring extractor
 // had the same mistake.
-// Here: The sum of each frame's differences is read back; it is 0 where the fill came late.
+// Here: The sum of each frame's differences is read back; it is 0 if the fill came late.
 // Race: Stream::fill writes, then kernel 'add_differences' updates by atomic operations
 // Shake: 20 of 20 seeds, pct 20; without it 20 of 20 runs
 #include <vector>
@@ -33,7 +33,7 @@ void run(weir::Device& device, bool fixed) {
   extractor->fill(white, 1);
   extractor->synchronize();
 
-  std::vector<weir::StreamPtr> pictures;  // each has a stream of its own
+  std::vector<weir::StreamPtr> pictures;  // each picture has its own stream
   for (int frame = 0; frame < frames; ++frame) {
     const auto& picture = pictures.emplace_back(device.create_stream());
     extractor->fill(sum, 0);

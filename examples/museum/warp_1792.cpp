@@ -21,10 +21,10 @@ struct Matrix {
 
   void read_back(weir::Stream& stream) const { stream.copy(on_host, size); }
 
-  /// The size after the work enqueued on `stream`.
+  /// Returns the size after the work enqueued on `stream`.
   int synchronized_size(weir::Stream& stream, bool fixed) const {
     if (fixed) {
-      read_back(stream);  // again, after the graph, whatever it has captured
+      read_back(stream);  // copy again, after the graph, whether or not the graph has captured a copy
       stream.record(*copied);
     }
     copied->synchronize();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies that attract each other, with kernels compiled ahead of time for NVIDIA, AMD and the CPU: nbody.cu is CUDA C++,
-// CMake embeds it in this program, and the device loads the image that fits.
+// Simulates bodies that attract each other, with kernels that were compiled ahead of time for NVIDIA, AMD and the CPU.
+// nbody.cu is CUDA C++. CMake embeds the compiled images in this program, and the device loads the one that fits.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace {
 
-struct alignas(16) Float4 {  // float4 of the kernels
+struct alignas(16) Float4 {  // the kernels' float4
   float x, y, z, w;
 };
 
@@ -24,9 +24,9 @@ struct Options {
 };
 
 constexpr float softening = 0.05F, dt = 0.001F;
-constexpr std::uint32_t block = 256;  // TILE in CMakeLists.txt
+constexpr std::uint32_t block = 256;  // equal to TILE in CMakeLists.txt
 
-// A ball of bodies at rest.
+// Returns a ball of bodies at rest.
 std::vector<Float4> make_bodies(int n) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> place(-1.0F, 1.0F);
@@ -38,7 +38,7 @@ std::vector<Float4> make_bodies(int n) {
   return bodies;
 }
 
-// The same in double precision, on one thread. Returns the greatest distance between a body's positions here and there.
+// Repeats the simulation in double precision on one thread. Returns the greatest distance of a body between both results.
 double compare(const std::vector<Float4>& begin, const std::vector<Float4>& end, int steps) {
   struct Body {
     double x, y, z, mass, vx, vy, vz;
@@ -103,7 +103,7 @@ int simulate(const Options& options) {
   stream->copy(end, bodies);
   stream->synchronize();
 
-  // Counts 20 floating-point operations for each pair, as is usual.
+  // By convention, each pair of bodies counts as 20 floating-point operations.
   const double drift = std::abs((energy[1] - energy[0]) / energy[0]);
   std::printf("%d bodies, %d steps on %s (%s): %.1f GFLOP/s, energy %.6f, changed by %.1e\n", n, options.steps,
               device.describe().c_str(), device.properties().name.c_str(), 20e-9 * n * n * options.steps / took.count(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies that attract each other, each pair of them: plain CUDA C++, for nvcc as well as for Weir. A body's w is its mass.
+// The kernels of the simulation: each body attracts each other body. Plain CUDA C++, which nvcc also compiles. A body's w is
+// its mass.
 #include "gravity.cuh"
 
-// One thread for each body, in blocks of TILE. The block loads all bodies tile by tile into shared memory.
+// One thread for each body, in blocks of TILE threads. Each block loads all bodies into shared memory, tile by tile.
 extern "C" __global__ void accelerate(int n, const float4* bodies, float4* velocities, float softening, float dt) {
   __shared__ float4 tile[TILE];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

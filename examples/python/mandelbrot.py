@@ -28,11 +28,11 @@ WIDTH, HEIGHT, ROWS = 1024, 512, 64
 
 @weir.kernel(SOURCE, use_fast_math=True)
 def mandelbrot(width: weir.int32, height: weir.int32, first: weir.int32, rows: weir.ptr[weir.uint8]) -> None:
-    """How many steps, up to 255, each point of some rows takes to leave the circle of radius 2."""
+    """Computes how many steps, up to 255, each point of some rows takes to leave the circle of radius 2."""
 
 
 async def strip(device: weir.Device, picture: weir.Buffer, first: int) -> None:
-    with device.create_stream() as stream:  # the current stream of this task
+    with device.create_stream() as stream:  # becomes the current stream of this task
         rows = device.allocate((ROWS, WIDTH))
         weir.launch(stream, weir.LaunchConfig((WIDTH // 256, ROWS), 256), mandelbrot, WIDTH, HEIGHT, first, rows)
         rows.copy_to(picture[first : first + ROWS])
@@ -40,7 +40,7 @@ async def strip(device: weir.Device, picture: weir.Buffer, first: int) -> None:
 
 
 def png(pixels: memoryview) -> bytes:
-    """A picture of bytes, each a step: black inside, and from blue to white outside."""
+    """Encodes the steps of all points as a picture: black inside the set, from blue to white outside."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -20,7 +20,7 @@ def saxpy(n: weir.int32, a: weir.float32, x: weir.ptr[weir.float32], y: weir.ptr
 
 def main() -> None:
     n = 1 << 20
-    device = weir.Device()  # an NVIDIA GPU, an AMD GPU or the CPU
+    device = weir.Device()  # an NVIDIA GPU, or else an AMD GPU, or else the CPU
     with device.create_stream() as stream:
         host_x, host_y = np.random.rand(n).astype(np.float32), np.ones(n, np.float32)
         x = device.allocate(n, weir.float32).copy_from(host_x)
@@ -28,7 +28,7 @@ def main() -> None:
         weir.launch(stream, weir.grid_for(n), saxpy, n, 2, x, y)
         np.testing.assert_allclose(y.get(), 2 * host_x + 1, rtol=1e-6)
 
-        # The same three times, as a graph that includes a Python function.
+        # Do the same three times, as a graph that includes a Python function.
         done: list[str] = []
         with weir.capture() as captured:
             weir.launch(captured.stream, weir.grid_for(n), saxpy, n, 1, x, y)

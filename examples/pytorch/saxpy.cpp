@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A PyTorch operator, y += a * x, whose kernel Weir compiles and launches: for CUDA tensors on PyTorch's current stream, for
-// CPU tensors on the host backend. saxpy.py builds and calls it.
+// A PyTorch operator, y += a * x, with a kernel that Weir compiles and launches. CUDA tensors use PyTorch's current stream,
+// CPU tensors the host backend. saxpy.py builds and calls it.
 #include <torch/extension.h>
 
 #include <map>
@@ -25,7 +25,7 @@ extern "C" __global__ void saxpy(long long n, float a, const float* x, float* y)
 
 using Saxpy = weir::TypedKernel<void(long long, float, const float*, float*)>;
 
-// Compiled once for each device.
+// Returns the kernel, compiled once for each device.
 const Saxpy& kernel_of(weir::Device& device) {
   static std::mutex mutex;
   static std::map<weir::Device*, Saxpy> kernels;
@@ -35,8 +35,8 @@ const Saxpy& kernel_of(weir::Device& device) {
   return kernel;
 }
 
-// PyTorch's current stream on that device. PyTorch never destroys its streams, so none needs to be kept alive; wrapping one
-// again costs two driver calls.
+// Returns PyTorch's current stream on that device. PyTorch never destroys its streams, so no reference is needed. Wrapping a
+// stream again costs two driver calls.
 weir::StreamPtr current_stream(const torch::Device& device) {
 #ifdef WITH_CUDA
   if (device.is_cuda()) {
@@ -55,10 +55,10 @@ void saxpy(double a, const torch::Tensor& x, const torch::Tensor& y) {
   const long long n = x.numel();
   stream->launch(kernel_of(stream->device()), weir::grid_for(static_cast<std::size_t>(n)), n, static_cast<float>(a),
                  static_cast<const float*>(x.data_ptr<float>()), y.data_ptr<float>());
-  if (x.is_cpu()) stream->synchronize();  // PyTorch's CPU operators are done when they return
+  if (x.is_cpu()) stream->synchronize();  // PyTorch's CPU operators are complete when they return
 }
 
-// The opposite direction: Weir's memory as a tensor, which owns it.
+// The opposite direction: returns Weir's memory as a tensor, which owns it.
 torch::Tensor ones(std::int64_t n, torch::Device device) {
   const weir::StreamPtr stream = current_stream(device);
   const auto buffer = stream->device().allocate<float>(static_cast<std::size_t>(n));

@@ -16,11 +16,11 @@ extension = load("weir_saxpy", [str(here / "saxpy.cpp")], with_cuda=with_cuda,
 device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
 x = extension.ones(1 << 20, device)
 y = torch.full_like(x, 0.5)
-extension.saxpy(2.0, x, y)  # after PyTorch's earlier work and before its later work
+extension.saxpy(2.0, x, y)  # ordered between PyTorch's earlier and later work
 print(f"{y.mean().item()} on {device}")
 
 if device.type == "cuda":
-    # In a CUDA graph of PyTorch, the launch becomes a node.
+    # In a CUDA graph of PyTorch, the launch is a node.
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         extension.saxpy(2.0, x, y)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = a * x + y, again and again, on an NVIDIA GPU, an AMD GPU or the CPU: whatever this machine has.
+// Computes y = a * x + y repeatedly on the machine's best device: an NVIDIA GPU, an AMD GPU or the CPU.
 #include <cstdio>
 #include <exception>
 #include <vector>
@@ -19,14 +19,14 @@ int main() try {
   const std::vector<float> input(n, 1.0F);
   std::vector<float> result(n);
 
-  weir::Device& device = weir::default_device();  // WEIR_BACKEND selects it; the CPU if there is no GPU
+  weir::Device& device = weir::default_device();  // the CPU if there is no GPU; WEIR_BACKEND selects another
   const auto saxpy = device.compile(source)->untyped_kernel("saxpy");
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
 
   copy->copy(x, input);
   compute->fill(y, 0.0F);
-  compute->wait(*copy);  // the streams wait for each other; the host does not
+  compute->wait(*copy);  // the stream waits; the host does not
 
   const auto step = [&](weir::Stream& stream) { stream.launch(saxpy, weir::grid_for(n), n, 0.5F, x, y); };
   if (device.supports(weir::Feature::graph_capture)) {
