@@ -1,8 +1,8 @@
-# Installs Weir and the package that `find_package(weir)` finds. The installed tree can be moved as a whole: the library
-# finds its plugins in the neighbouring folder `weir-0.1` (for version 0.1).
+# Installs Weir, and the package for `find_package(weir)`. The installed tree can be moved as a whole, because the library
+# looks for its plugins in a folder next to itself: `weir-0.1` for version 0.1.
 #
-# Without WEIR_INSTALL, a project that includes Weir installs nothing of it. The target is still in an export set, so that
-# the project can export a library that links it; users of that library find Weir as a package.
+# Without WEIR_INSTALL, a project that includes Weir installs no part of it. The target is still in an export set, so that
+# the project can export a library that links Weir. Users of that library then need Weir as a package.
 include(CMakePackageConfigHelpers)
 
 set(weir_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
@@ -53,7 +53,7 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake"
   INSTALL_DESTINATION "${weir_package_dir}"
   PATH_VARS WEIR_PLUGIN_INSTALL_DIR)
-# As in the library's soname: before 1.0 each minor version may break programs, after it each major one.
+# The compatibility follows the library's soname: before 1.0 each minor version may break programs, later only a major one.
 set(weir_compatibility SameMajorVersion)
 if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(weir_compatibility SameMinorVersion)
@@ -62,7 +62,7 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION "${weir_package_dir}" COMPONENT development)
 file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-# Libraries that a program must also link if it links the static library.
+# Further libraries that a program must link together with the static library.
 set(weir_pc_libraries "")
 set(weir_c_pc_libraries "")
 if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
@@ -72,8 +72,9 @@ if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
   endif()
   set(weir_c_pc_libraries " -lweir${weir_pc_libraries} -lstdc++ -lm")  # a C linker does not add C++'s libraries
 endif()
-# The loader searches the folders in /usr. A program that links the library from any other folder needs an rpath. The folder
-# is known only at install time. A package's prefix, or one in another system's root, also ends in /usr.
+# The loader searches only the folders in /usr, so a program that links the library from another folder needs an rpath. The
+# prefix is known only at install time. Each prefix that ends in /usr counts as /usr, because a package's prefix, or one in
+# another system's root, also ends in it.
 set(weir_pc_rpath "")
 set(weir_pc_files weir.pc weir_c.pc)
 foreach(file IN LISTS weir_pc_files)
@@ -95,7 +96,8 @@ install(CODE "
   COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
-# The documentation, with the cookbook's and museum's programs, the backend template and the PyTorch program.
+# Installs the documentation, including the programs of the cookbook and the museum, the backend template and the PyTorch
+# program.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
   COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "c/saxpy.*" PATTERN "backend_template/*" PATTERN "museum/*" PATTERN "pytorch/*"
   PATTERN "tools" EXCLUDE PATTERN "tested" EXCLUDE PATTERN "entropy" EXCLUDE PATTERN "interop_cuda" EXCLUDE PATTERN "nbody" EXCLUDE

@@ -5,15 +5,16 @@
 #   [OPTIONS OPTION…] [NVIDIA_OPTIONS OPTION…] [AMD_OPTIONS OPTION…] [HOST_OPTIONS OPTION…]
 #   [OPTIONAL] [NO_SOURCE])
 #
-# Compiles each file for all those architectures and puts one bundle per file into TARGET, where `weir_kernels(NAME)` in C++
-# names the bundle of NAME.cu. docs/ahead-of-time.md describes every option. The compilers are NVRTC, HIPRTC and the
-# project's C++ compiler, or those in the variables WEIR_KERNEL_NVCC and WEIR_KERNEL_HIPCC. It uses neither CMake's CUDA nor
-# its HIP language, and needs no GPU.
+# Compiles each file for all these architectures, and embeds one bundle per file in TARGET. In C++, `weir_kernels(NAME)` is
+# the bundle of NAME.cu. docs/ahead-of-time.md describes every option. The compilers are NVRTC, HIPRTC and the project's C++
+# compiler, or those in the variables WEIR_KERNEL_NVCC and WEIR_KERNEL_HIPCC. The function needs no GPU, and neither CMake's
+# CUDA language nor its HIP language.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
-# Sets `out` to weir-kernels' names of the architectures after NVIDIA. They are written as in CMAKE_CUDA_ARCHITECTURES:
-# 90-real is machine code, 90-virtual PTX. The newest plain number gets both, the others machine code only.
+# Converts the architectures after NVIDIA to the names that weir-kernels uses, and stores them in `out`. They have the form
+# of CMAKE_CUDA_ARCHITECTURES: 90-real is machine code, 90-virtual is PTX. A plain number means machine code; for the newest
+# one, also PTX.
 function(weir_nvidia_architectures out)
   set(newest 0)
   foreach(word IN LISTS ARGN)
@@ -38,7 +39,7 @@ function(weir_nvidia_architectures out)
   set(${out} "${architectures}" PARENT_SCOPE)
 endfunction()
 
-# The same for Clang, which produces only PTX.
+# The same for Clang, which makes only PTX.
 function(weir_nvidia_ptx out)
   set(architectures "")
   foreach(word IN LISTS ARGN)
@@ -82,7 +83,7 @@ function(weir_add_kernels target)
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "weir_add_kernels: give files behind SOURCES")
   endif()
-  # CMake itself would report a missing file only while generating, without naming this call.
+  # Check the files here. CMake would report a missing file only later, while generating, and without the name of this call.
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(path "${source}" ABSOLUTE)
     get_source_file_property(is_generated "${path}" GENERATED)
@@ -104,7 +105,7 @@ function(weir_add_kernels target)
     endif()
   endforeach()
 
-  # The images, as BACKEND ARCHITECTURE.
+  # The images to compile, as BACKEND ARCHITECTURE.
   set(images "")
   if(arg_NVIDIA)
     if(arg_COMPILER)
@@ -139,7 +140,7 @@ function(weir_add_kernels target)
       "or HOST")
   endif()
 
-  # The compiling program, and the files that trigger a rebuild of the bundle.
+  # The program that compiles, and the files whose change requires a new bundle.
   if(WEIR_KERNEL_TOOL)
     set(tool "${WEIR_KERNEL_TOOL}")
     set(tool_files "${WEIR_KERNEL_TOOL}")
@@ -158,7 +159,7 @@ function(weir_add_kernels target)
     set(tool_files "$<TARGET_FILE:weir::kernel_tool>")
   endif()
 
-  # The options of every compiler run.
+  # The options that all compiler runs have.
   set(options "")
   foreach(kind IN ITEMS INCLUDES SYSTEM_INCLUDES)
     if(kind STREQUAL "INCLUDES")
@@ -207,9 +208,9 @@ function(weir_add_kernels target)
     set(image_options --optional)
   endif()
 
-  # The target's part of the symbols. The linker takes a static library's symbol from the first file that defines it, so
-  # bundles with the same name in two libraries need different symbols. Invalid characters become "_", so a hash
-  # distinguishes such targets.
+  # The part of the symbols that contains the target's name. If bundles in two static libraries have the same name, they need
+  # different symbols, because the linker uses the first file that defines a symbol. Invalid characters become "_", so such
+  # targets also get a hash.
   string(MAKE_C_IDENTIFIER "${target}" symbol)
   if(NOT symbol STREQUAL target)
     string(MD5 hash "${target}")
@@ -266,8 +267,8 @@ function(weir_add_kernels target)
       DEPENDS "${source}" ${files} ${tool_files} DEPFILE "${bundle}.d"
       COMMENT "Bundling the kernels of ${name}" VERBATIM)
 
-    # The assembler embeds the bytes, which is fast and needs no other language than C++. A link-time optimizer does not see
-    # its symbols, so this file is compiled without LTO.
+    # The assembler embeds the bytes, which is fast and needs no language other than C++. A link-time optimizer does not see
+    # the assembler's symbols, so this file is compiled without LTO.
     file(CONFIGURE OUTPUT "${output}/${name}.cpp" @ONLY CONTENT [[
 // Made by weir_add_kernels: the bundle of @source@.
 __asm__(

@@ -1,8 +1,8 @@
-# Debian packages, made by `cpack -G DEB` in a build configured with -DCMAKE_INSTALL_PREFIX=/usr: the library, the
+# Defines the Debian packages that `cpack -G DEB` makes in a build with -DCMAKE_INSTALL_PREFIX=/usr: the library, the
 # development files, one package for each plugin, and the tools. Each part is also a component of `cmake --install`.
 #
-# The names of the library's and the plugins' packages contain the soname's version, and the plugins' folder does as well. So
-# two versions can be installed side by side.
+# The names of the library's and the plugins' packages contain the version of the soname, and so does the plugins' folder. So
+# two versions can be installed at the same time.
 set(CPACK_PACKAGE_NAME weir)
 set(CPACK_PACKAGE_VENDOR "The Weir authors")
 set(CPACK_PACKAGE_CONTACT "The Weir authors <weir@localhost>" CACHE STRING "Who maintains the packages: NAME <ADDRESS>")
@@ -19,7 +19,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${WEIR_LIBRARY_OUTPUT_DIRECTORY}")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 
-# weir_package(COMPONENT NAME DESCRIPTION [DEPENDS …] [RECOMMENDS …] [SUGGESTS …])
+# weir_package(COMPONENT NAME DESCRIPTION [DEPENDS …] [RECOMMENDS …] [SUGGESTS …]): defines the package of a component.
 set(CPACK_COMPONENTS_ALL "")
 macro(weir_package component name description)
   cmake_parse_arguments(arg "" "DEPENDS;RECOMMENDS;SUGGESTS" "" ${ARGN})
@@ -49,7 +49,7 @@ weir_package(development libweir-dev
   DEPENDS "${weir_same}, libweir-c${WEIR_C_SOVERSION} (= ${PROJECT_VERSION})" RECOMMENDS ${weir_library_package}-host)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 if(TARGET weir_host)
-  # A Clang that the work-group pass supports. With g++ instead, kernels with barriers run on fibers.
+  # Recommend a Clang that the work-group pass supports. With only g++, kernels with barriers run on fibers, which is slower.
   get_property(weir_compilers GLOBAL PROPERTY WEIR_WORKGROUP_MAJORS)
   list(SORT weir_compilers COMPARE NATURAL ORDER DESCENDING)
   list(TRANSFORM weir_compilers PREPEND clang-)

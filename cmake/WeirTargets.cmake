@@ -1,4 +1,4 @@
-# The functions that create all targets of the tree, so that they share one set of rules.
+# Functions that create all targets of the tree, so that all targets follow the same rules.
 
 # Sets the common properties of all of Weir's own targets.
 function(weir_configure_target target)
@@ -12,18 +12,19 @@ function(weir_configure_target target)
     RUNTIME_OUTPUT_DIRECTORY "${WEIR_RUNTIME_OUTPUT_DIRECTORY}")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # GCC 12 misreads std::string's operator+ as an overlapping copy when it optimizes (its bug 105651).
+    # In optimized code, GCC 12 mistakes std::string's operator+ for an overlapping copy (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC treats an included source file as a header, and warns if its types contain types from an unnamed namespace.
+    # In a unity build, GCC treats an included source file as a header. It then warns if types there contain types from an
+    # unnamed namespace.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    # Starts GCC's garbage collection at 512 MB instead of 128 MB: the largest file then takes 660 MB instead of 560 and a
-    # tenth less time. The generated code is the same.
+    # Starts GCC's garbage collection at 512 MB instead of 128 MB. For the largest file, the compiler then uses 660 MB
+    # instead of 560 MB, and a tenth less time. The generated code is the same.
     target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
   endif()
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # In a unity build Clang warns of names that shadow another file's.
+    # In a unity build, Clang warns of names that shadow names of another file.
     target_compile_options(${target} PRIVATE -Wno-shadow)
   endif()
   if(WEIR_WERROR)
@@ -38,9 +39,9 @@ function(weir_configure_target target)
   endif()
 endfunction()
 
-# Lets the compiler inline calls within a library, because the cost of each operation's checks depends on that. Sanitizer
-# builds keep the functions apart, for readable reports. A static library is compiled without LTO, since its users may have
-# another compiler.
+# Enables link-time optimization, so that the compiler can inline calls within a library: the cost of each operation's checks
+# depends on that. Sanitizer builds do without, for readable reports. A static library does without, because its users may
+# have another compiler.
 function(weir_optimize_library target)
   if(WEIR_SANITIZE OR WEIR_LIBRARY_TYPE STREQUAL "STATIC")
     return()
@@ -54,8 +55,8 @@ function(weir_optimize_library target)
   endif()
 endfunction()
 
-# weir_add_room(NAME sources…): one room of a library or plugin, as an object library. It can include the public headers and
-# the rooms' own; targets that link it get its objects.
+# weir_add_room(NAME sources…): adds one room of a library or plugin, as an object library. It can include the public headers
+# and the headers of all rooms. Targets that link it get its objects.
 function(weir_add_room name)
   add_library(${name} OBJECT ${ARGN})
   set_property(TARGET ${name} PROPERTY WEIR_IS_PLUGIN ON)  # part of a plugin, so weir_plugins must not wait for it
@@ -66,16 +67,17 @@ function(weir_add_room name)
   target_precompile_headers(${name} REUSE_FROM weir_precompiled)
 endfunction()
 
-# weir_keep_files_apart(TARGET…): disables unity builds (CMAKE_UNITY_BUILD, as in ci/test.sh) for a target: others link
-# single object files of it, or its files define the same name differently.
+# weir_keep_files_apart(TARGET…): disables unity builds (CMAKE_UNITY_BUILD, as in ci/test.sh) for a target. Needed if other
+# targets link single object files of it, or if its files define the same name differently.
 function(weir_keep_files_apart)
   foreach(target IN LISTS ARGN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   endforeach()
 endfunction()
 
-# weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, in the library's folder of the build tree. Targets that link
-# the library build the plugin first. A backend in WEIR_BUILT_IN becomes a part of the library instead.
+# weir_add_plugin(NAME sources…): adds the plugin libweir_NAME.so, which the build tree contains in the folder of the
+# library. Targets that link the library build the plugin first. A backend in WEIR_BUILT_IN becomes part of the library
+# instead.
 function(weir_add_plugin name)
   if(name IN_LIST WEIR_BUILT_IN)
     weir_build_in(${name} ${ARGN})
@@ -97,7 +99,7 @@ function(weir_add_plugin name)
 endfunction()
 
 function(weir_build_in name)
-  # Code that two backends share is added to the library only once.
+  # Add code that two backends share to the library only once.
   get_property(shared GLOBAL PROPERTY WEIR_BUILT_IN_SOURCES)
   set(sources ${ARGN})
   list(REMOVE_ITEM sources ${shared})

@@ -1,5 +1,5 @@
-# cmake -DSOURCE=FOLDER -DGIT=PROGRAM -DOUTPUT=FILE -P commit.cmake: writes a header with the checked-out commit for `weir
-# --version`; the text is empty if git reports none.
+# cmake -DSOURCE=FOLDER -DGIT=PROGRAM -DOUTPUT=FILE -P commit.cmake: writes a header with the commit that is checked out, for
+# `weir --version`. The text is empty if there is no git.
 set(commit "")
 if(EXISTS "${SOURCE}/.git" AND GIT)
   execute_process(COMMAND "${GIT}" rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE}"

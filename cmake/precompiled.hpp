@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The headers that the library and the plugins share, compiled once. Each file must still include its own headers, because a
-// build without precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
+// The headers that the library and the plugins share, for precompilation. Each file must still include the headers that it
+// needs, because the build must also work without precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS).
 #include <algorithm>
 #include <array>
 #include <atomic>
