@@ -25,7 +25,7 @@ skip() {
   exit 77
 }
 
-# Takes 4 minutes and 3 GB. The root has the newest releases of both suites.
+# Makes the root, which takes 4 minutes and 3 GB. The root has the newest releases of both suites.
 make_root() {
   [ "$(id -u)" = 0 ] || skip "a root of Debian is made by root alone"
   command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed"
@@ -44,7 +44,7 @@ make_root() {
 }
 if [ ! -e "$root/usr/bin/hipcc" ]; then make_root; fi
 
-# The tree and the build keep their paths in the root, because programs contain these paths.
+# In the root, the tree and the build have the same paths as outside, because programs contain these paths.
 root=$(realpath "$root") build=$(realpath "$build") tree=$PWD work=$PWD/build/amd
 rm -rf "$work"
 mkdir -p "$work"
@@ -66,13 +66,13 @@ inside() {
     chroot "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$tree" "$@"
 }
 
-# Accepted reasons for refusing a source: sentences of docs/kernels-dialect.md, and Clang's messages about missing features.
-# A kernel written only for warps of 32 threads may be refused for other sizes.
+# The reasons that count as valid for refusing a source: sentences of docs/kernels-dialect.md, and Clang's messages about
+# missing features. For example, a kernel that was written for warps of 32 threads may be refused for other sizes.
 refusals="the mask must have 64 bits"
 clang_refusals="$refusals|what Clang does not have for [^:]*: (__weir_grid_barrier|printf)|in ROCm's device libraries"
 clang_refusals+="|'device' and 'global' attributes are not compatible"
 
-# compile_all COMPILER ARCHITECTURE: prints a row of the table.
+# compile_all COMPILER ARCHITECTURE: compiles all sources, and prints a row of the table.
 # shellcheck disable=SC2317  # `check` calls it
 compile_all() {
   local compiler=$1 architecture=$2 results=$work/$1-$2 options=(--define TILE=64 --define EXPONENT=3) reasons=$refusals files=()
@@ -123,7 +123,7 @@ for name in "${checks[@]}"; do
     releases)
       libraries=("$root"/usr/lib/*/libamdhip64.so.[0-9]* "$root"/usr/lib/*/libhiprtc.so.[0-9]*)
       check python3 ci/hip_releases.py "$root/usr/include" "${libraries[@]}"
-      # Hand-written prototypes and numbers, compared with AMD's headers.
+      # Compare the hand-written prototypes and numbers with AMD's headers.
       check inside g++ -std=c++20 -fsyntax-only -Wno-unused-result -D__HIP_PLATFORM_AMD__ -I. -Iinclude \
         tests/drivers/hip_prototypes.cpp
       ;;
@@ -132,7 +132,7 @@ for name in "${checks[@]}"; do
       for library in libamdhip64.so.6 libamdhip64.so.7; do
         path=$(printf '%s' "$root"/usr/lib/*/"$library")
         printf -- '-- %s\n' "$library"
-        # Without a device the exit status is 1.
+        # Without a device, the exit status is 1.
         inside env "WEIR_HIP_RUNTIME=${path#"$root"}" "$build/bin/weir" info -v --backend=hip | tee "$work/info-$library.txt" || true
         check grep -q 'shows no device' "$work/info-$library.txt"
       done

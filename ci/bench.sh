@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh [--bin=FOLDER] [OPTION]…: measures Weir's cost on this machine against the raw driver, PyTorch, CuPy, cuda.core,
-# oneTBB, OpenMP and OpenCL, if they are installed. Writes build/bench.json; docs/tools/performance.py --add makes
-# docs/performance.md from it. Builds first, unless FOLDER contains the programs. Other options are passed to bench/measure.py.
+# bench.sh [--bin=FOLDER] [OPTION]…: measures Weir's cost on this machine, and compares it with the raw driver, PyTorch,
+# CuPy, cuda.core, oneTBB, OpenMP and OpenCL, as far as they are installed. Writes build/bench.json;
+# docs/tools/performance.py --add makes docs/performance.md from it. Builds first, unless FOLDER contains the programs. Other
+# options are passed to bench/measure.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin='' options=()

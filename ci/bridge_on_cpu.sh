@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the conformance suite with the HIP plugin through the bridge on the CPU, once for each HIP release that the bridge can
-# present. tests/cpu_cuda replaces CUDA's driver, so no GPU is needed: bridge_on_cpu.sh [BUILD-TREE [RELEASE…]]
+# Runs the conformance suite with the HIP plugin on the CPU. The bridge implements HIP on CUDA; the suite runs once for each
+# HIP release that the bridge can imitate. tests/cpu_cuda replaces CUDA's driver, so no GPU is needed: bridge_on_cpu.sh
+# [BUILD-TREE [RELEASE…]]
 #
-# Also runs it as `immediate`, a HIP implementation that is not AMD's: calls return after their work is done, and host functions
-# run on the calling thread.
+# Also runs it with the bridge as `immediate`, which imitates a HIP implementation that is not AMD's: calls return when their
+# work is done, and host functions run on the calling thread.
 #
-# Prints a line for each; the exit status is 0 if all passed.
+# Prints a line for each run; the exit status is 0 if all passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +17,7 @@ releases=("$@")
 if [ $# = 0 ]; then releases=(6.2 6.4 7.0 7.1 7.2 7.14 10.0 immediate); fi
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
-# The CPU's driver has no memory of other processes.
+# The CPU's driver cannot access memory of other processes.
 export WEIR_DISABLE_FEATURES=interprocess_memory
 export CPU_CUDA_CACHE=$cache LD_LIBRARY_PATH=$tree/lib/cpu_cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 

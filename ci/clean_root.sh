@@ -22,7 +22,7 @@ if [ ! -e "$root/bin/sh" ]; then
           "the one in $mirror/pool/main/u/ubuntu-keyring with dpkg -x, and name its ubuntu-archive-keyring.gpg by UBUNTU_KEYS" >&2
         exit 1
       fi
-      # Debian's debootstrap may lack a script for the release; all Ubuntu releases share one.
+      # Debian's debootstrap may have no script for the release. All Ubuntu releases share one.
       debootstrap --variant=minbase --keyring="$keys" \
         "$suite" "$root" "$mirror" /usr/share/debootstrap/scripts/gutsy
       printf 'deb %s %s main universe\n' "$mirror" "$suite" "$mirror" "$suite-updates" >"$root/etc/apt/sources.list"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Functions that the scripts in this folder share; to be sourced.
+# Functions that the scripts in this folder share. Scripts source this file.
 
 cmake_needed=3.25
 
-# Tools that are too old in the distribution.
+# Newer versions of tools that are too old in the distribution.
 tools=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/weir/tools
 PATH=$tools/bin:$PATH
 
@@ -17,7 +17,8 @@ cmake_is_new_enough() {
 # The releases of LLVM that the work-group pass supports, in order of preference for installation.
 pass_majors=(19 18 20 17 16)
 
-# pass_major: prints the first of these whose Clang and plugin headers are installed; nothing if there is none.
+# pass_major: prints the first of these releases whose Clang and plugin headers are installed; prints nothing if there is
+# none.
 pass_major() {
   local major
   for major in "${pass_majors[@]}"; do
@@ -29,7 +30,7 @@ pass_major() {
   done
 }
 
-# ccache requires this for builds with precompiled headers.
+# With precompiled headers, ccache needs this setting.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
 
 ci_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -43,8 +44,8 @@ configure() {
   cmake -G Ninja -B "$folder" "${launcher[@]}" "$@"
 }
 
-# say_remedies LOG [ROOT]: for each vendor whose driver runs on this machine and whose backend a configuration with that log
-# leaves out, what would have it built. ROOT stands in for / in tests.
+# say_remedies LOG [ROOT]: LOG is the output of a configuration. If it leaves out a backend although the vendor's driver runs
+# on this machine, prints how to get that backend built. ROOT replaces / in tests.
 say_remedies() {
   local log=$1 root=${2-}
   if [ -e "$root/proc/driver/nvidia/version" ] && grep -q '^-- CUDA backend: not built' "$log"; then
@@ -57,8 +58,8 @@ say_remedies() {
   fi
 }
 
-# python_options FOLDER: sets `python` to the options that build the Python package, by a Python in FOLDER that has nanobind, which
-# few distributions have; to none where it cannot be had.
+# python_options FOLDER: sets `python` to the options that build the Python package. FOLDER is a virtual environment with
+# nanobind, which few distributions have; it is created if necessary. Without nanobind, `python` is empty.
 python_options() {
   python=()
   if [ ! -x "$1/bin/python" ]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The demonstration: demo.sh [FILE]. Installs dependencies, builds, and draws the entropy of FILE, by default the C library, on
-# the best device of this machine, and checks the result on the CPU. The picture goes to build/demo.
+# The demonstration: demo.sh [FILE]. Installs dependencies, builds, and draws the entropy of FILE, by default the C library,
+# on the best device of this machine, and checks the result on the CPU. The picture goes to build/demo.
 set -euo pipefail
 
 if [ $# -gt 1 ] || [[ ${1-} == -* ]]; then
@@ -29,7 +29,7 @@ if ! configure build/demo -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWE
   cat build/demo.log
   exit 1
 fi
-# Show which backends are built; that depends on the installed headers.
+# Show which backends are built, because that depends on the installed headers.
 grep -E '^-- (CUDA backend|HIP backend|Work-group pass):' build/demo.log || true
 say_remedies build/demo.log
 cmake --build build/demo --target entropy

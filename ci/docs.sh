@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# docs.sh [FOLDER]: makes the pages and the reference, with their search, in a subfolder of FOLDER named after Weir's version,
-# such as build/docs/0.1.0. It keeps other versions' subfolders, and FOLDER/index.html lists all.
+# docs.sh [FOLDER]: makes the pages and the reference, both with search. They are written to a subfolder of FOLDER with the
+# name of Weir's version, such as build/docs/0.1.0. Subfolders of other versions are kept, and FOLDER/index.html lists all
+# versions.
 set -euo pipefail
 output=$(realpath -m "${1:-$(dirname "$0")/../build/docs}")
 cd "$(dirname "$0")/.."

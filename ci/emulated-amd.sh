@@ -10,7 +10,7 @@
 #
 # Runs `weir info --backend=hip` and the conformance suite, whose report is written to BUILD_FOLDER/emulated-amd.json.
 # The example saxpy, a hundred steps over a million elements, would take too long on an emulator.
-# Exit status: 0 passed, 1 failed, 77 something is missing, which the output names.
+# Exit status: 0 passed, 1 failed, 77 if something is missing, which the output reports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -50,7 +50,8 @@ if [ -z "$build" ]; then
   cmake --build "$build" --target weir_command weir_hip weir-conformance
 fi
 
-# The emulator of July 2026: copies of rows by its copy engines do not end, and it maps no memory of the kind that 7.15's pools take.
+# The emulator of July 2026 has two limits: copies of rows by its copy engines never end, and it cannot map the kind of
+# memory that the pools of 7.15 use.
 export HSA_ENABLE_SDMA=${HSA_ENABLE_SDMA-0} DEBUG_HIP_MEM_POOL_VMHEAP=${DEBUG_HIP_MEM_POOL_VMHEAP-0} WEIR_BACKEND=hip
 if [ -n "$runtime" ]; then export LD_LIBRARY_PATH=$rocm/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests emulated-amd.sh with a fake emulator: its messages if something is missing, and its commands if nothing is.
+# Tests emulated-amd.sh with a fake emulator: the messages if something is missing, and the commands if nothing is missing.
 set -euo pipefail
 script=$(dirname "$0")/emulated-amd.sh
 folder=$(mktemp -d)
@@ -20,7 +20,7 @@ for word in 'rocjitsu: not in PATH' 'a GPU to emulate: ' "$folder/rocm/share/roc
   [[ $said == *"$word"* ]] || fail "it was to say '$word'"
 done
 
-# A fake emulator that records its command line and makes the program named by CULPRIT fail.
+# A fake emulator. It records its command line, and lets the program named by CULPRIT fail.
 mkdir -p "$folder/rocm/bin" "$folder/rocm/lib" "$folder/rocm/share/rocjitsu/configs"
 touch "$folder/rocm/lib/libamdhip64.so.7" "$folder/rocm/share/rocjitsu/configs/gfx942_cdna3_kmd.json"
 cat >"$folder/rocm/bin/rocjitsu" <<'EMULATOR'

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages needed to build and test Weir, on Debian 12 or Ubuntu 24.04 and later: install-deps.sh [--build]. It first
-# checks which are present, from any source, and prints the others; with nothing to install it needs neither network nor privileges.
-# Optional packages that are not available are skipped; the script reports the consequence.
-# With --build it installs only the packages for building the libraries, the command and the examples on this machine.
+# Installs the packages needed to build and test Weir, on Debian 12 or Ubuntu 24.04 and later: install-deps.sh [--build].
+# First checks which of them are present, from any source, and prints the others. If there is nothing to install, it needs no
+# network and no privileges. If an optional package is not available, reports the consequence and continues. With --build,
+# installs only the packages for building the libraries, the command and the examples on this machine.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -23,7 +23,7 @@ say() { printf 'install-deps: %s\n' "$*"; }
 has_command() { command -v "$1" >/dev/null; }
 has_header() { has_command g++ && printf '#include <%s>\n' "$1" | g++ -std=c++20 -E -x c++ - >/dev/null 2>&1; }
 
-# PACKAGE|PROBE|PURPOSE: the probe succeeds if the package is not needed.
+# PACKAGE|PROBE|PURPOSE: the package is installed only if the probe fails.
 needed=(
   "g++|command g++|the compiler"
   "libc6-dev|header unistd.h|the system's headers"
@@ -40,7 +40,7 @@ for_tests=(
   "doctest-dev|header doctest/doctest.h|tests"
   "libbenchmark-dev|header benchmark/benchmark.h|benchmarks"
 )
-# Optional: used if the distribution has it.
+# Optional packages, installed if the distribution has them.
 wanted=(
   "valgrind|header valgrind/callgrind.h|the count of instructions in each call"
   "libamdhip64-dev|header hip/hip_runtime_api.h|the HIP backend"
@@ -60,13 +60,13 @@ is_there() {  # KIND NAME
     command) has_command "$2" ;;
     module) has_command python3 && python3 -c "import $2" 2>/dev/null ;;
     header)
-      # HIP's headers need a macro that selects the vendor, so they are not compiled here.
+      # HIP's headers do not compile without a macro that selects the vendor, so only check that they exist.
       if [[ $2 == hip/* ]]; then [ -e "/usr/include/$2" ] || [ -e "/opt/rocm/include/$2" ]; else has_header "$2"; fi
       ;;
   esac
 }
 
-# collect LIST ENTRY…: appends the missing entries, without their probes.
+# collect LIST ENTRY…: appends the entries whose packages are missing, without their probes.
 collect() {
   local -n list=$1
   local entry package probe purpose
@@ -121,7 +121,7 @@ if [ ${#required[@]} != 0 ]; then
 elif [ ${#optional[@]} != 0 ] || [ -z "$major" ]; then
   as_root apt-get update -qq || true
 fi
-# install_optional PURPOSE PACKAGE…
+# install_optional PURPOSE PACKAGE…: installs packages if they are available.
 install_optional() {
   local purpose=$1 package
   shift
@@ -144,7 +144,7 @@ if [ -z "$major" ]; then
       "by g++ then, and those with barriers run on fibers, up to 46 times slower"
 fi
 
-# Ubuntu 22.04's CMake is too old: installs a newer one into a folder of the user.
+# Ubuntu 22.04's CMake is too old. Then install a newer one into a folder of the user.
 if ! cmake_is_new_enough; then
   say "installing CMake $cmake_needed or later into $tools, because $(cmake --version | head -n 1) is too old"
   if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests install-deps.sh without a Clang for the work-group pass, with stand-ins for the package manager. All other probes see this
+# Tests install-deps.sh with fake package managers and without a Clang for the work-group pass. The other probes see this
 # machine's packages.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/ci" "$folder/bin"
 cp "$(dirname "$0")"/{common,install-deps}.sh "$folder/ci"
-# Releases that do not exist.
+# LLVM releases that do not exist.
 sed -i 's/^pass_majors=.*/pass_majors=(97 98 99)/' "$folder/ci/common.sh"
 cat >"$folder/bin/apt-get" <<'END'
 #!/bin/sh

@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = ("tests/kernels/corpus/*.cu", "docs/recipes/*.c*", "docs/recipes-python/*.py", "docs/gallery/*.py", "examples/*/*.c*",
          "examples/*/*.py")
-# They contain launches by <<<…>>>, or templates with missing values.
+# Not for Weir: these launch kernels by <<<…>>>, or contain templates with missing values.
 NOT_FOR_WEIR = ("examples/interop_cuda/",)
 STRING = re.compile(r'R"(\w*)\((.*?)\)\1"|r?"""(.*?)"""', re.S)
 

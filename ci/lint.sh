@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks everything that is not compiled: formats, shell scripts, workflows, generated tables. A missing tool is reported and
-# skipped; with --strict it is a failure.
+# Checks everything that is not compiled: formats, shell scripts, workflows, generated tables. If a tool is missing, its
+# check is skipped with a message; with --strict, that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8 PYTHONPYCACHEPREFIX="${TMPDIR:-/tmp}"  # line widths are counted in characters
@@ -36,7 +36,7 @@ if git grep -nE '[[:space:]]+$' -- '*.cpp' '*.hpp' '*.c' '*.h' '*.sh' '*.txt' '*
   printf 'there are spaces at line ends\n'
   failed=$((failed + 1))
 fi
-# Subjects are "room: Verb object", in the imperative, at most 72 characters. Older commits have others.
+# A subject is "room: Verb object", in the imperative, with at most 72 characters. Older commits have other forms.
 since=5c121e58
 if git merge-base --is-ancestor "$since" HEAD 2>/dev/null; then
   while read -r commit subject; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the tests of the HIP backend: removes each row of its table of quirks, and applies each change in mutations.py, one
-# at a time, and runs the driver tests, which must fail: mutations.sh [--table | NAME…]
+# Tests the tests of the HIP backend. Removes one row of its table of quirks, or applies one change in mutations.py, and runs
+# the driver tests, which must then fail. Repeats this for all rows and changes: mutations.sh [--table | NAME…]
 #
 #   --table  only the rows, which takes half the time
 #
-# A changed copy of the tree is built in build/ci-mutations. A mutation that no test detects is listed as a survivor.
+# The changed copy of the tree is built in build/ci-mutations. If no test detects a mutation, it is listed as a survivor.
 #
 # Ends with "N mutations, N survivors"; the exit status is 0 if none survived.
 set -euo pipefail
@@ -23,14 +23,14 @@ cmake -S "$build/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_
   -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HOST=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${launcher[@]}" > /dev/null
 cmake --build "$build" --target weir_hip_driver_tests weir_hip_mutations > /dev/null
 
-# Status 0: the tests passed and detected nothing. A hang counts as detection.
+# Returns 0 if the tests pass, so that they have not detected the mutation. A hang counts as detection.
 run_tests() {
   WEIR_TEST_MUTATION=$1 timeout --signal=KILL 300 "$build/bin/weir_hip_driver_tests" --abort-after=1 "${@:2}" > "$build/mutation.log" 2>&1
 }
-# Prints the first test case that failed.
+# Prints the first failed test case.
 failed_case() { sed -n 's/^TEST CASE:  *//p' "$build/mutation.log" | head -n 1; }
 
-# Some cases depend on timing, and this machine may be busy, so try three times.
+# Some test cases depend on timing, and this machine may be busy. So try three times.
 if ! run_tests "" && ! run_tests "" && ! run_tests ""; then
   cat "$build/mutation.log"
   printf 'mutations.sh: the tests fail without any mutation\n' >&2
@@ -47,7 +47,8 @@ for name in "${names[@]}"; do
   for _ in 1 2 3; do
     run_tests "$name" && break
     killer=$(failed_case)
-    # The mutation is the cause if the case fails again with it and passes without it. doctest separates patterns by commas.
+    # The mutation is the cause if the test case alone fails with it and passes without it. doctest separates patterns by
+    # commas.
     case_alone=--test-case=${killer//,/\\,}
     if [ -n "$killer" ] && { run_tests "$name" "$case_alone" || ! run_tests "" "$case_alone"; }; then
       killer=

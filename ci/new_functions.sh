@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Lists functions in the newest headers of CUDA and HIP that docs/porting.md lacks: new_functions.sh [CUDA_FOLDER HIP_FOLDER]
+# Lists the functions in the newest headers of CUDA and HIP that are missing in docs/porting.md: new_functions.sh
+# [CUDA_FOLDER HIP_FOLDER]
 #
-# Without folders, pip fetches the newest packages from PyPI (6 MB; HIP's has the functions as declared for Cython, but no headers).
-# The exit status is 0 if page and headers agree, 1 if not, 2 if pip fails. Add each new function to a row of the page, with
-# Weir's equivalent or the reason why there is none; then raise the releases in docs/tools/porting.py.
+# Without folders, pip downloads the newest packages from PyPI (6 MB). HIP's package contains the declarations for Cython
+# instead of headers. The exit status is 0 if page and headers agree, 1 if not, 2 if pip fails. When a function is missing,
+# add it to a row of the page, with Weir's equivalent or the reason why there is none. Then raise the releases in
+# docs/tools/porting.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONDONTWRITEBYTECODE=1

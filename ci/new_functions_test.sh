@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests new_functions.sh with headers that agree with docs/porting.md, and with headers that have more functions and one less.
+# Tests new_functions.sh with headers that agree with docs/porting.md, with headers that have further functions, and with
+# headers that lack one.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# newcomer_test.sh [TEST…]: follows the README as a newcomer would, and times each step: the demonstration; building and installing
-# Weir; a program with find_package, with pkg-config, with kernels in a .cu file and with FetchContent; `weir new`. Each TEST is a
-# command that runs after the demonstration, such as ci/test.sh, the README's second command. Run it as root on a throw-away system
-# with nothing but a clone:
+# newcomer_test.sh [TEST…]: follows the README like a newcomer, and times each step. The steps: the demonstration; building
+# and installing Weir; a program with find_package, with pkg-config, with kernels in a .cu file and with FetchContent; `weir
+# new`. Each TEST is a command that runs after the demonstration, such as ci/test.sh, the README's second command. Run it as
+# root on a throw-away system that contains only a clone:
 #   ci/clean_root.sh /tmp/bookworm ci/newcomer_test.sh
 #   SUITE=noble ci/clean_root.sh /tmp/noble ci/newcomer_test.sh ci/test.sh
 set -euo pipefail
@@ -12,12 +12,12 @@ source=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# block LANGUAGE NUMBER [PAGE]: prints the NUMBERth code block in that language of the README or PAGE.
+# block LANGUAGE NUMBER [PAGE]: prints the NUMBERth code block of that language in PAGE, by default the README.
 block() {
   awk -v begin="^\`\`\`$1\$" -v number="$2" '!inside && $0 ~ begin { inside = 1; count++; next }
     inside && /^```$/ { inside = 0 } inside && count == number' "$source/${3-README.md}"
 }
-# commands NUMBER [PAGE]: prints the lines of a console block that a user types.
+# commands NUMBER [PAGE]: prints the lines that a user types, from the NUMBERth console block.
 commands() { block console "$@" | sed -n 's/^\$ //p'; }
 
 step() {  # NAME COMMAND…
@@ -43,7 +43,7 @@ block cmake 1 docs/getting-started.md >"$folder/found/CMakeLists.txt"
 cd "$folder/found"
 step "own program, find_package" runs "$(commands 3 docs/getting-started.md)" '^3 squared is 9 on '
 
-# The page installs into /opt/weir, the README into ~/weir.
+# The page installs Weir into /opt/weir, but the README, which this test follows, into ~/weir.
 cd "$folder/pkg-config"
 command -v pkg-config >/dev/null || apt-get install -qq -y --no-install-recommends pkg-config >/dev/null
 by_pkg_config=$(sed -n '/^### pkg-config/,$p' "$source/docs/building.md" | awk '/^```/ { inside++ } inside == 1' |
@@ -52,8 +52,8 @@ step "own program, pkg-config" runs "$by_pkg_config" '^3 squared is 9 on '
 
 cd "$folder/kernels"
 step "weir new" runs "$(~/weir/bin/weir new my_program | sed -n 's/^  //p')" '^3 squared is 9 on '
-# A .cu file of one's own takes the place of its kernel, by the line of docs/ahead-of-time.md. The GPUs' images need compilers that a bare machine
-# may not have.
+# Replace the program's kernel by another .cu file, with the line from docs/ahead-of-time.md. Images for GPUs are optional,
+# because a bare machine may not have their compilers.
 cat >my_program/blur.cu <<'END'
 template<class T>
 __global__ void blur(int n, const T* in, T* out) {
@@ -89,7 +89,7 @@ step "own .cu" runs "cmake --build my_program/build && my_program/build/my_progr
 ~/weir/bin/weir kernels inspect my_program/build/my_program
 
 cd "$folder/fetched"
-# The four lines come after the program. The address on the page is replaced by this clone.
+# The program comes first, then the four lines of the page. This clone replaces the address in them.
 {
   block cmake 1 docs/getting-started.md | sed '/^find_package/d; /^target_link_libraries/d'
   block cmake 3 docs/building.md | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"

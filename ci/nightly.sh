@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nightly.sh [MINUTES]: looks for rare faults in the release build of ci/test.sh: random programs against the sequential
-# model for MINUTES (60), random kernels in each tier against fibers, the suite in random orders, mutations of the HIP backend,
-# the suite through the bridge as each release of HIP, prototypes against the headers of several releases, the porting tables
-# against the newest headers. Then it runs the benchmarks, whose times go to build/nightly-bench.json, for ci/trend.sh. The last
-# line counts the parts.
+# nightly.sh [MINUTES]: looks for rare faults in the release build of ci/test.sh. Compares random programs with the
+# sequential model for MINUTES (60), random kernels in each tier with fibers, prototypes with the headers of several
+# releases, and the porting tables with the newest headers. Runs the suite in random orders, and through the bridge as each
+# release of HIP. Tests mutations of the HIP backend. Then it runs the benchmarks, and writes their times to
+# build/nightly-bench.json for ci/trend.sh. The last line contains the number of parts that passed and failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-60}

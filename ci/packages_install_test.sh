@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages_install_test.sh FOLDER: as root, installs the Debian packages in FOLDER into this system; builds and runs a program
-# with find_package and one with pkg-config; removes the packages and checks that nothing is left. Use a throw-away system: a
-# container, or ci/clean_root.sh.
+# packages_install_test.sh FOLDER: installs the Debian packages in FOLDER into this system, which needs root. Builds and runs
+# a program with find_package and one with pkg-config. Then removes the packages, and checks that no file is left. Use a
+# throw-away system: a container, or ci/clean_root.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath "$1")
@@ -28,7 +28,7 @@ c++ -std=c++20 tests/packaging/consumer/least.cpp $(pkg-config --cflags --libs w
 cc -std=c11 tests/packaging/c_consumer/main.c $(pkg-config --cflags --libs weir_c) -o /tmp/consumer/c_by_pkg_config
 /tmp/consumer/c_by_pkg_config
 weir info
-# The host package recommends a Clang; with it, if this distribution has it, kernels use the work-group pass.
+# The host package recommends a Clang. If the distribution has it, kernels must use the work-group pass.
 for clang in $(dpkg-query -W -f '${Recommends}' libweir0.1-host | tr '|' ' '); do
   if [[ $clang == clang-* ]] && apt-get install -qq -y --no-install-recommends "$clang" >/dev/null; then
     weir doctor | grep 'and the work-group pass'

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages_test.sh BUILD: makes the Debian packages of a build configured with -DCMAKE_INSTALL_PREFIX=/usr, in
-# BUILD/packages; checks each package's content and dependencies; unpacks them into a folder and builds a program with that.
-# packages_install_test.sh tests installing them into a system.
+# packages_test.sh BUILD: makes the Debian packages of a build with -DCMAKE_INSTALL_PREFIX=/usr in BUILD/packages. Checks the
+# content and the dependencies of each package. Unpacks all of them into a folder, and builds a program with that folder.
+# packages_install_test.sh tests the installation into a system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "$1")
 command -v dpkg-deb >/dev/null || { echo "packages: dpkg is not here"; exit 77; }
-# Without one of them CPack would make packages without dependencies.
+# Without one of these tools, CPack would make packages without dependencies.
 for tool in dpkg-shlibdeps/dpkg-dev file/file; do
   command -v "${tool%/*}" >/dev/null || { echo "packages: ${tool%/*} is not here: install ${tool#*/}" >&2; exit 1; }
 done
@@ -59,7 +59,7 @@ for pass in "$build"/lib/weir_workgroup-*.so; do
 done
 if dpkg-deb -f "$packages"/libweir0.1_*.deb Depends | grep -q 'tbb\|fmt\|cuda\|hip'; then fail "the library depends on more than the system"; fi
 
-# The unpacked files work, so the packages are complete.
+# A program can use the unpacked files, so the packages are complete.
 library=$(dirname "$(find "$root/usr/lib" -name libweir.so)")
 flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags --libs weir 2>/dev/null) ||
   flags="-I$root/usr/include -L$library -lweir"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compares the hand-written declarations of the HIP and CUDA plugins (prototypes, numbers, offsets in structures) with vendors'
-# headers of several releases, by compiling tests/drivers/*_prototypes.cpp with each: prototypes.sh [FOLDER…]
+# Compares the hand-written declarations of the HIP and CUDA plugins (prototypes, numbers, offsets in structures) with the
+# vendors' headers of several releases. For that, it compiles tests/drivers/*_prototypes.cpp with each release: prototypes.sh
+# [FOLDER…]
 #
-# It uses the headers in each FOLDER, which contains hip/hip_runtime_api.h or cuda.h, the installed headers, and those in PyPI
-# packages, which pip downloads (0.7 GB; none with WEIR_OFFLINE=1). Prints a line for each; the exit status is 0 if all agree.
+# The headers come from each FOLDER, which contains hip/hip_runtime_api.h or cuda.h; from this system; and from PyPI
+# packages, which pip downloads (0.7 GB; none with WEIR_OFFLINE=1). Prints a line for each release. The exit status is 0 if
+# all agree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,9 +14,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 folders=("$@" /usr/include /opt/rocm/include /usr/local/cuda/include)
 
-# Triton's wheels contain AMD's headers: these three have HIP 6.1, 6.2 and 7.1.
+# Triton's wheels contain AMD's headers: these three contain HIP 6.1, 6.2 and 7.1.
 packages=(triton==3.0.0 triton==3.3.0 triton==3.9.0)
-# The oldest of CUDA 12 and the newest.
+# The oldest release of CUDA 12, and the newest CUDA.
 packages+=(nvidia-cuda-runtime-cu12==12.0.107 nvidia-cuda-runtime==13.5.37)
 if [ -z "${WEIR_OFFLINE-}" ]; then
   if ! python3 -m pip --version >/dev/null 2>&1; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests that the demonstration reports a driver without a built backend, and is otherwise silent, and that scripts refuse
-# invalid arguments before they install or build anything.
+# Tests that the demonstration reports a driver whose backend is not built, and reports nothing else. Also tests that scripts
+# refuse invalid arguments before they install or build anything.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "$0")/common.sh"
@@ -26,7 +26,7 @@ expect "$without" "$folder/amd" 'install HIP 5.2'
 expect "$without" "$folder/none" ''
 expect "$with" "$folder/nvidia" ''
 expect "$with" "$folder/amd" ''
-# The lines that it searches for must be those that the build prints.
+# The script searches for these lines, so the build must print them in this form.
 for vendor in cuda hip; do
   grep -q "STATUS \"${vendor^^} backend: not built" "$(dirname "$0")/../backends/$vendor/CMakeLists.txt"
 done

@@ -43,7 +43,7 @@ ROOMS = {
     "bindings/python": "",
     "tools": "core/base core/saved kernels backends/cache",
 }
-# Tests and programs may include anything: tests use internals, and programs use only public headers anyway.
+# Tests and programs may include any room: tests use internals, and programs use only public headers anyway.
 FREE = ("tests/", "bench/", "examples/", "docs/", "cmake/")
 
 
@@ -57,7 +57,7 @@ def includes(root, file):
         if not match:
             continue
         target = match.group(1)
-        if "/" not in target:  # in the same folder
+        if "/" not in target:  # a file in the same folder
             continue
         yield ("include/" + target) if target.startswith("weir/") else target
 
@@ -69,7 +69,7 @@ def table():
 
 
 def missing_names(root, files, page):
-    """The code words of the page, `like_this`, that are neither a path nor an identifier of the sources."""
+    """Returns the words in code style on the page, `like_this`, that are neither a path nor an identifier of the sources."""
     paths = set(files)
     for file in files:
         paths.update(str(parent) for parent in pathlib.PurePath(file).parents)
@@ -78,7 +78,7 @@ def missing_names(root, files, page):
         if not file.endswith(".md"):
             words.update(re.findall(r"\w+", (root / file).read_text(encoding="utf-8", errors="ignore")))
     for text in re.findall(r"`([^`\n]+)`", page):
-        if re.fullmatch(r"[\w*-]+(/[\w.*-]+)+|[\w*-]+\.(cpp|hpp|py|sh|\*)", text):  # a path, or its end
+        if re.fullmatch(r"[\w*-]+(/[\w.*-]+)+|[\w*-]+\.(cpp|hpp|py|sh|\*)", text):  # a path or the end of a path
             pattern = "*/" + text
             found = any(fnmatch.fnmatchcase("/" + path, pattern) for path in paths)
         elif re.fullmatch(r"\w+(::\w+)*(\(\))?", text):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016  # names of files in backquotes are no commands
-# Tests that ci/rooms.py passes on this tree. On a copy it must fail if an include violates the table, or if the page names a missing
-# file.
+# Tests that ci/rooms.py passes on this tree, and that it fails on a copy in which an include violates the table or the page
+# names a missing file.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 python3 "$root/ci/rooms.py"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the static library, and the shared one with its backends built in: each is built in build/ci-static and build/ci-built-in,
-# installed, and used by a program without any plugins.
+# Tests the static library, and the shared library with built-in backends. They are built in build/ci-static and
+# build/ci-built-in, installed, and used by a program without plugins.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
@@ -24,13 +24,13 @@ grep -q "no backend 'nosuch'" "$folder/log" || { cat "$folder/log"; fail "the er
 
 for kind in static built-in; do
   options=(-DBUILD_SHARED_LIBS=OFF) each_header=ON
-  # The static library has all backends built in; the shared one has only the host's, to test the mixture.
+  # The static library contains all backends. The shared library contains only the host backend, to test the mixture.
   [ $kind = static ] || options=(-DWEIR_BUILT_IN=host -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF) each_header=OFF
   quietly configure "build/ci-$kind" "${options[@]}" -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_LTO=OFF \
     -DCMAKE_UNITY_BUILD=ON -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_BENCH=OFF
   quietly cmake --build "build/ci-$kind"
   quietly cmake --install "build/ci-$kind" --prefix "$folder/$kind"
-  # With a shared library, tools and collectives libraries remain plugins, and so does Clang's plugin for kernels.
+  # Tools and libraries of collectives remain plugins of a shared library, and so does Clang's plugin for kernels.
   if find "$folder/$kind" -regex '.*/libweir_\(host\|cuda\|hip\)\.so' | grep .; then fail "$kind: a backend is installed as a plugin"; fi
   if [ $kind = static ] && find "$folder/$kind" -name '*.so*' ! -name 'weir_workgroup-*.so' | grep .; then fail "a shared library is installed"; fi
 

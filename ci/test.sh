@@ -57,13 +57,14 @@ fi
 passed=0 failed=0 skipped=0 targets=(all)
 heading() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
-# cpu_seconds: sets `cpu` to the processor seconds of this script's ended children.
+# cpu_seconds: sets `cpu` to the processor time, in seconds, of this script's ended child processes.
 cpu_seconds() {
   times >build/times  # not in a subshell, which would print its own times. The second line is the children's: 3m2.456s 0m1.234s
   cpu=$(awk 'NR == 2 { for (i = 1; i <= 2; ++i) { split($i, t, /[ms]/); sum += t[1] * 60 + t[2] } printf "%d", sum }' build/times)
 }
 
-# count NAME COMMAND…: runs a test that is one command. Exit status 77 means that a requirement is missing.
+# count NAME COMMAND…: runs a test that is one command, and counts its result. Exit status 77 means that a requirement is
+# missing.
 count() {
   local name=$1 status=0
   shift
@@ -79,13 +80,13 @@ count() {
   esac
 }
 
-# run_ctest FOLDER OPTION…: runs tests of a build and counts each one.
+# run_ctest FOLDER OPTION…: runs tests of a build, and counts the result of each one.
 run_ctest() {
   local folder=$1 log=$1/ctest.log status=0 summary skips
   shift
-  # One more test than processors, because some tests only wait for a timeout.
+  # Run one more test than there are processors, because some tests only wait for a timeout.
   ctest --test-dir "$folder" --output-on-failure --parallel $(($(nproc) + 1)) --no-tests=error "$@" 2>&1 | tee "$log" || status=$?
-  # "97% tests passed, 1 tests failed out of 30"
+  # ctest prints, for example: "97% tests passed, 1 tests failed out of 30"
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log" | tail -n 1)
   if [ -z "$summary" ]; then
     failed=$((failed + 1))
@@ -98,7 +99,7 @@ run_ctest() {
   if [ "$status" != 0 ] && [ "${summary% *}" = 0 ]; then failed=$((failed + 1)); fi
 }
 
-# progress: reads Ninja's lines from standard input and prints one for each tenth of the steps.
+# progress: reads Ninja's output from standard input, and prints a line for each tenth of the steps.
 progress() {
   awk 'match($0, /^\[[0-9]+\/[0-9]+\]/) {
     split(substr($0, 2, RLENGTH - 2), step, "/")
@@ -124,17 +125,18 @@ mkdir -p build
 if $install; then
   ci/install-deps.sh
 fi
-# Builds the work-group pass for one LLVM, if one is installed.
+# Build the work-group pass for one installed LLVM release, if there is one.
 major=$(pass_major)
 pass=("-DWEIR_WORKGROUP=${major:-OFF}")
 
 python_options build/python
 
-# A unity build, as by default. The stage clang compiles the libraries' files separately, and debug all files.
+# A unity build, which is the default. The stage clang compiles the files of the libraries separately, and the stage debug
+# compiles all files separately.
 together=(-DCMAKE_UNITY_BUILD=ON)
 
-# The stages release, long and packages share one build. Its prefix is that of packages, because it determines the library
-# folder. The packages contain the benchmarks.
+# The stages release, long and packages share one build. It has the prefix that packages need, because the prefix determines
+# the library's folder. The packages contain the benchmarks.
 release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr -DWEIR_BUILD_BENCH=OFF "${pass[@]}" "${together[@]}")
 stage_release() {
   build release "${release_options[@]}" "${python[@]}" || return 0
@@ -153,12 +155,12 @@ stage_debug() {
   build debug -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF -DWEIR_WORKGROUP=OFF \
     -DCMAKE_UNITY_BUILD=OFF || return 0
   heading "testing debug"
-  # The release build tests pages and packages.
+  # Leave out pages and packages, which the stage release tests.
   run_ctest build/ci-debug --label-exclude '^(long|docs)$' --exclude-regex '^packaging\.'
 }
 
-# To save time: only code for this machine's CPU, and little optimization. Tests that run compilers or scripts are left out,
-# because the sanitizers do not cover those.
+# To save time, compile only code for this machine's CPU, with little optimization. Leave out tests that run compilers or
+# scripts, because the sanitizers do not check those.
 sanitized=("${together[@]}" -DCMAKE_BUILD_TYPE=Debug -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF
   -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
 not_sanitized=(--label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|demo\.|ci\.)')
@@ -174,8 +176,9 @@ stage_tsan() {
     weir_late_load weir_collectives_story weir_mpi_ranks weir_c_tests)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
-  # oneTBB is not built with the thread sanitizer, so the file suppresses reports from it. conformance-program's time limit
-  # is too short for some cases under this sanitizer. Fewer features mean less code.
+  # oneTBB is not built with the thread sanitizer, so the file suppresses reports from it. Leave out conformance-program,
+  # because its time limit is too short for some cases under this sanitizer, and runs with fewer features, because they run
+  # less code.
   TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}" \
     run_ctest build/ci-tsan --label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|conformance-program|conformance\.host\.(few_features|no_capture)$)' \
     --tests-regex '^(c\.|collectives|conformance|stress|unit)'

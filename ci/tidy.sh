@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs clang-tidy on the libraries and the command, with the checks in .clang-tidy: tidy.sh [FILE]…. A finding is a failure.
+# Runs clang-tidy on the libraries and the command, with the checks in .clang-tidy: tidy.sh [FILE]…. Each finding is a
+# failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the tools' findings on a GPU: tools_on_gpu.sh [BUILD-TREE [BACKEND [SEEDS]]]
-# Measures their cost there in less than a minute: tools_on_gpu.sh --cost [BUILD-TREE [BACKEND [ROUNDS]]]
+# Measures the tools' cost there in less than a minute: tools_on_gpu.sh --cost [BUILD-TREE [BACKEND [ROUNDS]]]
 #
-# It runs the race detector's corpus, a lost wait under `shake`, the timeline of the entropy example, and the sweep that makes each
-# driver call fail once. Build weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir and the tools first. Prints a
-# line for each; the exit status is 0 if all pass.
+# Runs the race detector's corpus, a program with a missing wait under `shake`, the entropy example with `timeline`, and the
+# sweep, which makes each driver call fail once. Build weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir
+# and the tools first. Prints a line for each; the exit status is 0 if all pass.
 set -uo pipefail
 cost=
 if [ "${1:-}" = --cost ]; then cost=1 && shift; fi
@@ -16,8 +16,8 @@ trap 'rm -rf "$folder"' EXIT
 failed=0
 say() { printf '%-34s %s\n' "$1" "$2"; }
 
-# Runs the example entropy without a tool, with race and with timeline in turns; prints medians, and each round's ratio to
-# the run without a tool. It counts the time that entropy prints, which excludes the start of the process.
+# Runs the entropy example in turns without a tool, with race and with timeline. Prints medians, and each round's ratio to
+# the run without a tool. Uses the time that entropy prints, which excludes the start of the process.
 if [ -n "$cost" ]; then
   unset WEIR_TOOLS WEIR_RACE WEIR_TIMELINE WEIR_FAULTS
   size=512M
@@ -57,7 +57,7 @@ if [ -n "$cost" ]; then
   exit 0
 fi
 
-# Race: expects the number of reports in the corpus.
+# race: each program of the corpus must cause the expected number of reports.
 all=0 wrong=0 missed=""
 while read -r program reports; do
   all=$((all + 1))
@@ -71,7 +71,7 @@ done < <("$tree/bin/weir_tool_programs" --list)
 say "race: programs, wrong ones" "$all, $wrong; not as they should be:${missed:- none}"
 if [ -n "$missed" ]; then failed=1; fi
 
-# Shake: counts how often a lost wait is visible, with the tool and without.
+# shake: counts how often a missing wait changes the result, with the tool and without it.
 shake() {
   timeout 600 "$tree/bin/weir" shake "--backend=$backend" "--seeds=$seeds" -- "$tree/bin/weir_tool_programs" "$1" 2>&1 |
     sed -n 's/^weir shake: \([0-9]* of [0-9]*\) schedules.*/\1/p'
@@ -82,7 +82,7 @@ lost=$(shake wrong_shows_a_lost_wait) right=$(shake right_shows_a_lost_wait)
 say "shake: a lost wait shows" "$lost seeds; without the tool $bare of $seeds; where nothing is lost $right"
 if [ "${lost%% *}" = 0 ] || [ "${right%% *}" != 0 ]; then failed=1; fi
 
-# Timeline: the trace of entropy, read by the tests' decoder.
+# timeline: the tests' decoder reads the trace of entropy.
 head -c 64M /dev/urandom > "$folder/input"
 WEIR_TOOLS=timeline WEIR_TIMELINE=$folder/trace timeout 300 "$tree/bin/entropy" "$folder/input" --no-png --verify > "$folder/log" 2>&1 ||
   { failed=1; tail -n 3 "$folder/log"; }
@@ -90,7 +90,7 @@ WEIR_TEST_TRACE=$folder/trace "$tree/bin/weir_tool_tests" '-tc=timeline: a trace
 say "timeline: entropy" "$(grep -E '^tracks|ERROR' "$folder/decoded" | head -n 1)"
 grep -E 'busy' "$folder/log"
 
-# The sweep: several processes, each with its share of the calls.
+# The sweep runs in several processes, each with its share of the driver calls.
 processes=$(($(nproc) < 8 ? $(nproc) : 8))
 for code in 999 2; do
   for i in $(seq "$processes"); do

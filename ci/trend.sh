@@ -12,7 +12,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 git -C "$folder" init -q -b trend
-# In a workflow: the credentials that the checkout step stored, for pushing to the same server.
+# In a workflow, use the credentials that the checkout step stored, to push to the same server.
 if header=$(git config --get-regexp '^http\..*\.extraheader$'); then git -C "$folder" config "${header%% *}" "${header#* }"; fi
 if git -C "$folder" fetch -q --depth=1 "$remote" trend 2>/dev/null; then git -C "$folder" reset -q --hard FETCH_HEAD; fi
 ci/trend.py "$folder" "$results" "$commit" "$(date -u +%Y-%m-%d)"

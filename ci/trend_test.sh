@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests two nights of trend.sh with a separate remote: the branch is created, gains a line a night, and its page compares the two.
+# Tests two nights of trend.sh with a separate remote. The branch must be created and get one line per night, and its page
+# must compare the two nights.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }

@@ -14,7 +14,7 @@ limit = 125
 
 
 def wrapped(text):
-    for _ in range(3):  # a wrapped line may still be too long
+    for _ in range(3):  # because a wrapped line may still be too long
         long = [number for number, line in enumerate(text.split("\n"), 1) if len(line) > limit]
         if not long:
             break
