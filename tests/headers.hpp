@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What is compiled once for all test programs. Files include what they need all the same: a build without precompiled
-// headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
+// Headers that are precompiled once for all test programs. Files must still include the headers that they need, because a
+// build without precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -11,9 +11,9 @@
 
 namespace weir::test {
 
-/// Waits until every other thread of this process sleeps. A child that is forked then finds no lock taken, of those that
-/// forks do not free: oneTBB's allocator waits for its own when a process exits, and so does the address sanitizer for each
-/// block.
+/// Waits until all other threads of this process sleep, so that a child process that is forked then finds no lock taken.
+/// Some locks are not freed by fork: oneTBB's allocator waits for its lock when a process exits, and so does the address
+/// sanitizer for each block.
 inline void wait_until_others_sleep() {
   const std::string own = std::to_string(::gettid());
   // A thread that sleeps may be woken by one that is looked at after it, and that sleeps by then; hardly each time.

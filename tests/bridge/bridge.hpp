@@ -11,9 +11,9 @@
 #include "newer.hpp"
 #include "release.hpp"
 
-/// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and
-/// the behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so
-/// that it cannot pass unseen.
+/// The bridge: a libamdhip64 that is implemented on the CUDA driver. It has AMD's C interface with its constants, layouts,
+/// argument lists and error codes, and behaves like the release that it imitates. Only for tests: if a HIP program does
+/// something that HIP forbids, the bridge aborts, so that the mistake is found.
 namespace bridge {
 
 /// Whether each call that submits work waits until it is done, and host functions are called by the thread that submits

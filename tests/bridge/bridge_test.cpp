@@ -17,8 +17,8 @@
 #include "newer.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// The bridge itself: that it behaves as AMD's library of each release is known to, in what a plugin must get right. A plugin
-// that gets it wrong would fail on the bridge; these cases show that the bridge can tell. They need an NVIDIA GPU.
+// Tests that the bridge behaves like AMD's library of each release, as far as a plugin depends on it. If a plugin did one of
+// these things wrong, it would fail on the bridge. The cases need an NVIDIA GPU.
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "bridge.hpp"
 #include "queues.hpp"
 
-/// Stream capture, and how AMD's library leaves streams behind when one goes wrong.
+/// Stream capture, including the state in which AMD's library leaves streams after a failed capture.
 using namespace bridge;
 
 namespace {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <type_traits>
 
+// Opens the CUDA driver for the bridge.
+
 namespace bridge {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
-/// The CUDA driver that the bridge stands on, opened at run time.
+/// The CUDA driver that the bridge uses, opened at run time.
 namespace bridge {
 
 /// X(function without its prefix, CUDA version of its signature)

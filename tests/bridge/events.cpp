@@ -6,7 +6,7 @@
 #include "bridge.hpp"
 #include "queues.hpp"
 
-/// Events, waits for them, and what processes share.
+/// Events, waits for events, and events and memory that processes share.
 using namespace bridge;
 
 namespace {

@@ -14,7 +14,7 @@
 #include "launches.hpp"
 #include "queues.hpp"
 
-/// Graphs. Handles of graphs and nodes are CUDA's own; parameters of nodes are AMD's structures, whose members stand in
+/// Graphs. Handles of graphs and nodes are CUDA's own. Parameters of nodes are AMD's structures, whose members are in
 /// another order.
 using namespace bridge;
 

@@ -8,7 +8,7 @@
 #include "bridge.hpp"
 #include "nvrtc.hpp"
 
-/// HIPRTC over NVRTC: gfx targets in, code for the NVIDIA device out.
+/// HIPRTC, implemented on NVRTC. It accepts gfx targets and returns code for the NVIDIA device.
 using namespace bridge;
 
 namespace {

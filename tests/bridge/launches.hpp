@@ -3,7 +3,7 @@
 
 #include "bridge.hpp"
 
-/// Launches of graphs that are under way, which AMD's library keeps neither executables nor kernels for.
+/// Graph launches that are not complete. Like AMD's library, the bridge does not keep their executables and kernels alive.
 namespace bridge {
 
 /// The module of a function, or null.

@@ -6,7 +6,7 @@
 #include "bridge.hpp"
 #include "nvrtc.hpp"
 
-/// Values written and waited for, with AMD's mask and AMD's comparisons.
+/// Writes of values and waits for values, with AMD's mask and AMD's comparisons.
 namespace bridge {
 namespace {
 

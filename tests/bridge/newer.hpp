@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Without the C++ overloads: what is defined here is the C interface.
+// Without the C++ overloads, because this file defines the C interface.
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #include <hip/hip_runtime_api.h>
 #include <hip/hiprtc.h>

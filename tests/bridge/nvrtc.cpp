@@ -8,6 +8,8 @@
 #include <system_error>
 #include <type_traits>
 
+// Opens NVRTC for the bridge.
+
 namespace bridge {
 
 const Nvrtc* nvrtc() noexcept {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-/// What AMD's streams share: four hardware queues of a device at each priority, in which work of one stream holds up
-/// another's, and one thread that calls all host functions.
+/// Resources that AMD's streams share. A device has four hardware queues per priority, in which work of one stream can delay
+/// work of another, and one thread that calls all host functions.
 namespace bridge {
 
 struct HardwareQueue {

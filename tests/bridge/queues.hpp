@@ -3,7 +3,7 @@
 
 #include "bridge.hpp"
 
-/// Hardware queues, and the thread of host functions.
+/// Hardware queues, and the thread that calls host functions.
 namespace bridge {
 
 /// A hardware queue for a new stream: the one of its device and priority with the fewest streams.

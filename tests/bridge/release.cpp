@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "release.hpp"
 
-/// Compiled once for each presented release.
+/// Compiled once for each release that the bridge imitates.
 namespace bridge {
 
 extern const int release = BRIDGE_RELEASE;

@@ -3,7 +3,8 @@
 
 namespace bridge {
 
-/// The HIP release that this library presents: 502 for 5.2. It decides what is exported, and how that behaves.
+/// The HIP release that this library imitates: 502 means 5.2. It determines which functions are exported and how they
+/// behave.
 extern const int release;
 inline bool before(int other) noexcept { return release < other; }
 

@@ -12,7 +12,7 @@
 #include "weir/interop/hip.hpp"
 #include "weir/weir.hpp"
 
-// CUDA and HIP open in one process, each doing work: the one on an NVIDIA GPU, the other on the same GPU through the bridge.
+// Opens CUDA and HIP in one process and runs work on both: CUDA on an NVIDIA GPU, HIP on the same GPU through the bridge.
 
 namespace {
 

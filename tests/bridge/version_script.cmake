@@ -1,6 +1,6 @@
-# weir_hip_version_script(FILE RELEASE [PATTERN regex] [WITHOUT name…] [WITH name…]): a linker's version script that exports
-# what that HIP release exports (602: 6.2), as far as exports.txt lists it and the pattern takes it, what is named WITH, and
-# nothing else.
+# weir_hip_version_script(FILE RELEASE [PATTERN regex] [WITHOUT name…] [WITH name…]): makes a version script for the linker.
+# It exports the functions of that HIP release (602: 6.2) that are in exports.txt and match the pattern, without the names
+# after WITHOUT, and the names after WITH.
 set(weir_hip_exports "${CMAKE_CURRENT_LIST_DIR}/exports.txt")
 function(weir_hip_version_script file release)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "PATTERN" "WITHOUT;WITH")

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# abi_test.sh COMPILER INCLUDE LIBRARY: the library exports what the headers of the C interface in INCLUDE declare, and nothing
-# else; and nothing that the last release had, whose tag is the newest v*, is gone or changed. Functions, enumerators, and fields
-# at the end of structures may be added. A deliberate break is a line in CHANGELOG.md and another WEIR_C_SOVERSION in CMakeLists.txt.
+# abi_test.sh COMPILER INCLUDE LIBRARY: checks that the library exports exactly the functions that the C interface's headers
+# in INCLUDE declare, and that no function of the last release (the newest tag v*) is missing or changed. Functions,
+# enumerators, and fields at the end of structures may be added. A deliberate break needs a line in CHANGELOG.md and another
+# WEIR_C_SOVERSION in CMakeLists.txt.
 set -euo pipefail
 compiler=$1 include=$2 library=$3
 scratch=$(mktemp -d)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/c/check.h"
 
-// Arguments that C++ cannot have: null for everything, and numbers that are no enumerator, no flag and no size.
+// Tests arguments that C++ cannot pass: null for every pointer, and numbers that are no valid enumerator, flag or size.
 
 #define IS_REFUSED(call) FAILS(WEIR_ERROR_INVALID_ARGUMENT, " is null", call)
 

@@ -4,7 +4,7 @@
 
 #include "tests/c/check.h"
 
-// Versions, results, and the last error of each thread.
+// Tests versions, results, and the last error of each thread.
 
 static void* other_thread(void* first_message) {
   CHECK(strcmp(weir_last_error_message(), "") == 0);

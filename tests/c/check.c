@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <stdio.h>
 
+// Implements the helpers for the tests of the C interface.
+
 static atomic_int checks, failures;
 
 static const char kernel_source[] =

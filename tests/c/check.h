@@ -8,7 +8,7 @@
 
 #include "weir/c.h"
 
-// The tests of the C interface: C11, and nothing but c.h.
+// Helpers for the tests of the C interface. They use only C11 and c.h.
 
 // Each notes a failure, and goes on.
 #define CHECK(condition) check((condition), #condition, __FILE__, __LINE__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/c/check.h"
 
-// Host functions and callbacks: in order, and their data destroyed exactly once whatever becomes of them.
+// Tests host functions and callbacks: their order, and that their data is destroyed exactly once in all cases.
 
 typedef struct calling {
   counted count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/c/check.h"
 
-// What only C has: getters that cannot fail, texts of the library's and of the caller's, and functions with results of their
-// own.
+// Tests features that only C has: getters that cannot fail, texts owned by the library or by the caller, and functions with
+// their own results.
 
 // A call that gives `text` succeeds, and the text has these words.
 #define HAS_TEXT(words, call)           \

@@ -5,7 +5,7 @@
 
 #include "tests/c/check.h"
 
-// Graphs that are saved and loaded.
+// Tests graphs that are saved and loaded.
 
 enum { elements = 64 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/c/check.h"
 
-// Structures grow: programs of older and of newer headers work. The sizes here are those of the first release, for good.
+// Tests that structures can grow: programs built with older and with newer headers work. The sizes here are those of the
+// first release, and must never change.
 
 #define FIRST(type, size) _Static_assert(sizeof(type) >= (size), #type " became smaller")
 #if UINTPTR_MAX == UINT64_MAX

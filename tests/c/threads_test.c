@@ -5,8 +5,8 @@
 
 #include "tests/c/check.h"
 
-// Eight threads at once. All share a stream, memory, a module, an executable graph, a pool and host functions' data; each
-// has a stream of its own, captures, and errors of its own.
+// Tests eight threads at the same time. All share a stream, memory, a module, an executable graph, a pool and the data of
+// host functions. Each thread also has its own stream, captures and errors.
 
 enum { thread_count = 8, rounds = 50, words = 64 };
 

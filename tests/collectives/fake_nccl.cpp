@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for RCCL, and so for NCCL: real collectives of the ranks of one process, on a HIP runtime whose memory the host
-// can touch (the bridge over tests/cpu_cuda). A host function says that a rank's stream has come; the stream then waits for
-// a value that whoever comes last writes, since HIP calls host functions one at a time. In a capture, which takes no such
-// wait, there can be one rank only. Test equipment.
+// A stand-in for RCCL, and so for NCCL, for tests only. It runs real collectives among the ranks of one process, on a HIP
+// runtime with memory that the host can access (the bridge with tests/cpu_cuda). A host function reports that the stream of
+// a rank has arrived. Then the stream waits for a value, which the last rank writes, because HIP calls host functions one at
+// a time. A capture does not allow this wait, so there it supports only one rank.
 //
 // FAKE_NCCL, words separated by spaces:
 //   fail=FUNCTION:N:CODE  the N-th call of ncclFUNCTION returns CODE
-//   async=N:CODE          from the N-th operation on, ncclCommGetAsyncError tells CODE
-//   slow=N:MS             the N-th call of ncclGroupEnd takes so long
-//   hang=N                from the N-th operation on, operations wait for a peer for ever, until they are aborted
-// At the process's end it says how many communicators nobody has ended, if any.
+//   async=N:CODE          from the N-th operation on, ncclCommGetAsyncError returns CODE
+//   slow=N:MS             the N-th call of ncclGroupEnd takes MS milliseconds
+//   hang=N                from the N-th operation on, operations wait for a peer forever, until they are aborted
+//
+// At the end of the process, it prints the number of communicators that were not destroyed, if there are any.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives against a sequential model, on whatever ranks there are: the devices of this process, or one device for each
-// of many processes that mpirun, srun, torchrun or a shell loop started.
+// Compares collectives with a sequential model. The ranks are all devices of this process, or one device in each of several
+// processes, started by mpirun, srun, torchrun or a shell loop.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes that mpirun started, and what must come of one case: mpi_ranks CASE. Rank 0 and rank 1 tell what they see.
+// A test case for two processes that mpirun starts: mpi_ranks CASE. Ranks 0 and 1 print their results.
 #include <sys/resource.h>
 
 #include <cmath>

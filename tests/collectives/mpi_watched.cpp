@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded with an MPI: tells when MPI is finalized, and grants no threads if MPI_WITHOUT_THREADS is set.
+// If preloaded, prints when MPI is finalized, and allows no threads if MPI_WITHOUT_THREADS is set.
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What collectives/nccl/api.hpp has written by hand, compared with a vendor's header by compiling: NCCL_HEADER is its name.
+// Compares the hand-written declarations in collectives/nccl/api.hpp with a vendor's header at compile time. NCCL_HEADER is
+// the header's name.
 #include NCCL_HEADER
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// How the plugins for NCCL and RCCL open the library and take what it answers, with a stand-in in its place, on a HIP
-// runtime without a GPU. They prove nothing about devices.
+// Tests how the plugins for NCCL and RCCL open the library and handle its results, with a stand-in for the library on a HIP
+// runtime without a GPU. These tests prove nothing about devices.
 
 using weir::test::Environment;
 using weir::test::Outcome;

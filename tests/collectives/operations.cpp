@@ -7,6 +7,8 @@
 #include "collectives/host/reduce.hpp"
 #include "tests/collectives/ranks.hpp"
 
+// Compares each collective operation with the sequential model, for all types and many sizes.
+
 namespace collectives_test {
 namespace {
 

@@ -10,6 +10,8 @@
 
 #include "tests/collectives/ranks.hpp"
 
+// Random programs with collectives, compared with a sequential model.
+
 namespace collectives_test {
 namespace {
 

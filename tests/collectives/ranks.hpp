@@ -7,20 +7,20 @@
 
 #include "weir/weir.hpp"
 
-/// The ranks that this process has, however it was started.
+/// Creates the ranks of this process, for each way in which it can be started.
 namespace collectives_test {
 
 struct Options {
   std::string from = "devices";  ///< devices, mpi, or file=PATH
-  std::string backend;           ///< empty: the default one
+  std::string backend;           ///< empty: the default backend
   std::string library;
-  int devices = 0;  ///< of one process; 0: all
+  int devices = 0;  ///< number of devices in one process; 0: all
   std::chrono::milliseconds timeout{60000};
-  bool full = false;   ///< all sizes with all types
-  int programs = 20;   ///< random programs
-  bool graphs = true;  ///< with graphs in them
+  bool full = false;   ///< test all sizes with all types
+  int programs = 20;   ///< number of random programs
+  bool graphs = true;  ///< use graphs in them
   unsigned seed = 1;
-  int dies = -1;  ///< this rank is killed in the middle; the others must notice
+  int dies = -1;  ///< this rank is killed during the run; the others must report that
 };
 
 struct Rank {
@@ -40,13 +40,13 @@ Ranks make_ranks(const Options& options);
 /// Ends the process with status 1.
 [[noreturn]] void fail(const std::string& what);
 
-/// All operations with all types, reductions and sizes, compared with a sequential model.
+/// Compares all operations with a sequential model, for all types, reductions and sizes.
 long check_operations(Ranks& ranks, bool full);
-/// A random program of collectives, kernels, copies and graphs, compared with a sequential model.
+/// Runs a random program of collectives, kernels, copies and graphs, and compares it with a sequential model.
 void run_random_program(Ranks& ranks, unsigned seed, bool graphs);
-/// The communicators are destroyed while their work is under way, which is done all the same.
+/// Destroys the communicators while their work is pending. The work must still be done.
 void check_going(Ranks& ranks);
-/// One rank is killed; the others fail within the timeout.
+/// Kills one rank. The others must fail within the timeout.
 void check_death(Ranks& ranks, const Options& options);
 
 }  // namespace collectives_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that makes communicators of all devices of a backend and says what comes of each step that it is told:
+// A program that creates communicators for all devices of a backend, performs the given steps and prints the result of each:
 // story BACKEND STEP…
 #include <dlfcn.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// Compiled ahead of time, for the cases in bundles.cpp.
+// Kernels for the cases in bundles.cpp, compiled ahead of time.
 #include "ahead.cuh"
 
 __device__ unsigned int bonus = 7;

@@ -3,7 +3,7 @@
 
 #include "support.hpp"
 
-/// What can be changed of a stream after it was made, and what cannot.
+/// Attributes of streams: those that can be changed after creation, and those that cannot.
 namespace conformance {
 namespace {
 

@@ -7,7 +7,7 @@
 #include "core/saved/kernel_bundle_format.hpp"
 #include "support.hpp"
 
-/// Kernels that were compiled ahead of time, for NVIDIA, AMD and the CPU, and are a part of this program.
+/// Kernels that were compiled ahead of time for NVIDIA, AMD and the CPU, and are embedded in this program.
 namespace conformance {
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "capture.hpp"
 
-/// Capturing: modes, status, info, functions, threads, captures that others began.
+/// Captures: modes, status, information, functions, threads, and captures that other code has begun.
 namespace conformance {
 namespace {
 

@@ -3,16 +3,16 @@
 
 #include "support.hpp"
 
-/// What the cases about captures share.
+/// Helpers for the cases about captures.
 namespace conformance {
 
-/// Whether the stream's device captures; asserts the refusal where not.
+/// Whether the stream's device can capture. If not, asserts that a capture is refused.
 inline bool needs_capture(Stream& s) {
   return needs(s, {Feature::graph_capture}, [&] { s.begin_capture(); });
 }
 
-/// Whether the device has a feature that is used inside captures; where not, asserts that it is refused in one, which
-/// survives.
+/// Whether the device has a feature that is used in captures. If not, asserts that it is refused in a capture, and that the
+/// capture continues.
 inline bool needs_in_capture(Stream& s, Feature feature, const std::function<void()>& use) {
   if (!needs_capture(s)) return false;
   if (s.device().supports(feature)) return true;
@@ -32,7 +32,7 @@ inline void run(const GraphPtr& graph, Stream& s) {
 
 inline constexpr CaptureMode all_modes[] = {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed};
 
-/// Makes a call on a thread of its own; in doctest's terms, assertions stay on this one.
+/// Makes a call on another thread. Assertions must stay on this thread, because doctest does not support others.
 inline Refusal refusal_on_another_thread(const std::function<void()>& call) {
   Refusal refusal;
   on_another_thread([&] {
@@ -47,7 +47,7 @@ inline Refusal refusal_on_another_thread(const std::function<void()>& call) {
   return refusal;
 }
 
-/// A topology in words, for messages.
+/// Returns a topology as text, for messages.
 inline std::string to_text(const Topology& t) {
   std::string text;
   for (std::size_t i = 0; i < t.nodes.size(); ++i)

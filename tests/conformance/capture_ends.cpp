@@ -7,8 +7,8 @@
 
 #include "capture.hpp"
 
-/// Whose a capture is: begun by one object and ended by another, begun by one thread as another ends; what the end of a
-/// wrapper leaves alone.
+/// Ownership of captures: begun by one object and ended by another, begun by one thread and ended by another. Also the
+/// effects that destroying a wrapper must not have.
 namespace conformance {
 namespace {
 

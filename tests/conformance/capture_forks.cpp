@@ -3,7 +3,7 @@
 
 #include "capture.hpp"
 
-/// Forks and joins inside a capture, checked on the graph's topology and on what it does.
+/// Forks and joins in a capture, checked by the graph's topology and by its effects.
 namespace conformance {
 namespace {
 

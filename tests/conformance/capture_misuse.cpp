@@ -6,8 +6,8 @@
 
 #include "capture.hpp"
 
-/// What is refused while captures are open, and what a capture survives: each wrong call has its error, the capture goes on,
-/// and its graph is right.
+/// Calls that are refused while captures are open. Each one returns its error, the capture continues, and its graph is
+/// right.
 namespace conformance {
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "capture.hpp"
 
-/// What may go wrong while the body of a conditional node is captured, and what the node's own capture makes of it.
+/// Errors while the body of a conditional node is captured, and their effects on the capture that contains the node.
 namespace conformance {
 namespace {
 

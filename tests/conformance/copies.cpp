@@ -8,7 +8,7 @@
 
 #include "capture.hpp"
 
-/// Copies: typed, in bytes, in two dimensions, between every pair of memories.
+/// Copies: with types, in bytes, in two dimensions, and between all pairs of memory kinds.
 namespace conformance {
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "support.hpp"
 
-/// Making streams: ownership, blocking behaviour, priorities.
+/// Creation of streams: ownership, blocking behaviour, priorities.
 namespace conformance {
 namespace {
 

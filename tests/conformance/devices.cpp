@@ -6,7 +6,7 @@
 
 #include "capture.hpp"
 
-/// Two devices of one backend. On the host backend: WEIR_HOST_DEVICES=2 or more.
+/// Tests with two devices of one backend. On the host backend they need WEIR_HOST_DEVICES=2 or more.
 namespace conformance {
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "capture.hpp"
 
-/// Values that are none of an enumeration's, and functions that are none: refused before the driver, without effect.
+/// Invalid enumerators and empty functions: they are refused before the driver is called, and have no effect.
 namespace conformance {
 namespace {
 

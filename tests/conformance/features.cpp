@@ -8,7 +8,8 @@
 
 #include "capture.hpp"
 
-/// The feature table, and for every feature a use of it: refused with the reason where it is absent, without effect.
+/// The feature table, and one use of each feature. If the feature is absent, the use is refused with the reason and has no
+/// effect.
 namespace conformance {
 namespace {
 

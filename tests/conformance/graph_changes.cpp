@@ -6,7 +6,7 @@
 
 #include "capture.hpp"
 
-/// Changes to single nodes, graphs that are built by hand, and conditional nodes with several bodies.
+/// Changes to single nodes, graphs that a GraphBuilder builds, and conditional nodes with several bodies.
 namespace conformance {
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "capture.hpp"
 
-/// Host work inside graphs: when it runs, who owns it, what becomes of its exceptions.
+/// Host functions in graphs: when they run, who owns them, and where their exceptions are thrown.
 namespace conformance {
 namespace {
 

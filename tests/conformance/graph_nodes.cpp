@@ -7,8 +7,8 @@
 
 #include "capture.hpp"
 
-/// Kinds of nodes beyond plain work: child graphs, conditional nodes, memory operations; pausing and resuming a capture;
-/// what is dropped while one is open.
+/// Further kinds of nodes: child graphs, conditional nodes, memory operations. Also pausing and resuming a capture, and
+/// objects that are dropped while a capture is open.
 namespace conformance {
 namespace {
 

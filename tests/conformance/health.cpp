@@ -7,7 +7,7 @@
 
 #include "support.hpp"
 
-/// Waits with a deadline, and what a stream waits for.
+/// Waits with a deadline, and reports of the work that a stream waits for.
 namespace conformance {
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "support.hpp"
 
-/// Host functions and callbacks: order, ownership, exceptions, what they may not do.
+/// Host functions and callbacks: order, ownership, exceptions, and calls that they must not make.
 namespace conformance {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "support.hpp"
 
-/// What makes a stream the one it is: handle, equality, order, hash, id, device, context, description.
+/// Identity of streams: handle, equality, order, hash, id, device, context, description.
 namespace conformance {
 namespace {
 

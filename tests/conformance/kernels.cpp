@@ -13,7 +13,8 @@
 
 #include "capture.hpp"
 
-/// Kernels: compiling, launching, arguments, shapes, misuse. All in the subset that CUDA C++ and HIP C++ share.
+/// Kernels: compiling, launching, arguments, shapes, misuse. The sources use only the part that CUDA C++ and HIP C++ have in
+/// common.
 namespace conformance {
 namespace {
 

@@ -13,6 +13,8 @@
 #include "rows.hpp"
 #include "support.hpp"
 
+// Implements the listener for doctest's test cases.
+
 namespace conformance {
 namespace {
 

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-/// What doctest tells of its cases, for a `Sink` and for queries.
+/// Reports doctest's test cases to a `Sink`, and answers queries about them.
 namespace conformance {
 
 enum class Query { none, list, count };
 
-/// Prints the cases with the rows that they show, and which rows are shown at all; or counts the cases that pass the filters
-/// among doctest's `arguments`, and returns how many. Runs none.
+/// `list`: prints the cases with the rows that they test, and which rows have cases. `count`: returns the number of cases
+/// that pass the filters in doctest's `arguments`. Runs no case.
 int run_query(Query kind, std::vector<const char*> arguments);
 
 }  // namespace conformance

@@ -23,6 +23,8 @@
 #include "support.hpp"
 #include "weir/weir.hpp"
 
+// The program weir-conformance: runs the conformance suite on one device.
+
 namespace {
 
 constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;

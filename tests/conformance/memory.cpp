@@ -14,7 +14,7 @@
 #include "capture.hpp"
 #include "weir/interop/pmr.hpp"
 
-/// Memory that is allocated at once: kinds, buffers, misuse, managed memory.
+/// Memory that is not stream-ordered: kinds, buffers, misuse, managed memory.
 namespace conformance {
 namespace {
 

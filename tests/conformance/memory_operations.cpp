@@ -7,7 +7,7 @@
 
 #include "support.hpp"
 
-/// Values written and waited for in a stream's order: every comparison, width and way of release, and batches.
+/// Values that streams write and wait for: all comparisons, widths and ways to end a wait, and batches.
 namespace conformance {
 namespace {
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+// Parses the options of weir-conformance.
+
 namespace conformance {
 
 const char* const usage = R"(weir-conformance: runs Weir's conformance suite on one device of one backend.

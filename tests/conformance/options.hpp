@@ -6,33 +6,34 @@
 #include <string>
 #include <vector>
 
-/// The suite's own command line.
+/// The options of the suite's command line.
 namespace conformance {
 
 struct Options {
-  std::string backend;                ///< empty: what WEIR_BACKEND chooses
-  std::string require;                ///< as --require=NAME gave it, or empty
-  std::optional<int> device;          ///< none: what WEIR_DEVICE chooses, or 0 of a named backend
+  std::string backend;                ///< empty: the backend in WEIR_BACKEND
+  std::string require;                ///< the value of --require=NAME, or empty
+  std::optional<int> device;          ///< none: the device in WEIR_DEVICE, or 0 for a named backend
   std::string known_failures;         ///< a file, or empty
-  int timeout_s = 300;                ///< how long one case may take
+  int timeout_s = 300;                ///< time limit for one case
   std::string junit, json;            ///< files for reports, or empty
   int first = 1, last = 0;            ///< doctest's range of cases; 0: to the end
-  bool one_process = false;           ///< the cases run in this process, without a time limit
-  bool worker = false;                ///< this process runs the cases and tells another what becomes of them
+  bool one_process = false;           ///< run the cases in this process, without a time limit
+  bool worker = false;                ///< this process runs the cases and reports to another one
   bool list = false;
-  bool query = false;                 ///< an option of doctest's answers in place of running cases
+  bool query = false;                 ///< an option of doctest is a query, so no case is run
   bool help = false;
-  std::string child;                  ///< a child process of a case: which one
+  std::string child;                  ///< the role of a child process of a case; empty in other processes
   std::string child_argument;
-  std::vector<std::string> doctest;   ///< what is left for doctest but `first`, the program's name first
+  std::vector<std::string> doctest;   ///< arguments for doctest without `first`; the first one is the program's name
 };
 
-/// A command line that cannot be meant.
+/// An invalid command line.
 struct BadOptions : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws `BadOptions` for an option that neither the suite nor doctest has: a mistyped --require must not pass unseen.
+/// Throws `BadOptions` for an option that neither the suite nor doctest has, because a misspelt --require must not be
+/// ignored.
 Options parse_options(int argc, const char* const* argv);
 
 /// The text of --help.

@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-/// Order within a stream, and between streams by events and waits.
+/// Order within a stream, and between streams by events and by waits for streams.
 namespace conformance {
 namespace {
 

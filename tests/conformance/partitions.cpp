@@ -4,7 +4,7 @@
 
 #include "capture.hpp"
 
-/// Partitions: streams on a part of a device.
+/// Partitions: streams that use a part of a device.
 namespace conformance {
 namespace {
 

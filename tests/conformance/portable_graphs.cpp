@@ -12,7 +12,7 @@
 
 #include "capture.hpp"
 
-/// Graphs that are saved and loaded: what travels, what is refused, what files are trusted.
+/// Graphs that are saved and loaded: their content, errors, and damaged files.
 namespace conformance {
 namespace {
 

@@ -27,6 +27,8 @@
 
 #include "capture.hpp"
 
+// Cases that need another process, and the start of that process.
+
 extern char** environ;
 
 namespace conformance {

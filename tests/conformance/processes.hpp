@@ -4,20 +4,20 @@
 #include <string>
 #include <vector>
 
-/// Cases that need another process: the suite starts itself anew, with the part that the child has to play.
+/// Cases that need another process. The suite starts itself again, with an option that selects the child's role.
 namespace conformance {
 
-/// How a child ended, and what it wrote.
+/// The end of a child process, and its output.
 struct ChildResult {
-  bool exited = false;  ///< by itself; else a signal ended it
+  bool exited = false;  ///< whether it exited by itself; otherwise a signal ended it
   int status = 0;       ///< the exit status, or the signal
   std::string output;
 };
 
-/// Plays the part `name` in a child process and returns its exit status.
+/// Runs the role `name` in a child process. Returns its exit status.
 int play_child(const std::string& name, const std::string& argument);
 
-/// How children find the device under test: the program and the options that choose it.
+/// Sets the program and the options with which child processes find the device under test.
 void set_child_command(std::vector<std::string> command);
 
 }  // namespace conformance

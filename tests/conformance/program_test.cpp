@@ -11,7 +11,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// The conformance program as an author of a backend meets it.
+// Tests the conformance program as the author of a backend uses it.
 
 using nlohmann::json;
 using weir::test::Environment;

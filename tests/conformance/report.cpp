@@ -11,6 +11,8 @@
 
 #include "rows.hpp"
 
+// Writes the report of a run as text and as JSON.
+
 namespace conformance {
 namespace {
 

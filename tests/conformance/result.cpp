@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+// Converts the result of a case to JSON and back.
+
 namespace conformance {
 namespace {
 

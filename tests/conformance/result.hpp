@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What came of a case, and how it gets from the process that ran it to the one that reports.
+/// The result of a case, and its transfer from the process that ran the case to the process that reports it.
 namespace conformance {
 
 enum class Outcome { passed, failed, skipped };
@@ -16,8 +16,8 @@ struct CaseResult {
   std::string file = {};
   int line = 0;
   Outcome outcome = Outcome::failed;
-  bool refused = false;                    ///< passed by asserting the refusal of a feature that the device lacks
-  std::string why = {};                    ///< of a skip
+  bool refused = false;                    ///< passed because it asserted the refusal of a feature that the device lacks
+  std::string why = {};                    ///< the reason of a skip
   std::vector<std::string> failures = {};  ///< a text for each check that failed
   double seconds = 0;
 };
@@ -27,16 +27,16 @@ struct Subject {
   std::string label, backend, version;
 };
 
-/// Takes what a run of the cases tells, in its order.
+/// Receives the events of a run of the cases, in their order.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void subject(const Subject& subject) = 0;
-  /// There is no such device; nothing else follows.
+  /// The device does not exist. No other call follows.
   virtual void unusable(const std::string& why) = 0;
   virtual void began(const CaseResult& which) = 0;  ///< without an outcome yet
   virtual void ended(const CaseResult& result) = 0;
-  /// A case that the command line's filters leave out.
+  /// The command line's filters exclude this case.
   virtual void filtered(const std::string& name) = 0;
 };
 
@@ -55,10 +55,10 @@ class RecordWriter final : public Sink {
   int descriptor_;
 };
 
-/// Hands one line that a `RecordWriter` wrote on to a sink.
+/// Passes one line of a `RecordWriter` to a sink.
 void read_record(const std::string& line, Sink& sink);
 
-/// What doctest's listener tells goes here; null: nowhere. The sink must live until the cases have run.
+/// Sets the sink for the events of doctest's listener; null for none. The sink must exist until the cases have run.
 void set_sink(Sink* sink);
 
 }  // namespace conformance

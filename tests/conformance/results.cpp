@@ -5,6 +5,8 @@
 
 #include "support.hpp"
 
+// Errors as return values instead of exceptions.
+
 namespace conformance {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+// The titles of the rows in the table of capabilities.
+
 namespace conformance {
 
 std::string_view row_title(int row) {

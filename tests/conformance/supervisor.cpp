@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The process of the cases, and the pipe from it.
+// The process that runs the cases, and the pipe from it.
 class Worker {
  public:
   explicit Worker(std::vector<std::string> arguments) {

@@ -8,16 +8,17 @@
 
 #include "report.hpp"
 
-/// Running the cases in a process of their own, so that one that hangs or crashes is one failure and the rest runs on.
+/// Runs the cases in a separate process. If a case hangs or crashes, it is one failure, and the other cases still run.
 namespace conformance {
 
-/// The descriptor on which the process of the cases tells what becomes of them.
+/// The file descriptor on which the process that runs the cases reports their results.
 inline constexpr int record_descriptor = 3;
 
-/// Starts this program anew with `arguments` and takes what it tells into `report`. A case that takes longer than `limit`,
-/// or ends the process, has failed, and those behind it run in another process. `first`, from 1, and `last`: which of the
-/// cases that pass the filters are to run. Returns an exit status if the process could not begin because of a variable or an
-/// option that is wrong, which it has told. `count`: of all cases that pass the filters, for the progress on a terminal.
+/// Starts this program again with `arguments` and adds its reports to `report`. A case that takes longer than `limit`, or
+/// that ends the process, has failed, and the cases after it run in another process. `first` and `last`: the range of cases
+/// to run, from 1, among those that pass the filters. `count`: the number of cases that pass the filters, for the progress
+/// on a terminal. Returns an exit status if the process could not begin because of a wrong variable or option, which it has
+/// printed.
 std::optional<int> run_supervised(const std::vector<std::string>& arguments, int first, int last, int count,
                                   std::chrono::seconds limit, Report& report);
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+// Implements the helpers for the cases.
+
 namespace conformance {
 namespace {
 

@@ -20,17 +20,16 @@
 
 #include "weir/weir.hpp"
 
-/// What the cases of the conformance suite share: the device under test, the assertion of refusals, latches that hold a
-/// stream until the host lets it go, and words by which the host sees what a stream has done.
+/// Helpers for the cases of the conformance suite: the device under test, assertions for refused calls, latches that block a
+/// stream until the host opens them, and words in memory that show the host how far a stream has come.
 ///
 /// Rules that make a case right on every driver:
-/// - Ordering is proved by a latch that the host opens, or by a graph's topology, never by sleeping.
-/// - While a stream is held, nothing is freed, no module is loaded and no pageable or host-to-host copy is made: a driver
-/// may
-///   wait for the whole device to do so. Boards and buffers are therefore declared before gates, so that gates open first.
-/// - A host function that blocks may hold up all other host functions of the process. Where a second one must run, the
-/// stream
-///   is held by a wait value instead.
+/// - Order is proved by a latch that the host opens, or by a graph's topology, never by sleeping.
+/// - While a latch blocks a stream, a case must not free memory, load a module, or make a pageable or host-to-host copy,
+///   because a driver may wait for the whole device then. So boards and buffers are declared before gates: gates are then
+///   destroyed, and so opened, first.
+/// - A host function that blocks may delay all other host functions of the process. If a second one must run, a wait value
+///   blocks the stream instead.
 namespace conformance {
 
 using namespace std::chrono_literals;
@@ -65,15 +64,15 @@ using weir::WaitCondition;
 
 weir::Backend& backend();
 Device& device();
-/// Another device of the same backend; null where there is none.
+/// Returns another device of the same backend, or null.
 Device* second_device();
 
-/// Chooses what is under test. Called once, before the first case.
+/// Sets the device under test. Called once, before the first case.
 void set_device(Device& device);
 
 // --- Refusals and skips -----------------------------------------------------------------------------------------------
 
-/// What a call threw, if it threw.
+/// The exception of a call, if it threw one.
 struct Refusal {
   bool threw = false;
   bool from_weir = false;
@@ -85,35 +84,36 @@ struct Refusal {
 };
 Refusal refusal_of(const std::function<void()>& call);
 
-/// Asserts that the statement throws a `weir::Error` of that code, which names an operation and a cause.
+/// Asserts that the statement throws a `weir::Error` with this code.
 #define CHECK_REFUSED(code, ...)                                                                          \
   do {                                                                                                    \
     const ::conformance::Refusal refusal_ = ::conformance::refusal_of([&] { static_cast<void>(__VA_ARGS__); }); \
     CHECK_MESSAGE(refusal_.is(code), #__VA_ARGS__ " was to throw " #code "; " << refusal_.text);          \
   } while (false)
 
-/// Whether the device has all the features. Where it lacks one, `use`, which needs it, must throw `unsupported` with the
-/// reason in the device's feature table, and the case counts as a refusal. The form with a stream, which must be idle, also
-/// asserts that the refused call enqueued nothing and began no capture, and that the stream still works.
+/// Whether the device has all the features. If it lacks one, asserts that `use`, which needs it, throws `unsupported` with
+/// the reason in the device's feature table; the case then counts as a refusal. The overload with a stream, which must be
+/// idle, also asserts that the refused call enqueued no work and began no capture, and that the stream still works.
 bool needs(Device& device, std::initializer_list<Feature> features, const std::function<void()>& use);
 bool needs(Stream& stream, std::initializer_list<Feature> features, const std::function<void()>& use);
 
-/// Marks the running case as skipped, for a lack of equipment rather than of a feature.
+/// Marks the running case as skipped because of missing equipment, not because of a missing feature.
 void skip(std::string_view why);
-/// Whether the backend has a second device; else skips the case.
+/// Whether the backend has a second device. If not, skips the case.
 bool needs_two_devices();
-/// Whether the backend breaks the promise that the call which submits a host function does not wait for it. Asks once.
+/// Whether a call that submits a host function waits for the function, which the backend must not do. Tests it once.
 bool host_functions_hold_up_their_submitter();
-/// Whether a host function may wait for what the case does later; else skips the case. Where the device has none, true.
+/// Whether a host function may wait for later steps of the case. If not, skips the case. True if the device has no host
+/// functions.
 bool needs_host_functions_that_may_wait();
 /// Whether the device has both host functions and host functions as nodes of graphs.
 inline bool captures_host_functions(const Device& device = conformance::device()) {
   return device.supports(Feature::host_functions) && device.supports(Feature::host_functions_in_capture);
 }
-/// Notes that the running case has asserted a refusal; for cases that do so without `needs`.
+/// Records that the running case has asserted a refusal, for cases that do not use `needs`.
 void count_refusal();
 
-/// How the running case went so far, for the summary.
+/// The results of the running case so far, for the summary.
 struct CaseNotes {
   bool refused = false;
   std::string skipped;  ///< why, or empty
@@ -122,14 +122,14 @@ CaseNotes take_case_notes();
 
 // --- Latches ----------------------------------------------------------------------------------------------------------
 
-/// How long a case waits for what must happen. Only a failing case ever waits so long.
+/// Time limit for everything that a case waits for. Only a failing case reaches it.
 inline constexpr std::chrono::seconds patience = 60s;
 
 /// A latch between host threads.
 class Latch {
  public:
   void open() {
-    std::lock_guard lock(mutex_);  // until the end: who has waited may destroy the latch
+    std::lock_guard lock(mutex_);  // held until the end, because a waiting thread may destroy the latch
     open_ = true;
     opened_.notify_all();
   }
@@ -137,8 +137,8 @@ class Latch {
     std::lock_guard lock(mutex_);
     return open_;
   }
-  /// Whether it was opened within the case's patience. Within a host function that holds up the thread which
-  /// has yet to open it, false at once.
+  /// Whether the latch was opened within the time limit. Returns false immediately in a host function that blocks the thread
+  /// which must open the latch.
   bool wait() const {
     if (!is_open() && would_wait_for_itself()) return false;
     std::unique_lock lock(mutex_);
@@ -153,8 +153,8 @@ class Latch {
   bool open_ = false;
 };
 
-/// A word in pinned memory that host and device read and write, 0 at first, on a cache line of its own. It is never freed,
-/// so that memory operations of a case that failed may still look at it.
+/// A word in pinned memory, which host and device read and write. It is 0 at first and has its own cache line. It is never
+/// freed, because memory operations of a failed case may still access it.
 template <class T>
 class Word {
  public:
@@ -170,8 +170,8 @@ class Word {
 using Word32 = Word<std::uint32_t>;
 using Word64 = Word<std::uint64_t>;
 
-/// Holds streams until the host opens it: by a wait value, or by a host function where the device has none. Opens itself
-/// when the case ends, however it ends.
+/// Blocks streams until the host opens it: by a wait value, or by a host function if the device has no wait values. The
+/// destructor opens it, so it opens at the end of each case.
 class Gate {
  public:
   explicit Gate(Device& device = conformance::device());
@@ -179,7 +179,7 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// From here on the stream's work waits for `open`.
+  /// Makes later work of the stream wait for `open`.
   void hold(Stream& stream);
   void open();
 
@@ -188,19 +188,19 @@ class Gate {
   std::shared_ptr<Latch> latch_ = std::make_shared<Latch>();
 };
 
-/// Whether a gate can hold the device's streams. Where it cannot, both ways are asserted to be refused.
+/// Whether a gate can block the device's streams. If not, asserts that both ways are refused.
 bool needs_gate(Stream& stream);
 
-/// Lets the device run what is ready, by round trips on a stream of the suite's own: work that a broken ordering has let go
-/// too early gets its chance to show. A right implementation passes whatever this does. Returns after a while in any case:
-/// devices may have streams share a queue, and what a case holds then holds up the suite's stream, too.
+/// Lets the device run all work that can run, by round trips on a stream of the suite. If the order is broken, work that
+/// runs too early then becomes visible. Correct implementations pass with or without this. Returns after a time limit,
+/// because streams may share a queue, and then the streams that a case blocks also block the suite's stream.
 void settle(Device& device = conformance::device());
 
-/// Whether `condition` comes true within the case's patience; for what a driver does in its own time, such as destroying
-/// what a graph owned.
+/// Whether `condition` becomes true within the time limit. For effects that a driver has at some later time, such as
+/// destroying objects of a graph.
 bool eventually(const std::function<bool()>& condition);
 
-/// Runs a function on a thread of its own and waits for it; hands on what it throws.
+/// Runs a function on another thread and waits for it. Rethrows its exception.
 template <class F>
 void on_another_thread(F&& function) {
   std::exception_ptr error;
@@ -214,38 +214,38 @@ void on_another_thread(F&& function) {
   if (error) std::rethrow_exception(error);
 }
 
-/// What host functions of the suite throw.
+/// The exception that host functions of the suite throw.
 struct Boom : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 // --- Seeing what streams do -------------------------------------------------------------------------------------------
 
-/// Numbered cells in device memory, and for each a word in pinned memory that shows it to the host. All operations are
-/// single fills or copies, which are asynchronous on every driver and one node each in a graph.
+/// Numbered cells in device memory. For each cell, a word in pinned memory shows its value to the host. All operations are
+/// single fills or copies, which are asynchronous on every driver, and one node each in a graph.
 class Board {
  public:
   explicit Board(Device& device = conformance::device(), std::size_t cells = 64);
-  /// Waits for the device first, so that a case that failed half-way frees nothing that work still uses.
+  /// Waits for the device first, so that memory of a failed case is not freed while work uses it.
   ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  /// One fill: the cell becomes `value`.
+  /// Enqueues one fill: the cell gets `value`.
   void set(Stream& stream, std::size_t cell, std::uint32_t value);
-  /// One copy from device to device.
+  /// Enqueues one copy from device to device.
   void move(Stream& stream, std::size_t to, std::size_t from);
-  /// One copy from device to host: the host sees the cell's value.
+  /// Enqueues one copy from device to host, which shows the cell's value.
   void show(Stream& stream, std::size_t cell);
-  /// `set` and `show`.
+  /// Enqueues `set` and `show`.
   void put(Stream& stream, std::size_t cell, std::uint32_t value) {
     set(stream, cell, value);
     show(stream, cell);
   }
 
-  /// What was shown of the cell last; 0 at first.
+  /// Returns the value that was shown last; 0 at first.
   std::uint32_t operator[](std::size_t cell) const;
-  /// Forgets what was shown, for the next round. The device must be idle.
+  /// Resets the shown values for the next round. The device must be idle.
   void clear();
 
   Span<std::uint32_t> cell(std::size_t index) const { return cells_.subspan(index, 1); }
@@ -257,31 +257,31 @@ class Board {
   Buffer<std::uint32_t> shown_;
 };
 
-/// An event that nobody has used before, by the driver either, although events are pooled: `kept` takes so many that the
-/// pool has none left, and must live as long as the event is to be fresh.
+/// Returns an event whose driver event was never used, although events are pooled. For that, `kept` takes all events of the
+/// pool. It must exist as long as the event has to be unused.
 EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device = conformance::device());
 
-/// Whether the stream carries out new work. It must not be capturing or held.
+/// Whether the stream runs new work. The stream must not be capturing or blocked.
 bool works(Stream& stream);
 #define CHECK_WORKS(stream) CHECK(::conformance::works(stream))
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
-/// Kernels for cases about other things; each was launched once, so that no launch has to load anything.
+/// Kernels for cases about other subjects. Each was launched once, so that later launches load nothing.
 struct Kernels {
   weir::ModulePtr module;
   weir::KernelPtr add;      ///< add(unsigned* p, unsigned v): *p += v, by one thread
   weir::KernelPtr iota;     ///< iota(unsigned n, unsigned first, unsigned* p): p[i] = first + i
   weir::KernelPtr axpy;     ///< axpy(unsigned n, float a, const float* x, float* y): y[i] += a * x[i]
 };
-/// The device's kernels. Feature `runtime_compilation`: `needs_kernels` first.
+/// Returns the device's kernels. Needs the feature `runtime_compilation`, so call `needs_kernels` first.
 const Kernels& kernels(Device& device = conformance::device());
-/// Whether the device compiles kernels; asserts the refusal where not.
+/// Whether the device can compile kernels. If not, asserts that this is refused.
 bool needs_kernels(Device& device = conformance::device());
 
 }  // namespace conformance
 
-// How doctest prints values of Weir's.
+// How doctest prints values of these types.
 namespace weir {
 doctest::String toString(Errc);
 doctest::String toString(CaptureStatus);

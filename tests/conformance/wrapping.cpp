@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-/// Streams over handles that other code made, and handles given out of Weir's hands.
+/// Streams over handles of other code, and handles of Weir's streams that are given to other code.
 namespace conformance {
 namespace {
 

@@ -19,10 +19,9 @@
 #include <utility>
 #include <vector>
 
-/// A libcuda.so.1 without a GPU: devices are pretended, memory is the host's, streams are threads, kernels are compiled for
-/// the CPU by libnvrtc.so (nvrtc.cpp). It is asynchronous as the real one is, so that tests for which a stand-in that does
-/// everything at once is too tame can run where there is no GPU. It has the calls that the HIP bridge makes, and no other.
-/// Test equipment.
+/// A libcuda.so.1 without a GPU, for tests only. Devices are simulated, memory is the host's, streams are threads, and
+/// libnvrtc.so (nvrtc.cpp) compiles kernels for the CPU. It is asynchronous like the real driver, so it can run tests for
+/// which a stand-in that does all work immediately is not enough. It has only the functions that the HIP bridge calls.
 namespace cpu_cuda {
 
 struct Capture;

@@ -4,7 +4,7 @@
 #include "driver.hpp"
 #include "tests/bridge/driver.hpp"
 
-/// The functions that the bridge looks up, declared by its list: each has the type that it is looked up by.
+/// Declares the functions that the bridge looks up, from the bridge's list. Each one has the type that the bridge expects.
 namespace cpu_cuda {
 
 inline constexpr std::size_t total_memory = std::size_t{16} << 30;

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-/// What a compiled module shows of its kernels: a KernelDescription under the name cpu_cuda_kernel_NAME for each of C
-/// linkage, and a KernelInstance under the name cpu_cuda_instance_NUMBER for each name expression. Compiled into the driver,
-/// and into each module.
+/// The symbols by which a compiled module describes its kernels: a KernelDescription cpu_cuda_kernel_NAME for each kernel
+/// with C linkage, and a KernelInstance cpu_cuda_instance_NUMBER for each name expression. Included by the driver and by
+/// each module.
 namespace cpu_cuda {
 
 struct LaunchShape {

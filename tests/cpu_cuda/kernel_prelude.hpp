@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Before each source that nvrtc.cpp compiles: CUDA C++ as far as the tests' kernels use it. Threads of a block run one after
-// another, or as fibers where the source has barriers.
+// The prelude of each source that nvrtc.cpp compiles. It defines the part of CUDA C++ that the tests' kernels use. The
+// threads of a block run one after another, or as fibers if the source has barriers.
 
 #include <ucontext.h>
 

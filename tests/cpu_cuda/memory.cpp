@@ -7,7 +7,7 @@
 
 #include "functions.hpp"
 
-/// Memory, copies and fills, values written and waited for.
+/// Memory, copies, fills, and values that streams write and wait for.
 namespace cpu_cuda {
 namespace {
 

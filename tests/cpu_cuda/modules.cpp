@@ -12,7 +12,7 @@
 #include "functions.hpp"
 #include "kernel_abi.hpp"
 
-/// Modules and launches: what nvrtc.cpp has made for the CPU, as a shared object.
+/// Modules and launches. A module is a shared object that nvrtc.cpp has made for the CPU.
 namespace cpu_cuda {
 namespace {
 

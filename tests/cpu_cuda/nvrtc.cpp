@@ -18,9 +18,8 @@
 
 #include "kernel_abi.hpp"
 
-/// A libnvrtc for the driver on the CPU: kernels are compiled by this machine's C++ compiler, as a shared object. The
-/// compiler is CPU_CUDA_CXX, or the one that this was built with. CPU_CUDA_CACHE names a folder that keeps what was
-/// compiled.
+/// A libnvrtc for the driver on the CPU. It compiles kernels to shared objects with a C++ compiler of this machine:
+/// CPU_CUDA_CXX, or the compiler that has built this file. CPU_CUDA_CACHE names a folder for compiled kernels.
 struct _nvrtcProgram {
   std::string source, name, log, image;
   std::vector<std::pair<std::string, std::string>> headers;

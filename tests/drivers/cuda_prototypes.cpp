@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiling it is the test: what the CUDA plugin has written by hand, against the headers that it is compiled with. The
-// plugin's other functions have the vendor's own types for their pinned versions (cudaTypedefs.h), so that including the
-// table checks them. WEIR_TEST_CUDA_HEADERS names further folders of headers.
+// Compiling this file is the test: it compares the CUDA plugin's hand-written declarations with the headers of this build.
+// All other functions of the plugin have the vendor's own types for their pinned versions (cudaTypedefs.h), so including the
+// function table checks them. WEIR_TEST_CUDA_HEADERS names further folders with headers.
 
 #include "backends/cuda/numbers.hpp"
 #include "backends/cuda/symbols.hpp"

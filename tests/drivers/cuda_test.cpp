@@ -8,7 +8,7 @@
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// How the CUDA backend takes what a driver library answers, shown with stand-ins for it.
+// Tests how the CUDA backend handles the results of a driver library, with stand-ins for the library.
 
 using weir::test::between_marks;
 using weir::test::calls;

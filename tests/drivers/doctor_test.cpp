@@ -10,7 +10,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// What `weir doctor` makes of a machine: of descriptions of machines, and of this one with stand-ins for drivers and
+// Tests the diagnoses of `weir doctor`: for descriptions of machines, and for this machine with stand-ins for drivers and
 // plugins.
 
 using weir::test::Environment;

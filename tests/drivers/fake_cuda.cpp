@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for libcuda.so.1. It carries out work at once, on the calling thread, in host memory; graphs hold host
-// functions and child graphs. Calls of the thread on which the backend tries whether a context is needed, which begins by a
-// change of its capture mode, are neither counted nor traced. See script.hpp for what it can be told, and beside that
+// A stand-in for libcuda.so.1. It does work immediately, on the calling thread, in host memory. Its graphs support host
+// functions and child graphs. The backend checks on a separate thread whether calls need a context. That thread first
+// changes its capture mode; its calls are neither counted nor traced. The instructions are those in script.hpp and:
 //
-//   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
+//   async=1          host functions run on a thread of the library; synchronizing any stream waits for them
 //   strict=1         calls on streams and events need a current context
-//   capability=90    of the devices: ten times the major compute capability and the minor one
-//   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
-//   contexts=1       the streams that it is asked about are of another context than their device's primary one
+//   capability=90    the devices' compute capability, here 9.0
+//   peers=1          devices can address each other's memory; peer_enabled=1: other code has already enabled this
+//   contexts=1       queried streams belong to a context that is not their device's primary one
 //   instance=1       devices are parts of a divided GPU
 //   mps=1            the process is a client of an MPS server
-//   attributes=N     every attribute of the device but its compute capability and clock is N
-//   guarded=1        external code's capture in global mode is open: what CUDA refuses beside it fails, unless the calling
-//   thread's
-//                    own capture mode is relaxed
-//   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
-//   quick=1          a call costs next to nothing, and is counted by weir_calls() alone: for measuring what Weir adds.
-//   Failures,
-//                    traces and `strict` are not looked at
+//   attributes=N     every attribute of the device is N, except its compute capability and clock
+//   guarded=1        external code has a capture in global mode: calls that CUDA then refuses fail, unless the calling
+//                    thread's own capture mode is relaxed
+//   lossy=1          queries of a capture's dependencies fail without room for the edges' data
+//   quick=1          for measuring Weir's own cost: calls cost almost nothing, and only weir_calls() counts them. Failures,
+//                    traces and `strict` have no effect
 
 #include <atomic>
 #include <condition_variable>

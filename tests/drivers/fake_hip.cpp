@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for libamdhip64. It carries out work at once, on the calling thread, in host memory; see script.hpp for what it
-// can be told, and beside that
+// A stand-in for libamdhip64. It does work immediately, on the calling thread, in host memory. The instructions are those in
+// script.hpp and:
 //
-//   trace=1          on standard error: "call NAME A B C D E", and "freed N" where the N-th stream-ordered memory is
-//   foreign=N-M      streams capture, by other code, when they are asked for the N-th to the M-th time;
-//   invalid_after=NUMBER:
-//                    and are invalid after that question
-//   tally=1          on standard error, at the end: "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls": those
-//   frees and
-//                    questions after captures that were for streams that had been destroyed
-//   delay=NUMBER     a call that is to fail takes that many microseconds
-//   busy=NUMBER      streams and events are not ready for that many questions, or until weir_be_ready() is called
+//   trace=1          prints to standard error "call NAME A B C D E", and "freed N" for the N-th stream-ordered memory
+//   foreign=N-M      the N-th to the M-th query reports that other code captures the stream
+//   invalid_after=N  from the query after N on, that capture is invalid
+//   tally=1          prints at the end "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls" to standard error. Dead
+//                    calls are frees on, and capture queries of, streams that were destroyed
+//   delay=N          a call that must fail takes N microseconds
+//   busy=N           streams and events are not ready for N queries, or until weir_be_ready() is called
 //   gpu=N            the architecture is gfxN
-//   attributes=N     every attribute of the device is N, but its architecture's numbers, its warp size and its shared memory
+//   attributes=N     every attribute of the device is N, except its architecture, warp size and shared memory
 //   peers=1          devices can address each other's memory
-//   nodes=NUMBER     what a capture holds from its beginning; first_node=KIND: of that kind and the next ones
-//   silent=1         the end of an invalidated capture gives a graph
-//   never_ask=1      whether a stream captures
+//   nodes=N          a capture has N nodes from its beginning; first_node=KIND: they have that kind and the following ones
+//   silent=1         the end of an invalidated capture returns a graph
+//   never_ask=1      ends the process if a query asks whether a stream captures
 //
-// What it exports is what the release that it stands for does: the linker's version script says so.
+// It exports the same functions as the release that it imitates, by the linker's version script.
 
 #include <array>
 #include <atomic>

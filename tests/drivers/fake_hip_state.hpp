@@ -12,13 +12,14 @@
 #include <thread>
 #include <vector>
 
-/// What the stand-in for libamdhip64 knows of streams, events, captures and graphs: as much as it takes to end the process,
-/// with a line on standard error, where a program does what AMD's runtime answers with a crash or with wrong results.
+/// The state that the stand-in for libamdhip64 keeps for streams, events, captures and graphs. With it, the stand-in detects
+/// calls for which AMD's runtime would crash or return wrong results. Then it prints a line to standard error and ends the
+/// process.
 namespace fake {
 
-using Word = std::uint64_t;  // what every parameter of these functions fits in
+using Word = std::uint64_t;  // every parameter of these functions fits in it
 
-extern const int release;  // which the library stands for: 602 is 6.2
+extern const int release;  // the release that the library imitates: 602 is 6.2
 
 [[noreturn]] inline void crash(const char* what) {
   std::fprintf(stderr, "the runtime crashes: %s\n", what);
@@ -64,22 +65,22 @@ inline void let_go(Owned* owned) {
 struct Stream {
   int device = 0;
   bool blocking = true;
-  Word submitted = 0;                  // counts what was enqueued
-  Word done = 0;                       // of that: what the program knows to be over
-  std::map<Stream*, Word> waits = {};  // what of other streams comes before what is enqueued from here on
+  Word submitted = 0;                  // number of enqueued operations
+  Word done = 0;                       // of these, the number that the program knows to be complete
+  std::map<Stream*, Word> waits = {};  // operations of other streams that come before later work of this one
   int policy = 1;                      // hipSynchronizationPolicyAuto
 
-  Stream* origin = nullptr;  // of the capture that it is in
-  bool is_broken = false;    // the capture that began here was invalidated
-  std::thread::id thread = {};  // which began it
+  Stream* origin = nullptr;  // the origin of the capture that the stream is in
+  bool is_broken = false;    // the capture that began on this stream was invalidated
+  std::thread::id thread = {};  // the thread that began it
   Word capture = 0;
   int mode = 0;
-  bool is_invalidated = false;  // by a capture that is over
-  int begun = 0;                // captures since then
+  bool is_invalidated = false;  // invalidated by a capture that has ended
+  int begun = 0;                // number of captures since then
   Graph* graph = nullptr;
   bool own_graph = true;
   std::vector<Node*> dependencies = {};
-  std::vector<Stream*> parallel = {};  // those that waited for this one in the capture
+  std::vector<Stream*> parallel = {};  // streams that waited for this one in the capture
 };
 
 struct Event {
@@ -101,8 +102,8 @@ struct Exec {
 struct World {
   std::mutex mutex;
   std::set<Stream*> living;
-  std::set<Stream*> ended;        // never used again, so that nobody has the same address
-  std::map<Word, Stream*> other;  // by handle: default streams, and those of other code
+  std::set<Stream*> ended;        // never freed, so that no new stream gets the same address
+  std::map<Word, Stream*> other;  // by handle: default streams, and streams of other code
   std::set<Exec*> execs;
   Word captures = 0;
 
@@ -123,7 +124,7 @@ struct World {
     return exec->last != nullptr && living.contains(exec->last) && exec->number > exec->last->done;
   }
 
-  /// A capture that is open and not relaxed, of whatever thread.
+  /// Returns an open capture of any thread that is not relaxed, or null.
   bool any_strict_capture() const {
     return std::any_of(living.begin(), living.end(), [](const Stream* s) { return s->origin == s && s->mode != 2; });
   }
@@ -132,7 +133,7 @@ struct World {
       return s != than && s->blocking && s->origin != nullptr && s->device == than->device && s->capture != than->capture;
     });
   }
-  /// Enqueues something, or makes a node of it. The node, or null.
+  /// Enqueues an operation, or adds it to a capture as a node. Returns the node, or null.
   Node* submit(Stream* stream, int kind) {
     if (stream->origin == nullptr || stream->origin->is_broken) {
       ++stream->submitted;

@@ -7,8 +7,8 @@
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// Poisoned devices, waits with a deadline and what is pending, over stand-ins for both vendors' drivers. Code 700 is an
-// illegal address for both.
+// Tests poisoned devices, waits with a deadline and reports of pending work, with stand-ins for both vendors' drivers. Code
+// 700 is an illegal address in both.
 
 using weir::test::Environment;
 using weir::test::Outcome;

@@ -1,4 +1,4 @@
-# Stand-ins for libamdhip64, by the releases that they stand for, and the tests that use them.
+# Stand-ins for libamdhip64, one for each release that they imitate, and the tests that use them.
 include("${PROJECT_SOURCE_DIR}/tests/bridge/version_script.cmake")
 
 add_library(weir_fake_hip_objects OBJECT fake_hip.cpp)
@@ -9,7 +9,7 @@ target_compile_definitions(weir_fake_hip_objects PRIVATE __HIP_PLATFORM_AMD__)
 target_compile_options(weir_fake_hip_objects PRIVATE -Wno-unused-result)
 set_target_properties(weir_fake_hip_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# weir_add_fake_hip(NAME RELEASE SOVERSION [WITHOUT function…])
+# weir_add_fake_hip(NAME RELEASE SOVERSION [WITHOUT function…]): adds a stand-in for one release.
 function(weir_add_fake_hip name release soversion)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
@@ -53,11 +53,12 @@ set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_
 weir_compile_prototypes(weir_hip_prototypes hip_prototypes.cpp
   HEADERS "${WEIR_HIP_INCLUDE_DIR}" ${WEIR_TEST_HIP_HEADERS} DEFINITIONS __HIP_PLATFORM_AMD__)
 
-# The rows that ci/mutations.sh takes out.
+# The names of the rows that ci/mutations.sh removes.
 weir_add_executable(weir_hip_mutations mutations.cpp "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp")
 target_include_directories(weir_hip_mutations PRIVATE "${PROJECT_SOURCE_DIR}")
 
-# The real runtime and compiler, on a machine without an AMD device: Debian's, or ROCm's. Skips where there is neither.
+# Tests the real runtime and compiler, from Debian or ROCm, on a machine without an AMD device. Skipped if neither is
+# installed.
 weir_add_test_executable(weir_hip_runtime_tests hip_runtime_test.cpp
   "${PROJECT_SOURCE_DIR}/backends/hip/code_object.cpp"
   "${PROJECT_SOURCE_DIR}/backends/hip/device_node.cpp"

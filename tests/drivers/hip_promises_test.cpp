@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/drivers/hip_story.hpp"
 
-// What CUDA's driver promises and AMD's runtime does not. docs/hip-traps.md names these cases.
+// Tests guarantees that CUDA's driver gives and AMD's runtime does not. docs/hip-traps.md refers to these cases.
 
 // The stand-in ends the process where the program does what AMD's runtime answers with a crash or with wrong results.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiling it is the test: what the HIP plugin has written by hand, against the headers of the release that it is compiled
-// with. WEIR_TEST_HIP_HEADERS names further folders of headers.
+// Compiling this file is the test: it compares the HIP plugin's hand-written declarations with the headers of the release in
+// this build. WEIR_TEST_HIP_HEADERS names further folders with headers.
 
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/symbols.hpp"

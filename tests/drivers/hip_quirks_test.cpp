@@ -10,9 +10,9 @@
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// The table of quirks against what is expected of it, for each release that a row begins or ends with and one beside it. The
-// features are those that the backend tells with a stand-in which has every function and says that it is that release, so
-// that the table alone decides.
+// Compares the table of quirks with the expected behaviour, for each release with which a row begins or ends, and for the
+// release next to it. The features are read from the backend with a stand-in that has all functions and reports that
+// release, so they depend only on the table.
 
 using weir::Feature;
 using weir::Support;

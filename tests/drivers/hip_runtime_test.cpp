@@ -22,8 +22,9 @@
 #include "weir/interop/hip.hpp"
 #include "weir/weir.hpp"
 
-// The real HIP runtime and the real HIPRTC, as Debian packages them, on a machine that has no AMD device: that the plugin
-// opens the one and says what is missing, and that the other compiles Weir's kernels. Nothing here shows that they run.
+// Tests with the real HIP runtime and the real HIPRTC from Debian's packages, on a machine without an AMD device. The plugin
+// must open the runtime and report that no device exists, and HIPRTC must compile Weir's kernels. The tests do not show that
+// these kernels run.
 
 namespace {
 

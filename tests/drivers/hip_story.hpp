@@ -10,11 +10,11 @@
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
-/// Stories told with a stand-in for one release of the HIP runtime.
+/// Runs scenarios with a stand-in for one release of the HIP runtime.
 
 namespace weir::test {
 
-/// The stand-in for a release.
+/// A stand-in for one release.
 inline std::string fake(const std::string& release) {
   const std::string major = release == "incomplete" ? "6"
                             : release == "lacking"  ? "10"
@@ -22,7 +22,7 @@ inline std::string fake(const std::string& release) {
   return std::string(WEIR_TEST_FAKE_HIP) + release + "/libamdhip64.so." + major;
 }
 
-/// What comes of the steps of story.cpp, with a script for the stand-in (script.hpp).
+/// Returns the output of the steps of story.cpp, with a script for the stand-in (script.hpp).
 inline Outcome tell(const std::string& release, const std::string& script, const std::vector<std::string>& steps,
                     Environment environment = {}) {
   environment.try_emplace("WEIR_BACKEND", "hip");
@@ -40,7 +40,7 @@ inline Outcome tell(const std::string& release, const std::string& script, const
 
 }  // namespace weir::test
 
-// Once: doctest would make the message while it holds its lock, and a failure within it would wait for that lock.
+// Computed once: doctest would build the message while it holds its lock, and a failure in that would wait for the lock.
 #define CHECK_SAYS(outcome, text)                  \
   do {                                             \
     const ::weir::test::Outcome& said = (outcome); \

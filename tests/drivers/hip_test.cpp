@@ -7,8 +7,8 @@
 
 #include "tests/drivers/hip_story.hpp"
 
-// How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-traps.md
-// names these cases by their traps.
+// Tests how the HIP backend handles the results of a runtime library, with stand-ins for several releases.
+// docs/hip-traps.md refers to these cases by their traps.
 
 using weir::test::between_marks;
 using weir::test::calls;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints the rows of the HIP backend's table of quirks that ci/mutations.sh takes out, one name a line: "graph_upload@502"
-// for a feature and the release that the row begins with, with the GPUs that it is about, and the names of workarounds.
+// Prints the names of the rows in the HIP backend's table of quirks, one per line, for ci/mutations.sh, which removes each
+// row. For a feature, the name is "graph_upload@502" with the release that the row begins with, and the GPUs that it applies
+// to. For a workaround, it is the workaround's name.
 
 #include <cstdio>
 #include <set>

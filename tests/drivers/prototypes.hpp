@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-/// Comparing, at compile time, prototypes that were written by hand with those of vendors' headers.
+/// Compares hand-written prototypes with those of the vendors' headers at compile time.
 namespace weir::test {
 
 /// Whether two types are passed alike: pointers, and numbers of one size. Handles and structures that not all headers have

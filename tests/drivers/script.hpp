@@ -12,22 +12,22 @@
 #include <string>
 #include <vector>
 
-/// What a stand-in for a driver library is told to do, by the environment variable WEIR_TEST_DRIVER: words separated by
-/// spaces,
+/// The instructions for a stand-in for a driver library, in the environment variable WEIR_TEST_DRIVER. They are words,
+/// separated by spaces:
 ///
-///   missing=FUNCTION        the library does not have it
-///   version=NUMBER          what it says its version is
-///   devices=NUMBER          how many devices it shows
+///   missing=FUNCTION        the library lacks the function
+///   version=NUMBER          the version that it reports
+///   devices=NUMBER          the number of devices
 ///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each; *N:
 ///                           all but one in N
 ///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times, for 30 s
-///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
+///   trace=1                 print each call to standard error, as "call NAME" and the arguments that it can print
 ///
-/// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down; and
-/// HIP's `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times, and
-/// `weir_wait_for_next(FUNCTION, OTHER)`, which waits until it has been called after the last call of the other.
+/// A stand-in also has the function `weir_fail_every_call(CODE)`: after it, each call returns CODE, as if the driver had
+/// shut down. The one for HIP has `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times, and
+/// `weir_wait_for_next(FUNCTION, OTHER)`, which waits until FUNCTION has been called after the last call of OTHER.
 ///
-/// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
+/// Stand-ins show how Weir handles the results of a driver. They prove nothing about devices.
 namespace weir::test {
 
 class Script {
@@ -43,14 +43,14 @@ class Script {
     return found == numbers_.end() ? otherwise : found->second.first;
   }
 
-  /// Whether a count is in the range that the word gives.
+  /// Whether a count is in the range of the word.
   bool is_among(const std::string& word, int count) const {
     const auto found = numbers_.find(word);
     return found != numbers_.end() && found->second.contains(count);
   }
 
-  /// Counts a call, writes `trace` on standard error, and holds the call where it is told to; what it is to return instead
-  /// of being carried out, or 0. Calls stand in the trace in the order in which they are counted.
+  /// Counts a call, writes `trace` to standard error, and delays the call if the script says so. Returns the result that
+  /// replaces the call, or 0. Calls are in the trace in the order in which they are counted.
   int failure_of(const std::string& function, const std::string& trace = "") {
     std::unique_lock lock(mutex_);
     std::fputs(trace.c_str(), stderr);
@@ -67,20 +67,20 @@ class Script {
     return found != failures_.end() && found->second.at.contains(call) ? found->second.code : 0;
   }
 
-  /// Waits until a function has been called that often, for 30 s. Whether it was.
+  /// Waits until a function has been called `n` times, at most 30 s. Returns whether it was.
   bool wait_for(const std::string& function, int calls) {
     std::unique_lock lock(mutex_);
     return called_.wait_for(lock, std::chrono::seconds(30), [&] { return calls_[function] >= calls; });
   }
 
-  /// Waits until a function has been called after the last call of the other, for 30 s. Whether it was.
+  /// Waits until a function has been called after the last call of the other, at most 30 s. Returns whether it was.
   bool wait_for_next(const std::string& function, const std::string& other) {
     std::unique_lock lock(mutex_);
     return called_.wait_for(lock, std::chrono::seconds(30), [&] { return last_calls_[function] > last_calls_[other]; });
   }
 
  private:
-  /// "N", "N-M", "0" for all, or "*N".
+  /// Parses "N", "N-M", "0" for all, or "*N".
   struct Range {
     explicit Range(const std::string& text) {
       if (text.starts_with('*')) {
@@ -133,12 +133,12 @@ class Script {
   }
 
   std::map<std::string, bool> missing_;
-  std::map<std::string, Range> numbers_;  // a number is a range of one
+  std::map<std::string, Range> numbers_;  // a single number is a range of one
   std::mutex mutex_;
   std::condition_variable called_;
   std::map<std::string, int> calls_;
-  int call_ = 0;                           // how many calls there were, of all functions
-  std::map<std::string, int> last_calls_;  // which of them was a function's last
+  int call_ = 0;                           // number of calls so far, of all functions
+  std::map<std::string, int> last_calls_;  // by function: the number of its last call
   std::map<std::string, Failure> failures_;
   std::vector<Hold> holds_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Does what its arguments say with the default device, one step after another, and prints what came of each: "STEP: ok", or
-// "STEP: CODE | NATIVE | what()". For tests that need a driver's answer in a process of its own.
+// Performs the steps in its arguments on the default device, one after another, and prints the result of each: "STEP: ok",
+// or "STEP: CODE | NATIVE | what()". For tests that need a driver's result in a separate process.
 
 #include <dlfcn.h>
 #include <sched.h>

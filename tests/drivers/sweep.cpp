@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lets each call of the driver fail, in its turn, while a program uses all of Weir: its first call, its second, its third, …
-// until it runs through without one failing. Whichever it is: the error comes out as weir::Error with the driver's code, or
-// is absorbed; the process lives on, all of it can be done again with right results, and nothing is leaked, save what a
-// failing call itself should have ended, with a line in the log.
+// Runs a program that uses all of Weir, and lets the N-th driver call fail: first its first call, then its second, and so
+// on, until a run has no failing call. For each failing call, the program must get a weir::Error with the driver's code, or
+// Weir must handle the error itself. Then the process must continue, a further run must have right results, and nothing may
+// be leaked. The only exception is an object that the failing call itself should have destroyed; then there must be a log
+// line.
 //
-//   weir_driver_sweep BACKEND         with the backend's first device: a GPU, or a stand-in that its variables name
-//     --code=N                        what the calls return: 999, an unknown error, if not given
-//     --stand-in                      the driver runs no kernels and owns no functions: results and the host's memory are
-//     not
-//                                     looked at
-//     --cold                          the calls of a process that opens the device, one process for each
-//     --at=N                          the N-th call alone
-//     --first=N --stride=M            the N-th call and each M-th after it: for several processes at once
+//   weir_driver_sweep BACKEND         uses the backend's first device: a GPU, or the stand-in in the backend's variables
+//     --code=N                        the error code of failing calls; 999 by default, an unknown error
+//     --stand-in                      the driver runs no kernels and owns no functions, so results and host
+//                                     memory are not checked
+//     --cold                          test the calls that open the device, with one process for each
+//     --at=N                          only the N-th call
+//     --first=N --stride=M            the N-th call and each M-th after it, so that several processes can share the work
 //
-// Prints a line for each distinct error, "error: CODE | OPERATION", one for what went wrong, and a sum. 0 if nothing was
-// wrong, 77 if there is no device.
+// Prints a line for each distinct error, "error: CODE | OPERATION", a line for each mistake, and a summary. The exit status
+// is 0 if there was no mistake, 77 if there is no device.
 
 #include <execinfo.h>
 #include <sys/mman.h>

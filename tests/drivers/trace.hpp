@@ -8,20 +8,20 @@
 
 #include "tests/unit/subprocess.hpp"
 
-/// What a stand-in for a driver library was called for, from its trace.
+/// Reads the trace of a stand-in for a driver library: the calls that it received.
 namespace weir::test {
 
-/// The environment with what ci/mutations.sh has the backend do wrong, if that is who runs this.
+/// Returns the environment, with the mutation that ci/mutations.sh has selected, if it runs this.
 inline Environment with_mutation(Environment environment) {
   if (const char* const mutation = std::getenv("WEIR_TEST_MUTATION"))
     environment.try_emplace("WEIR_TEST_MUTATION", mutation);
   return environment;
 }
 
-/// How often a call is in the trace, with the given beginning of its arguments.
+/// Returns how often a call is in the trace with arguments that begin in this way.
 inline int calls(const Outcome& outcome, const std::string& call) { return count("call " + call + " ", outcome.errors); }
 
-/// Whether these calls are in the trace in this order, whatever lies between them.
+/// Whether these calls are in the trace in this order, with or without others in between.
 inline bool in_order(const Outcome& outcome, const std::vector<std::string>& names) {
   std::size_t at = 0;
   for (const std::string& name : names) {
@@ -32,13 +32,13 @@ inline bool in_order(const Outcome& outcome, const std::vector<std::string>& nam
   return true;
 }
 
-/// The same without what was called before the first call of that name; without anything if there is none.
+/// Returns the trace from the first call of that name on; empty if there is none.
 inline Outcome since(Outcome outcome, const std::string& name) {
   outcome.errors.erase(0, outcome.errors.find("call " + name + " "));
   return outcome;
 }
 
-/// What was called between the first two marks (the story's step "mark").
+/// Returns the calls between the first two marks (the step "mark" of a story).
 inline Outcome between_marks(const Outcome& outcome) {
   Outcome between = since(outcome, "mark");
   between.errors.erase(0, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What becomes of a device whose kernel writes to null, and of one whose kernel never ends. Each in a process of its own: a
-// fault ends the device's use for the whole process, and a kernel without an end the process's use of the device.
+// Tests a device with a kernel that writes to null, and a device with a kernel that never ends. Each test runs in its own
+// process, because the process cannot use the device afterwards.
 //
 //   weir_device_fault_test BACKEND         runs the parts one after another
 //   weir_device_fault_test BACKEND PART    one part in this process: fault, hang or works

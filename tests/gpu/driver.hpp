@@ -12,7 +12,7 @@
 #include "weir/interop/cuda.hpp"
 #include "weir/weir.hpp"
 
-/// The CUDA driver as external code calls it: by names that Weir has no part in.
+/// The CUDA driver as external code calls it. Weir does not know of these calls.
 namespace driver {
 
 template <class Function>

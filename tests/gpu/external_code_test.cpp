@@ -8,7 +8,7 @@
 
 #include "driver.hpp"
 
-// Weir beside code that uses the driver by itself.
+// Tests Weir together with code that calls the driver directly.
 
 using driver::error_of;
 using weir::Errc;

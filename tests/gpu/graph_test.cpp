@@ -13,7 +13,7 @@
 
 #include "driver.hpp"
 
-// Where the driver has rules of its own for graphs.
+// Tests cases in which the driver has its own rules for graphs.
 
 using driver::error_of;
 using weir::Errc;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// That no call on a stream's hot path allocates: every allocation of the process is counted, Weir's, its plugins' and this
-// program's. (The driver allocates by means of its own, which are not counted.) The backend's name is the argument; a second
-// one, "host-functions", leaves out all but those and what comes before.
+// Tests that no call on a stream's hot path allocates. Counts all allocations of the process: by Weir, its plugins and this
+// program. (The driver's own allocations are not counted.) The first argument is the backend's name. The second argument
+// "host-functions" skips all tests after those of host functions.
 
 #include <array>
 #include <atomic>

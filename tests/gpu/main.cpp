@@ -5,6 +5,8 @@
 
 #include "weir/weir.hpp"
 
+// The main function of the tests for CUDA. The exit status is 77 if there is no CUDA device.
+
 int main(int argc, char** argv) {
   const weir::BackendInfo& cuda = weir::Registry::instance().probe("cuda");
   if (cuda.state != weir::BackendState::usable) {

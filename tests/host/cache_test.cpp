@@ -15,6 +15,8 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
+// Tests the cache of compiled kernels.
+
 namespace weir::cache {
 namespace {
 

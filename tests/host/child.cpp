@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What tests of the host backend need a fresh process for: plays the part that its first argument names, and prints what
-// came of it, an exception as "error: TEXT".
+// The fresh process of tests of the host backend. Performs the test in its first argument and prints the result; prints an
+// exception as "error: TEXT".
 
 #include <signal.h>
 #include <sys/auxv.h>

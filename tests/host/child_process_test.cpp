@@ -13,6 +13,8 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
+// Tests how the host backend runs other programs.
+
 namespace weir::host {
 namespace {
 

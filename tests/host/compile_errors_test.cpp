@@ -9,7 +9,7 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
-/// What Device::compile says where it cannot.
+/// Tests the errors of Device::compile.
 namespace weir::test {
 namespace {
 

@@ -15,7 +15,7 @@ namespace {
 using test::has;
 using test::Variable;
 
-// A program that says a version and nothing else.
+// A program that only prints a version.
 std::string make_program(const std::string& folder, const std::string& name, const std::string& says, int status = 0) {
   const std::string path = folder + "/" + name;
   std::ofstream(path) << "#!/bin/sh\necho '" << says << "'\nexit " << status << "\n";

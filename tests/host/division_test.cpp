@@ -5,7 +5,7 @@
 
 #include "tests/host/support.hpp"
 
-/// Integer divisions that x86's instructions do not do, and a GPU's do.
+/// Tests integer divisions that trap on x86 but not on a GPU.
 namespace weir::test {
 namespace {
 

@@ -13,6 +13,8 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
+// Tests the list of variables that a shared object exports.
+
 namespace weir::host {
 namespace {
 

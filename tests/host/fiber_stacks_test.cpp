@@ -30,7 +30,7 @@ using weir::host::FiberContext;
 using weir::host::FiberStackPool;
 using weir::host::FiberStacks;
 
-/// How a process of its own ended.
+/// Runs `part` in a child process, and returns how that process ended.
 int status_of(const std::function<int()>& part) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(part());

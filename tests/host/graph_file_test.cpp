@@ -12,7 +12,7 @@
 #include "core/saved/graph_file_format.hpp"
 #include "support.hpp"
 
-// The bytes of a saved graph: that changed ones are refused, or make a graph that stays within its memory.
+// Tests damaged graph files: a file with changed bytes is refused, or its graph accesses only its own memory.
 namespace weir::test {
 namespace {
 

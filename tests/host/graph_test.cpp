@@ -8,6 +8,8 @@
 
 #include "weir/weir.hpp"
 
+// Tests graphs of the host backend.
+
 TEST_CASE("graphs on host: the executable goes right behind its launch, and the last of its nodes ends on a worker") {
   weir::Device& host = weir::device("host:0");
   const weir::StreamPtr stream = host.create_stream(), forked = host.create_stream();

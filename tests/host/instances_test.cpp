@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/host/support.hpp"
 
-// Kernels of C++ linkage, and instances of templates.
+// Tests kernels with C++ linkage, and instances of templates.
 
 namespace weir::test {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
-/// What kernel source may say, and what it then does.
+/// Tests the language features that kernels may use, and their effects.
 namespace weir::test {
 namespace {
 

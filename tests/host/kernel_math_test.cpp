@@ -7,7 +7,7 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
-/// The functions that CUDA C++ and HIP C++ share, against the values that their manuals give.
+/// Compares the mathematical functions of CUDA C++ and HIP C++ with the values in their manuals.
 namespace weir::test {
 namespace {
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-// What a test runs in processes of its own: compiles and runs a kernel, in the cache that the environment names.
+// A program for tests that need a separate process: compiles and runs a kernel, with the cache that the environment selects.
 int compile_and_run(const char* summand) {
   using namespace weir;
   CompileOptions options;

@@ -19,7 +19,7 @@
 
 #include "tests/host/support.hpp"
 
-/// Memory that drivers refuse is refused here, too.
+/// Tests that the host backend refuses memory that drivers refuse.
 namespace weir::test {
 namespace {
 

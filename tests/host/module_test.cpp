@@ -17,6 +17,8 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
+// Tests modules of the host backend.
+
 namespace weir::test {
 namespace {
 

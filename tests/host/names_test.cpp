@@ -10,7 +10,7 @@
 
 #include "weir/weir.hpp"
 
-// The names that a program gives to its objects, without tools.
+// Tests the names that a program gives to its objects, without tools.
 
 namespace {
 

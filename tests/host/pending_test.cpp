@@ -10,7 +10,7 @@
 
 #include "weir/weir.hpp"
 
-// What a stream of the host backend is at, which the queue knows exactly.
+// Tests reports of the current work of a stream. The host backend reports it exactly.
 
 using weir::PendingWork;
 using Kind = PendingWork::Kind;

@@ -14,7 +14,7 @@
 #include "tests/unit/subprocess.hpp"
 #include "weir/registry.hpp"
 
-/// What shows in a process of its own only: see child.cpp.
+/// Tests that need a separate process, which is child.cpp.
 namespace {
 
 using weir::test::Environment;

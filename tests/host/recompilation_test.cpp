@@ -11,7 +11,7 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
-/// When the compiler runs, and when not: counted by a compiler that writes a line for each call.
+/// Tests when the compiler runs. The tests' compiler writes a line for each call.
 namespace weir::test {
 namespace {
 

@@ -7,6 +7,8 @@
 #include "kernels/lexer.hpp"
 #include "tests/host/support.hpp"
 
+// Tests how a kernel's source is completed to a C++ file.
+
 namespace weir::host {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "weir/weir.hpp"
 
-// What the host backend knows of the handles of streams, and drivers do not.
+// Tests checks of stream handles that only the host backend can make.
 
 using weir::Ownership;
 

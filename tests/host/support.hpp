@@ -14,7 +14,7 @@
 
 namespace weir::test {
 
-/// The host backend's first device.
+/// The host backend's first device, for tests.
 inline Device& host() { return device("host:0"); }
 
 /// Launches a kernel and waits for it.

@@ -20,6 +20,8 @@
 #include "backends/cuda/api.hpp"
 #include "bench/driver_overhead/operations.hpp"
 
+// Counts the instructions of each operation with callgrind.
+
 namespace weir::test {
 namespace {
 

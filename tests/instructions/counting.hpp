@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The part of the program that runs under callgrind.
+/// The part of the program that runs in callgrind.
 namespace weir::test {
 
 /// How often an operation runs while it is counted.

@@ -14,13 +14,14 @@
 #include "tests/instructions/counting.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// What Weir adds to each call, in instructions, compared with what is written in instructions.json for this compiler:
+// Counts the instructions that Weir adds to each call, and compares them with the numbers for this compiler in
+// instructions.json:
 //
 //   weir_instructions [--update] [--keep FOLDER] [PART-OF-A-NAME]
 //
-// `--update` writes what was counted into that file. `--keep`: callgrind's files, for callgrind_annotate. The exit status is
-// 1 where an operation needs 3 % more instructions than is written, or more atomic operations or calls to the driver; 77
-// where nothing can be compared.
+// `--update` writes the counts to that file. `--keep` keeps callgrind's files, for callgrind_annotate. The exit status is 1
+// if an operation needs 3 % more instructions than in the file, or more atomic operations or driver calls; it is 77 if there
+// is nothing to compare with.
 
 namespace {
 

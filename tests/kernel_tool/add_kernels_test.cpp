@@ -5,7 +5,7 @@
 
 #include "files.hpp"
 
-// What CMake's function weir_add_kernels says of its arguments when it is called.
+// Tests how the CMake function weir_add_kernels checks its arguments.
 
 using weir::test::Files;
 

@@ -8,7 +8,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-/// A folder of small files.
+/// A temporary folder with small files.
 namespace weir::test {
 
 class Files {

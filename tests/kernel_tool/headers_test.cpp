@@ -8,7 +8,7 @@
 
 #include "files.hpp"
 
-// Which headers a bundle carries.
+// Tests which headers a bundle contains.
 
 using namespace weir::kernel_tool;
 using weir::test::Files;

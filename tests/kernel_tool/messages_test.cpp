@@ -4,7 +4,7 @@
 #include "files.hpp"
 #include "tools/kernels/headers.hpp"
 
-// What compilers say, in the form that editors know.
+// Tests the conversion of compiler messages to the form that editors recognize.
 
 using namespace weir::kernel_tool;
 using weir::test::Files;

@@ -6,7 +6,7 @@
 
 #include "files.hpp"
 
-// The program weir-kernels, run as a build system runs it.
+// Tests the program weir-kernels, run like a build system runs it.
 
 using weir::test::Environment;
 using weir::test::Files;

@@ -6,8 +6,8 @@
 
 #include "tests/kernels/support.hpp"
 
-/// Functions that the C library lacks, at arguments where a simple formula fails, against the bounds of the CUDA C++
-/// Programming Guide.
+/// Tests functions that the C library lacks, with arguments for which a simple formula fails. The allowed errors are those
+/// of the CUDA C++ Programming Guide.
 namespace weir::test::accuracy_test {
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Atomic functions, on memory that many blocks share and on a block's own.
+/// Tests atomic functions, on memory that many blocks share and on a block's own memory.
 namespace weir::test::atomics_test {
 namespace {
 

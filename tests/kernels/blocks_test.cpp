@@ -3,7 +3,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Classes whose functions threads meet in.
+/// Tests classes with functions in which threads synchronize.
 namespace weir::test::blocks_test {
 namespace {
 

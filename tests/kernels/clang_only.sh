@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The corpus, compiled for a GPU by Clang alone: clang_only.sh WEIR-KERNELS 'BACKEND ARCHITECTURE' FOLDER CLANG…
-# The first Clang that knows the architecture compiles. What is refused has a reason that is known. PTX goes through ptxas, and
-# AMD's code through the disassembler, where those are installed.
+# Compiles the corpus for a GPU with Clang alone: clang_only.sh WEIR-KERNELS 'BACKEND ARCHITECTURE' FOLDER CLANG… Uses the
+# first Clang that supports the architecture. If it refuses a kernel, the reason must be a known one. Checks PTX with ptxas
+# and AMD's code with the disassembler, if these are installed.
 set -euo pipefail
 tool=$1 target=$2 folder=$3
 shift 3

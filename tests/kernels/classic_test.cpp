@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels as the CUDA samples have had them for long: what people learn from, and bring along.
+/// Tests kernels that the CUDA samples have had for a long time, because people learn from them and port them.
 namespace weir::test::classic_test {
 namespace {
 

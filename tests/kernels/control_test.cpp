@@ -4,8 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Control flow around the places where threads meet: branches, loops, returns, functions; and what is an error when it
-/// runs.
+/// Tests control flow around barriers: branches, loops, returns and functions. Also tests errors that are found at run time.
 namespace weir::test::control_test {
 namespace {
 

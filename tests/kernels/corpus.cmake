@@ -1,4 +1,4 @@
-# weir_embed_corpus(OUTPUT FILES…): writes C++ with the text of each file.
+# weir_embed_corpus(OUTPUT FILES…): writes a C++ file that contains the text of each file.
 function(weir_embed_corpus output)
   set(text "// SPDX-License-Identifier: Apache-2.0\n#include \"tests/kernels/corpus.hpp\"\n\nnamespace weir::test {\n\nstd::span<const CorpusFile> corpus_files() {\n  static constexpr CorpusFile files[] = {\n")
   foreach(file IN LISTS ARGN)

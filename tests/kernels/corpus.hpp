@@ -13,19 +13,19 @@
 
 #include "weir/weir.hpp"
 
-/// The corpus: kernels as people write them, in corpus/*.cu, which run on any backend, and what their tests share.
+/// The corpus: typical kernels in corpus/*.cu, which run on any backend, and helpers for their tests.
 namespace weir::test {
 
 struct CorpusFile {
-  std::string_view name;  ///< "scans"
+  std::string_view name;  ///< the name, such as "scans"
   std::string_view text;
 };
-/// All of them. Written by CMake.
+/// Returns all of them. CMake writes this function.
 std::span<const CorpusFile> corpus_files();
 
-/// The device that the corpus runs on: --device, or the host's first.
+/// Returns the device for the corpus: --device, or the first host device.
 Device& target();
-/// The module of corpus/NAME.cu on that device, compiled once.
+/// Returns the module of corpus/NAME.cu on that device, compiled once.
 const ModulePtr& corpus(std::string_view name);
 
 inline unsigned warp_size() { return static_cast<unsigned>(target().properties().warp_size); }
@@ -38,7 +38,7 @@ void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... 
   stream->synchronize();
 }
 
-/// A buffer with this content, which the host can read and write.
+/// Returns a buffer with this content, which the host can read and write.
 template <class T>
 Buffer<T> upload(const std::vector<T>& values) {
   auto buffer = target().allocate<T>(values.size(), MemoryKind::managed);
@@ -51,7 +51,7 @@ std::vector<T> download(const Buffer<T>& buffer) {
   return {buffer.data(), buffer.data() + buffer.size()};
 }
 
-/// Inputs that look random and are the same each time.
+/// Return inputs that look random and are the same each time.
 inline std::vector<float> random_floats(std::size_t count, unsigned seed, float least = -1.0F, float greatest = 1.0F) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> distribution(least, greatest);
@@ -68,7 +68,7 @@ inline std::vector<int> random_ints(std::size_t count, unsigned seed, int least,
   return values;
 }
 
-/// The greatest difference, as a part of the greatest number.
+/// Returns the greatest difference as a fraction of the greatest number.
 template <class T, class U>
 double difference(const std::vector<T>& given, const std::vector<U>& expected) {
   REQUIRE(given.size() == expected.size());

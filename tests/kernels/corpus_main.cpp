@@ -18,14 +18,14 @@
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/dialect_table.hpp"
 
-/// weir_kernel_corpus [--device=cuda:0] [--bundle] [--extra=-O1] [doctest's options]: runs the corpus on a device, with that
-/// option for its compiler. With --bundle each file becomes an image and a bundle without its source first, as weir-kernels
-/// makes them, and the bundle is loaded. With --images=FOLDER that is FOLDER/FILE.image, which weir-kernels made.
-/// With --march=znver4 kernels are compiled for that processor of the host's. Where this one cannot run them, they are
-/// compiled and not run.
-/// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
-/// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
-/// table.
+/// weir_kernel_corpus [--device=cuda:0] [--bundle] [--extra=-O1] [doctest's options]: runs the corpus on a device, with the
+/// extra option for its compiler. With --bundle, each file is first compiled to an image and put into a bundle without
+/// source, as weir-kernels does, and the bundle is loaded. With --images=FOLDER, the image is FOLDER/FILE.image, which
+/// weir-kernels has made. With --march=znver4, kernels are compiled for that host processor; if this machine cannot run
+/// them, they are only compiled.
+/// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each file for these architectures, without a device. The exit status
+/// is 77 if the compiler is missing. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the
+/// dialect's table.
 namespace weir::test {
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include "tests/kernels/support.hpp"
 
+// Tests crashes of kernels on the CPU.
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which want the signals themselves
 
 /// Kernels whose code crashes: the launch fails, the process and the stream go on.

@@ -19,7 +19,7 @@
 namespace weir::test {
 namespace {
 
-// What a compiler prints. It runs in the process's own environment, which tells it where its libraries are.
+// Runs a compiler in this process's environment, which contains the paths of its libraries. Returns its output.
 detail::ChildOutcome run(const std::vector<std::string>& command) {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);

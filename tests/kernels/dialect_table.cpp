@@ -11,6 +11,8 @@
 #include "tests/kernels/corpus.hpp"
 #include "tests/kernels/device_compilers.hpp"
 
+// Reads and checks the table in docs/kernels-dialect.md.
+
 namespace weir::test {
 namespace {
 

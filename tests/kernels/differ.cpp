@@ -16,8 +16,8 @@
 #include "tests/kernels/random_program.hpp"
 #include "weir/weir.hpp"
 
-/// Random C++ programs of kernels, each compiled and run in several ways; all results must be equal. The first way is the
-/// reference. Without --way: a fiber for each thread, and what the backend chooses by itself.
+/// Compiles and runs random kernels in several ways. All results must be equal; the first way is the reference. Without
+/// --way, the ways are a fiber for each thread, and the backend's own choice.
 ///
 ///   --seed=N --rounds=N --seconds=N   programs from this seed on, so many, and until so long has passed
 ///   --way=NAME=VALUE,…                on the CPU, with those variables set when the program is compiled

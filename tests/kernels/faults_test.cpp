@@ -7,7 +7,7 @@
 
 #include "tests/kernels/support.hpp"
 
-/// What is an error when kernels run, on the host, which finds it.
+/// Tests mistakes that the host backend finds when a kernel runs.
 namespace weir::test {
 namespace {
 

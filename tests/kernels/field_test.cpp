@@ -6,7 +6,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels in the shapes that programs out there have.
+/// Tests kernels like those in real programs.
 namespace weir::test::field_test {
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// What C++ says of orders, of several names for one object and of numbers, where threads meet.
+/// Tests C++ rules about order of evaluation, aliases and numbers, at places where threads synchronize.
 namespace weir::test::fine_print_test {
 namespace {
 

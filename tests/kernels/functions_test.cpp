@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Functions in which threads meet.
+/// Tests functions in which threads synchronize.
 namespace weir::test::functions_test {
 namespace {
 

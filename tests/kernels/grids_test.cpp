@@ -3,7 +3,8 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Grids and particles: halos in shared memory, blocks of two and three dimensions, launches in graphs, many blocks at once.
+/// Tests grids and particles: halos in shared memory, blocks of two and three dimensions, launches in graphs, many blocks at
+/// once.
 namespace weir::test::grids_test {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Cooperative groups, and launches whose blocks wait for each other.
+/// Tests cooperative groups, and launches in which blocks wait for each other.
 namespace weir::test::groups_test {
 namespace {
 

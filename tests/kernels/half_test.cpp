@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Half precision and bfloat16 against numbers that are rounded here.
+/// Tests half precision and bfloat16 against numbers that the test rounds itself.
 namespace weir::test::half_test {
 namespace {
 

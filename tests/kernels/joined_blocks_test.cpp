@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Blocks that may run as one wide block, and those that may not.
+/// Tests blocks that can run as one wide block, and blocks that cannot.
 namespace weir::test::joined_blocks_test {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "tests/kernels/support.hpp"
 
-/// Kernels mean what a compiler says of their text, and threads wait for each other in all the ways of CUDA.
+/// Tests that kernels have the meaning of their source, and that threads can wait for each other in all of CUDA's ways.
 namespace weir::test {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include "tests/host/support.hpp"
 
+// Tests the lexer for kernel sources.
+
 namespace weir::kernels {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels over the device functions of a library, and control flow as it grows in old code.
+/// Tests kernels that use a library of device functions, and control flow that is typical of old code.
 namespace weir::test::library_test {
 namespace {
 

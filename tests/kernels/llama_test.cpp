@@ -6,7 +6,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels in the manner of llama.cpp and PyTorch, for warps of 32.
+/// Tests kernels in the style of llama.cpp and PyTorch, for warps of 32.
 namespace weir::test::llama_test {
 namespace {
 

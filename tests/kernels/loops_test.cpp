@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernels/corpus.hpp"
 
-/// Loops over what a thread owns.
+/// Tests loops over a thread's own data.
 namespace weir::test::loops_test {
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include "core/base/temporary_folder.hpp"
 
+// The main function of the kernel tests. It clears the variables that would change their result.
+
 int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
     ::unsetenv(variable);

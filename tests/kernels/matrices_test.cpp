@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernels/corpus.hpp"
 
-/// Matrices in tiles of shared memory: products, transposition, sparse rows.
+/// Tests matrices in tiles of shared memory: products, transposition, sparse rows.
 namespace weir::test::matrices_test {
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// More kernels in the manner of PyTorch and llama.cpp, for warps of 32 threads.
+/// Tests further kernels in the style of PyTorch and llama.cpp, for warps of 32 threads.
 namespace weir::test::narrow_tensors_test {
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels for warps of 32 threads.
+/// Tests kernels for warps of 32 threads.
 namespace weir::test::narrow_warps_test {
 namespace {
 

@@ -7,7 +7,8 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Packed numbers, directed rounding and other intrinsics that CUDA alone has, and Weir on the CPU; and parts of groups.
+/// Tests packed numbers, directed rounding and other intrinsics that CUDA and Weir on the CPU have, but HIP does not. Also
+/// tests parts of groups.
 namespace weir::test::packed_test {
 namespace {
 

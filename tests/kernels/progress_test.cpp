@@ -11,7 +11,7 @@
 
 #include "tests/kernels/support.hpp"
 
-/// A thread that can run will run, whatever the other threads of its block wait for or look at again and again.
+/// Tests that each thread that can run makes progress, even if other threads of its block wait or poll.
 namespace weir::test::progress_test {
 namespace {
 

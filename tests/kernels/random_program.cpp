@@ -15,7 +15,7 @@
 namespace weir::test {
 namespace {
 
-/// Who has the same value, or comes to a place together: of a variable, an expression, a statement.
+/// The threads that have the same value of a variable or expression, or that reach a statement together.
 enum class Level : std::uint8_t { block, warp, thread };
 
 enum class Type : std::uint8_t { u32, i32, u64, u16, u8, boolean, pair, array, converted };

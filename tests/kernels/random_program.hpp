@@ -6,7 +6,7 @@
 
 namespace weir::test {
 
-/// What kernels of a random program are launched with. Blocks have at most this many threads.
+/// The arguments for launches of random programs. Blocks have at most this many threads.
 inline constexpr unsigned program_block_threads = 256;
 inline constexpr unsigned program_inputs = 256;  ///< elements of `in`
 inline constexpr unsigned program_sums = 64;     ///< elements of `sums`

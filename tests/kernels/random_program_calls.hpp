@@ -5,8 +5,8 @@
 
 namespace weir::test {
 
-/// What random programs call beside `program_library`: numbers of all sizes, objects by value, and the ways of C++ to find
-/// a function. None of it reads the thread.
+/// Functions that random programs call in addition to `program_library`: numbers of all sizes, objects by value, and all C++
+/// rules for finding a function. No function reads the thread's index.
 inline constexpr std::string_view program_calls_library = R"(
 #include <cuda_fp16.h>
 // --- Numbers

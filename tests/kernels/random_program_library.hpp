@@ -8,7 +8,7 @@
 
 namespace weir::test {
 
-/// What random programs call: small pieces of C++, each of which a reader of words takes for something else.
+/// Functions that random programs call. Each one is C++ code that a purely textual analysis would misunderstand.
 inline std::string program_library(unsigned odd, unsigned small) {
   return fmt::format("#define ODD {}U\n#define SMALL {}U\n", odd, small) + R"(
 #define THREADS (blockDim.x * blockDim.y * blockDim.z)

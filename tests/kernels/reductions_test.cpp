@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Many numbers become few: sums, extremes, dot products, softmax, layer norm.
+/// Tests reductions: sums, extremes, dot products, softmax, layer norm.
 namespace weir::test::reductions_test {
 namespace {
 

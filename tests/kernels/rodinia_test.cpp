@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels in the manner of Rodinia.
+/// Tests kernels in the style of Rodinia.
 namespace weir::test::rodinia_test {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Conditions that hold for a part of a row, and indices that wrap around.
+/// Tests conditions that hold for a part of a row of threads, and indices that wrap around.
 namespace weir::test::rows_test {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels in the manner of the CUDA samples and of SHOC.
+/// Tests kernels in the style of the CUDA samples and of SHOC.
 namespace weir::test::samples_test {
 namespace {
 

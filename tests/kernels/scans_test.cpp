@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Prefix sums, and what is built of them: compaction, a pass of a radix sort.
+/// Tests prefix sums and algorithms that use them: compaction, a pass of a radix sort.
 namespace weir::test::scans_test {
 namespace {
 

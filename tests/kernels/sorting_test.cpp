@@ -3,7 +3,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Orders and alignments: sorting networks, the greatest k, dynamic programming along a wavefront.
+/// Tests sorting and alignment: sorting networks, the k greatest elements, dynamic programming along a wavefront.
 namespace weir::test::sorting_test {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels as libraries and strangers write them, of styles that the others lack.
+/// Tests kernels from libraries and other projects, in styles that the other tests lack.
 namespace weir::test::strangers_test {
 namespace {
 

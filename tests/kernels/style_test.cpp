@@ -5,7 +5,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Kernels of unusual style.
+/// Tests kernels with unusual style.
 namespace weir::test::style_test {
 namespace {
 

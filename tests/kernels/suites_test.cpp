@@ -3,7 +3,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// More kernels in the manner of Rodinia and SHOC, and what blocks do by hand.
+/// Tests further kernels in the style of Rodinia and SHOC, and hand-written synchronization in blocks.
 namespace weir::test::suites_test {
 namespace {
 

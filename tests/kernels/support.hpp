@@ -3,7 +3,7 @@
 
 #include "tests/host/support.hpp"
 
-/// What tests of kernels on the host share.
+/// Helpers for the tests of kernels on the host.
 namespace weir::test {
 
 inline ModulePtr compile(const char* source, const char* name = "kernel.cu") {
@@ -12,7 +12,7 @@ inline ModulePtr compile(const char* source, const char* name = "kernel.cu") {
   return host().compile(source, options);
 }
 
-/// What a launch's synchronization throws; fails if it throws nothing.
+/// Returns the error that a launch's synchronization throws; fails if it throws none.
 template <class... Args>
 Error launch_error(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
   try {

@@ -4,7 +4,7 @@
 
 #include "tests/kernels/corpus.hpp"
 
-/// Functions of a warp, each against what its words promise.
+/// Tests each warp function against its documentation.
 namespace weir::test::warps_test {
 namespace {
 

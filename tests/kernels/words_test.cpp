@@ -4,7 +4,7 @@
 
 #include "tests/kernels/support.hpp"
 
-/// Words that CUDA's compilers have without an include, or that AMD's lack: what they do on the CPU.
+/// Tests names that CUDA's compilers define without an include, and AMD's do not: their meaning on the CPU.
 namespace weir::test {
 namespace {
 

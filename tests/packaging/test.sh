@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test.sh installed|added SOURCE BUILD COMPILER VERSION: what others do with Weir. `installed` installs BUILD, moves the installed
-# tree elsewhere, and builds and runs a program against it; `added` builds and runs the same program with SOURCE as a part of
-# its own project. In both, the program must find the host plugin without any variable being set.
+# test.sh installed|added SOURCE BUILD COMPILER VERSION: tests how other projects use Weir. `installed` installs BUILD, moves
+# the installed tree, and builds and runs a program with it. `added` builds and runs the same program with SOURCE as a part
+# of its project. In both cases, the program must find the host plugin without any environment variable.
 set -euo pipefail
 
 way=$1 source=$2 build=$3 compiler=$4 version=$5

@@ -9,6 +9,8 @@
 
 #include "worker.hpp"
 
+// The cases of the mixture that must succeed.
+
 namespace stress {
 
 std::vector<Case> right_cases() {

@@ -18,7 +18,7 @@ namespace {
 
 using weir::Errc;
 
-/// The call must throw that error.
+/// Checks that the call throws this error.
 void expect(Errc code, const std::function<void()>& call) {
   try {
     call();

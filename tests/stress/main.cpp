@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of streams, events, captures, memory operations and closes, run from many threads and compared with a
-// sequential model. Every failure names the seed that brings it back. With --mixture: threads that make, share and drop
-// everything there is.
+// Runs random programs of streams, events, captures, memory operations and closes on many threads, and compares the results
+// with a sequential model. Each failure prints the seed that reproduces it. With --mixture: many threads create, share and
+// drop all kinds of objects.
 #include <charconv>
 #include <chrono>
 #include <cstdint>

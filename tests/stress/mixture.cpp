@@ -16,6 +16,8 @@
 #include "weir/weir.hpp"
 #include "worker.hpp"
 
+// Runs the cases of the mixture on many threads.
+
 namespace stress {
 namespace {
 

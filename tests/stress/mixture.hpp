@@ -4,22 +4,22 @@
 #include <cstdint>
 #include <string>
 
-/// Many threads that create, use, share and drop everything there is, as fast as they can: hazards between objects that one
-/// thread, or one kind of object, does not show. Each thread knows what its part of the memory must hold, and looks.
+/// Many threads create, use, share and drop all kinds of objects, as fast as they can. This finds races between objects that
+/// tests with one thread or one kind of object miss. Each thread knows the correct content of its memory and checks it.
 namespace stress {
 
 struct MixtureOptions {
   double seconds = 10;
   std::uint64_t seed = 1;
   std::uint32_t threads = 12;
-  std::string only;  ///< the names of the only cases, separated by commas; empty for all
+  std::string only;  ///< names of the cases to run, separated by commas; empty for all
 };
 
-/// Runs until the time is over. The first error or wrong value ends the process through `fail`; so does a thread that has
-/// not come on for a minute. Returns a line that says what was done.
+/// Runs until the time is over. The first error or wrong value ends the process through `fail`, and so does a thread without
+/// progress for a minute. Returns a line with the number of operations.
 std::string run_mixture(const MixtureOptions& options);
 
-/// The names of all cases, for the usage.
+/// Returns the names of all cases, for the usage text.
 std::string mixture_cases();
 
 }  // namespace stress

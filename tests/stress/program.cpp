@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+// Creates random programs and computes their results.
+
 namespace stress {
 
 void Step::apply(std::vector<std::uint32_t>& cells) const {

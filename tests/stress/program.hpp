@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-/// A random program over cells of memory: what is done, on which stream, and what it has to come after. The program alone
-/// says what the cells hold in the end; how it is ordered is left to whoever runs it.
+/// A random program that changes cells of memory: its operations, their streams, and the operations that each one must come
+/// after. The program determines the final contents of all cells. The code that runs it chooses how to order the operations.
 namespace stress {
 
-/// One piece of work. `a` and `b` are cells.
+/// One operation. `a` and `b` are cells.
 struct Step {
   enum class Kind : std::uint8_t {
     multiply_add_on_host,    ///< a = a * value + b, in a host function
@@ -34,22 +34,22 @@ struct Step {
   void apply(std::vector<std::uint32_t>& cells) const;
 };
 
-/// How one stream is made to come after another.
+/// The ways to make one stream come after another.
 enum class Order : std::uint8_t { event, wait_stream, flag, host };
 
-/// How a stream goes that has work on it.
+/// The ways to drop a stream that has work.
 enum class Way : std::uint32_t { closed, capturing, capturing_with_memory };
 
-/// One thing that a thread does with one of its streams, named by its slot.
+/// One action of a thread with one of its streams. Streams are numbered by slots.
 struct Item {
   enum class Kind : std::uint8_t {
-    step,        ///< step
+    step,        ///< do `step`
     raise_flag,  ///< write number `number` to the slot's flag
     await_flag,  ///< wait for number `number` on the flag of slot `other`
-    follow,      ///< come after all of slot `other`, of the same thread, by `order`
+    follow,      ///< come after all work of slot `other`, of the same thread, by `order`
     synchronize, ///< the host waits
-    replace,     ///< let go of the stream with work on it, by way `number`, and go on with a new one behind it
-    graph,       ///< capture `body`, forking to slots of the same thread, and launch it `number` times
+    replace,     ///< drop the stream with its work, in way `number`, and continue with a new one after it
+    graph,       ///< capture `body`, with forks to slots of the same thread, and launch it `number` times
   };
   Kind kind;
   std::uint32_t slot;
@@ -62,32 +62,33 @@ struct Item {
 
 struct Shape {
   std::uint32_t threads = 3;
-  std::uint32_t slots = 8;   ///< streams; slot s belongs to thread s % threads
+  std::uint32_t slots = 8;   ///< number of streams; slot s belongs to thread s % threads
   std::uint32_t cells = 24;
   std::uint32_t items = 400;
   bool graphs = true;
   bool kernels = true;
   bool memory_operations = true;
   bool allocations = true;
-  /// Threads enqueue waits before what ends them. Streams that share a hardware queue could wait for each other then.
+  /// Whether threads may enqueue waits before the operations that end them. If streams share a hardware queue, such streams
+  /// could wait for each other forever.
   bool early_waits = true;
 };
 
 struct Program {
   std::uint64_t seed = 0;
   Shape shape;
-  std::vector<Item> items;           ///< in an order in which one thread could run them all
-  std::vector<std::uint32_t> start;  ///< the cells at first
+  std::vector<Item> items;           ///< in an order in which one thread could run all of them
+  std::vector<std::uint32_t> start;  ///< initial values of the cells
 };
 
-/// The program of a seed: always the same for the same shape.
+/// Returns the program for a seed. It is always the same for the same shape.
 Program make_program(const Shape& shape, std::uint64_t seed);
-/// What the cells hold in the end, found by doing one thing after another.
+/// Returns the final values of the cells, computed sequentially.
 std::vector<std::uint32_t> expected_cells(const Program& program);
 /// Runs the program on the default device and returns the cells. An error ends the process through `fail`.
 std::vector<std::uint32_t> run_program(const Program& program);
 
-/// Tells which seed brings the failure back, and ends the process.
+/// Prints the seed that reproduces the failure, and ends the process.
 [[noreturn]] void fail(std::uint64_t seed, const std::string& what);
 
 }  // namespace stress

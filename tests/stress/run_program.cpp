@@ -15,7 +15,7 @@ using weir::MemoryOperation;
 using weir::Stream;
 using weir::StreamPtr;
 
-/// Counters start close to where they wrap, so that a comparison that is not cyclic shows.
+/// Counters start close to their greatest value, so that a comparison that ignores the wrap is found.
 constexpr std::uint32_t flag_start = 0xFFFFFFF8U;
 
 constexpr const char* kernel_source = R"(

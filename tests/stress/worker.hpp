@@ -14,7 +14,7 @@
 
 #include "weir/weir.hpp"
 
-/// The threads of the mixture, what they share, and the cases that they run.
+/// The threads of the mixture, the objects that they share, and the cases that they run.
 namespace stress {
 
 using weir::CaptureMode;
@@ -24,7 +24,7 @@ using weir::Stream;
 using weir::StreamPtr;
 using Words = weir::Buffer<std::uint32_t>;
 
-inline constexpr std::uint32_t part = 1024;  // the words of a thread
+inline constexpr std::uint32_t part = 1024;  // number of words per thread
 inline constexpr const char* source = R"(
 extern "C" __global__ void add(unsigned* p, unsigned v, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -33,7 +33,7 @@ extern "C" __global__ void add(unsigned* p, unsigned v, unsigned n) {
 extern "C" __global__ void count(unsigned* p) { atomicAdd(p, 1u); }
 )";
 
-/// A few objects that threads leave for each other. What was there goes on whichever thread puts the next.
+/// A few objects that threads exchange. The thread that puts a new one drops the former one.
 template <class Object>
 class Exchange {
  public:
@@ -53,7 +53,7 @@ class Exchange {
   std::vector<Object> objects_ = std::vector<Object>(4);
 };
 
-/// What all threads have in common.
+/// The objects that all threads share.
 struct Shared {
   explicit Shared(std::uint32_t threads)
       : device(weir::default_device()),
@@ -76,21 +76,21 @@ struct Shared {
 
   Device& device;
   Words memory;
-  Words counter;                          // of launches of the kernel `count`
-  std::atomic<std::uint32_t> counted{0};  // what it must be in the end
+  Words counter;                          // counts launches of the kernel `count`
+  std::atomic<std::uint32_t> counted{0};  // the correct final value
   weir::ModulePtr module;
   weir::KernelPtr add, count;
-  weir::EventPtr event;  // recorded and waited for by all
+  weir::EventPtr event;  // all threads record it and wait for it
   weir::GraphPtr graph;
   weir::GraphExecPtr exec;
   Exchange<weir::EventPtr> events;
   Exchange<weir::KernelPtr> kernels;
-  Exchange<weir::GraphPtr> graphs;  // which count as `graph` does
+  Exchange<weir::GraphPtr> graphs;  // they count like `graph`
   Exchange<StreamPtr> streams;
   Exchange<std::optional<Words>> buffers;
 };
 
-/// One thread, with its part of the memory.
+/// One thread with its part of the memory.
 class Worker {
  public:
   Worker(Shared& all, std::uint32_t number, std::uint64_t seed)
@@ -103,7 +103,7 @@ class Worker {
 
   void add(Stream& stream, std::uint32_t value) { stream.launch(shared.add, weir::grid_for(part), mine, value, part); }
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
-  /// Launches of `graph` or of what was made of it.
+  /// Counts launches of `graph` and of graphs made from it.
   void launch_shared(weir::GraphExec& exec, std::uint32_t times = 1) {
     for (std::uint32_t i = 0; i < times; ++i) exec.launch(*s);
     shared.counted += 3 * times;
@@ -130,7 +130,7 @@ class Worker {
   std::minstd_rand random;
   StreamPtr s, s2;
   weir::Span<std::uint32_t> mine;
-  std::uint32_t sum = 0;  // what each word of `mine` must be
+  std::uint32_t sum = 0;  // the correct value of each word of `mine`
   std::atomic<std::uint64_t> done{0};
   std::atomic<const char*> now{"begin"};
 
@@ -147,9 +147,9 @@ struct Case {
   bool (*can_run)(const Device&) = [](const Device&) { return true; };
 };
 
-/// What succeeds. cases.cpp
+/// Cases that must succeed. cases.cpp
 std::vector<Case> right_cases();
-/// What is refused, or has failed beside other work. hard_cases.cpp
+/// Cases that are refused, or that fail while other work continues. hard_cases.cpp
 std::vector<Case> hard_cases();
 
 }  // namespace stress

@@ -14,7 +14,7 @@
 namespace weir::test {
 namespace {
 
-/// Streams whose names the program prints, and words that are 0.
+/// Makes streams, whose names it prints, and words that are 0.
 struct Scene {
   explicit Scene(Device& on) : device(on), words(on.allocate<std::uint32_t>(8, MemoryKind::pinned)) {
     for (std::uint32_t& word : words.host()) word = 0;

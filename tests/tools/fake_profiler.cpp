@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for the vendors' profilers, which writes the ranges that it is told on standard error: an injection for NVTX 3,
-// or roctx's library, by how it is loaded.
+// A stand-in for the vendors' profilers. It writes the ranges that it receives to standard error. Depending on how it is
+// loaded, it is an injection library for NVTX 3 or roctx's library.
 #include <cstdio>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))

@@ -8,7 +8,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// Failures on purpose, by WEIR_FAULTS alone.
+// Tests deliberate failures, by WEIR_FAULTS.
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/weir.hpp"
 
-// What tools are told. One tool is added to this process, and writes down what it sees.
+// Tests the calls that tools receive. The test adds a tool to this process, which records its calls.
 
 namespace {
 

@@ -19,6 +19,8 @@
 
 #include "tests/tools/programs.hpp"
 
+// Programs for tests of tools other than the race detector.
+
 namespace weir::test {
 namespace {
 

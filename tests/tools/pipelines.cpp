@@ -5,7 +5,7 @@
 
 #include "tests/tools/programs.hpp"
 
-// Longer programs for the race detector, as people write them.
+// Longer, typical programs for the race detector.
 
 namespace weir::test {
 namespace {

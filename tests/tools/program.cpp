@@ -7,8 +7,8 @@
 #include "tests/tools/programs.hpp"
 #include "tests/tools/validate_programs.hpp"
 
-// weir_tool_programs --list | NAME…: runs small programs on the default device, to be looked at by tools (WEIR_TOOLS).
-// --list has those for the race detector.
+// weir_tool_programs --list | NAME…: runs small programs on the default device, for tests of tools (WEIR_TOOLS). --list
+// prints the programs for the race detector.
 int main(int argc, char** argv) try {
   for (const weir::test::ToolProgram& program : weir::test::tool_programs()) {
     for (int i = 1; i < argc; ++i) {

@@ -16,6 +16,8 @@
 
 #include "tests/quiet.hpp"
 
+// Implements the small programs for the race detector.
+
 namespace weir::test {
 namespace {
 

@@ -5,18 +5,18 @@
 
 #include "weir/weir.hpp"
 
-/// Small programs, half of which lack an order. Each wrong one stands beside the right one that it should be.
+/// Small programs, half of which lack a wait. Each wrong program is next to its correct version.
 namespace weir::test {
 
 struct ToolProgram {
   const char* name;
-  int reports;  ///< how many places the race detector must tell
+  int reports;  ///< number of places that the race detector must report
   void (*run)(Device& device);
 };
 
-std::span<const ToolProgram> tool_programs();  ///< with these:
+std::span<const ToolProgram> tool_programs();  ///< including these:
 std::span<const ToolProgram> pipelines();
-/// Those that single tests of a tool run.
+/// Programs for single tests of a tool.
 std::span<const ToolProgram> other_programs();
 std::span<const ToolProgram> witness_programs();
 std::span<const ToolProgram> record_programs();

@@ -13,8 +13,8 @@
 #include "tests/tools/programs.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// The race detector finds what is missing in each wrong program, and is silent about each right one. On the default device
-// of WEIR_TEST_BACKEND, or on the host.
+// Tests that the race detector finds the missing wait in each wrong program, and reports nothing for each correct one. The
+// tests use the default device of WEIR_TEST_BACKEND, or else the host.
 
 namespace {
 

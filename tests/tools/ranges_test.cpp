@@ -7,7 +7,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// Ranges that the vendors' profilers are told, by stand-ins for them.
+// Tests the ranges that the vendors' profilers receive, with stand-ins for the profilers.
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include "tests/tools/programs.hpp"
 
-// Programs to be recorded: record_test.cpp.
+// Programs that record_test.cpp records.
 
 namespace weir::test {
 namespace {

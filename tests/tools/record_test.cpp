@@ -19,8 +19,8 @@
 #include "tools/weir/recording.hpp"
 #include "weir/error.hpp"
 
-// What `weir record` writes, `weir replay` does again, with the same results. On the default device of WEIR_TEST_BACKEND, or
-// on the host.
+// Tests that `weir replay` repeats the operations that `weir record` has written, with the same results. The tests use the
+// default device of WEIR_TEST_BACKEND, or else the host.
 
 namespace {
 

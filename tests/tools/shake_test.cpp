@@ -7,7 +7,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// Unusual schedules of the host backend, by seed.
+// Tests unusual schedules of the host backend, selected by seeds.
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "tests/tools/stuck_programs.hpp"
 #include "weir/await.hpp"
 
-// Each takes about `slow`, waits for something that only then comes, and must be let go on.
+// Each of these programs waits for something that happens only after about `slow`. The tool must let it continue.
 
 namespace weir::test {
 namespace {

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Ends, and leaves a child that sleeps. Prints the numbers of both.
+/// Ends, but leaves a child process that sleeps. Prints both process numbers.
 void fork_and_end() {
   weir::default_device().create_stream()->synchronize();
   const pid_t child = ::fork();

@@ -6,13 +6,13 @@
 
 #include "weir/weir.hpp"
 
-/// Programs that hang, and slow ones that do not.
+/// Programs that hang, and slow programs that do not hang.
 namespace weir::test {
 
 struct StuckProgram {
   const char* name;
-  /// What must be told of it; "{a}" is what the program prints as "a=…". "circle: a b" is a circle of these, in that
-  /// order, wherever it begins. Empty for a program that ends by itself.
+  /// The required report; "{a}" stands for what the program prints as "a=…". "circle: a b" is a circle of these in that
+  /// order, beginning anywhere. Empty for a program that ends by itself.
   std::vector<const char*> says;
   void (*run)(Device& device);
 };

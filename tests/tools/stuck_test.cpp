@@ -25,7 +25,7 @@
 #include "tests/tools/stuck_programs.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// Programs that hang are told with what they wait for, and slow ones are let go on.
+// Tests that programs that hang are reported, with the work that they wait for, and that slow ones continue.
 
 namespace {
 

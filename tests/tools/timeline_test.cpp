@@ -21,7 +21,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// The trace of the tool `timeline`, decoded by what Perfetto's .proto files say of each field.
+// Tests the trace of the tool `timeline`, decoded according to Perfetto's .proto files.
 
 namespace {
 

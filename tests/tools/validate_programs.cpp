@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+// Implements the programs for `validate`.
+
 namespace weir::test {
 namespace {
 

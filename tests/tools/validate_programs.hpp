@@ -5,20 +5,20 @@
 
 #include "weir/weir.hpp"
 
-/// Programs that give operations the wrong memory. Each wrong one stands beside the right one that it should be.
+/// Programs that pass wrong memory to operations. Each wrong program is next to its correct version.
 namespace weir::test {
 
 struct ValidateProgram {
   const char* name;
-  const char* says;  ///< what the tool says of it; null for a right one
+  const char* says;  ///< the tool's report; null for a correct program
   void (*run)(Device& device);
-  const char* options = "throw";  ///< WEIR_VALIDATE
+  const char* options = "throw";  ///< the value of WEIR_VALIDATE
 };
 
 std::span<const ValidateProgram> validate_programs();
-/// Those that a GPU runs right: for the host.
+/// Programs that work on a GPU, for the host backend.
 std::span<const ValidateProgram> pageable_programs();
-/// Those whose mistakes are told on request.
+/// Programs whose mistakes are reported only on request.
 std::span<const ValidateProgram> unwritten_and_leaking_programs();
 
 }  // namespace weir::test

@@ -8,8 +8,8 @@
 #include "tests/tools/validate_programs.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// `validate` tells the mistake in each wrong program, and is silent about each right one. On the default device of
-// WEIR_TEST_BACKEND, or on the host.
+// Tests that `validate` reports the mistake in each wrong program, and reports nothing for each correct one. The tests use
+// the default device of WEIR_TEST_BACKEND, or else the host.
 
 namespace {
 

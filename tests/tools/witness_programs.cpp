@@ -12,7 +12,8 @@
 
 #include "tests/tools/programs.hpp"
 
-// Programs for schedules and witnesses. In most, stream 2 fills memory and stream 3 reads it, without an order between them.
+// Programs for the tests of schedules and witnesses. In most of them, stream 2 fills memory and stream 3 reads it, without
+// an order between the two.
 namespace weir::test {
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// `weir race --witness`, and the schedules in which it runs a program again.
+// Tests `weir race --witness`, and the schedules with which it runs a program again.
 
 namespace {
 

@@ -7,6 +7,8 @@
 
 #include "weir/weir.hpp"
 
+// Tests Buffer.
+
 using weir::Buffer;
 using weir::Errc;
 using weir::Error;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What tests need a fresh process for: does what its arguments say, one command after another, and prints what came of it.
-// An exception of a command is printed as "error: CODE" and "what: TEXT", and the next command is run; so a command takes
-// its arguments before it does anything else.
+// The fresh process of unit tests. Performs the commands in its arguments, one after another, and prints the result of each.
+// For an exception, prints "error: CODE" and "what: TEXT" and continues with the next command. So a command must read its
+// arguments before it acts.
 
 #include <dlfcn.h>
 #include <signal.h>

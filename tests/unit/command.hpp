@@ -8,7 +8,7 @@
 
 namespace weir::test {
 
-/// The command `weir`, run as a user would.
+/// Runs the command `weir` like a user.
 inline Outcome weir_command(const std::vector<std::string>& arguments, Environment environment = {}) {
   environment.try_emplace("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS);
   return run(WEIR_TEST_COMMAND, arguments, environment);

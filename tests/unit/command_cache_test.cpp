@@ -11,7 +11,7 @@
 #include "command.hpp"
 #include "subprocess.hpp"
 
-// `weir cache`, on folders with files that look like entries and others.
+// Tests `weir cache`, on folders with cache entries, similar files, and other files.
 
 namespace fs = std::filesystem;
 using weir::test::Outcome;

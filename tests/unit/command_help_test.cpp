@@ -13,7 +13,7 @@
 #include "subprocess.hpp"
 #include "weir/version.hpp"
 
-// The manual pages and the completions of the commands.
+// Tests the manual pages and the completions of the commands.
 
 using weir::test::Outcome;
 using weir::test::run;

@@ -9,7 +9,7 @@
 #include "command.hpp"
 #include "subprocess.hpp"
 
-// `weir new`. tests/packaging builds and runs what it makes.
+// Tests `weir new`. tests/packaging builds and runs the program that it creates.
 
 using weir::test::Outcome;
 using weir::test::TemporaryFolder;

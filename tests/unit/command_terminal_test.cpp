@@ -7,7 +7,7 @@
 #include "command.hpp"
 #include "subprocess.hpp"
 
-// What the commands write to a terminal alone. The program `script` gives them one.
+// Tests the output that commands write only to a terminal. The program `script` provides a terminal.
 
 using weir::test::Environment;
 using weir::test::Outcome;

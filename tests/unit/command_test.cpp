@@ -15,7 +15,7 @@
 #include "weir/feature.hpp"
 #include "weir/version.hpp"
 
-// The command `weir`, run as a user would.
+// Tests the command `weir`, run like a user runs it.
 
 using nlohmann::json;
 using weir::test::Environment;

@@ -5,6 +5,8 @@
 
 #include "subprocess.hpp"
 
+// Tests the choice of the default backend.
+
 using weir::test::Environment;
 using weir::test::Outcome;
 using weir::test::run;

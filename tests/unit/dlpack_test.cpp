@@ -123,3 +123,5 @@ TEST_CASE("dlpack: no shape stands for a number of elements that it does not hav
   managed->deleter(managed);
 }
 #endif
+
+// Tests DLPack tensors made of buffers and buffers made of tensors.

@@ -10,7 +10,7 @@
 
 #include "weir/version.hpp"
 
-// Every variable that the sources read has its place in the documentation and in the list of the command `weir`.
+// Tests that each environment variable that the sources read is in the documentation and in the list of the command `weir`.
 
 namespace {
 

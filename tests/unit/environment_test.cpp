@@ -11,6 +11,8 @@
 #include "subprocess.hpp"
 #include "weir/error.hpp"
 
+// Tests the functions that read environment variables.
+
 using weir::Errc;
 using weir::Error;
 using weir::support::environment;

@@ -10,6 +10,8 @@
 
 #include "weir/version.hpp"
 
+// Tests Error and its message.
+
 using weir::Errc;
 using weir::Error;
 

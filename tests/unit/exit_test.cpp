@@ -6,7 +6,7 @@
 using weir::test::Outcome;
 using weir::test::run_child;
 
-// A crash shows in the status, a leak in the report of the address sanitizer, which changes the status.
+// Tests how processes end. A crash changes the exit status, and so does a leak that the address sanitizer reports.
 
 TEST_CASE("exit: a process ends cleanly, whatever it has opened") {
   for (const auto& commands : {std::vector<std::string>{},

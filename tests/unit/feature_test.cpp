@@ -12,6 +12,8 @@
 #include "weir/error.hpp"
 #include "weir/registry.hpp"
 
+// Tests the list of features.
+
 using weir::Feature;
 using weir::FeatureTable;
 using weir::Support;

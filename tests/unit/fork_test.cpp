@@ -5,6 +5,8 @@
 
 #include "subprocess.hpp"
 
+// Tests calls in a forked child.
+
 using weir::test::Outcome;
 using weir::test::run_child;
 

@@ -20,6 +20,8 @@
 #include "weir/plugin/abi.hpp"
 #include "weir/version.hpp"
 
+// Tests the note in a plugin's file, by which the library checks the plugin before it loads it.
+
 using namespace std::string_literals;
 using weir::detail::abi_difference;
 using weir::detail::handshake_fault;

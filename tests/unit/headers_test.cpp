@@ -6,8 +6,8 @@
 #include "subprocess.hpp"
 #include "weir/version.hpp"
 
-// A program that was built with other headers, or with other options, than the library. Its parts are compiled differently
-// and linked into one program: each call is judged by the part that makes it.
+// Tests a program that was built with other headers or other options than the library. Its parts are compiled differently
+// and linked into one program. For each call, the part that makes it must get the right result.
 
 using weir::test::Outcome;
 using weir::test::run;

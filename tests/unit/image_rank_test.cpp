@@ -7,7 +7,7 @@
 #include "backends/cuda/images.hpp"
 #include "backends/hip/images.hpp"
 
-// Which of several images a device takes, for devices that need not be here.
+// Tests which of several images a device loads. The devices are simulated.
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "weir/weir.hpp"
 
-// A third party's backend, seen through the core: what it has works, and what it lacks is refused with the reason.
+// Tests a third party's backend through the core: its features work, and missing features are refused with the reason.
 
 using weir::Errc;
 using weir::Error;

@@ -10,7 +10,7 @@
 #include "weir/error.hpp"
 #include "weir/kernel_bundle.hpp"
 
-// The bytes of a bundle: what they mean, and that bytes which are none are refused without a look beyond them.
+// Tests the bytes of a bundle: their meaning, and that invalid bytes are refused without reading beyond them.
 
 using namespace weir::detail;
 using weir::KernelBundle;

@@ -6,7 +6,7 @@
 #include "backends/gpu/program.hpp"
 #include "kernels/kernel_name.hpp"
 
-// What the CUDA and HIP backends know of kernels without a driver.
+// Tests how the CUDA and HIP backends handle kernel names without a driver.
 
 namespace {
 

@@ -12,6 +12,8 @@
 
 #include "weir/weir.hpp"
 
+// Tests launch configurations.
+
 using weir::Dim3;
 using weir::KernelArgument;
 using weir::KernelParameter;

@@ -8,6 +8,8 @@
 #include "weir/log.hpp"
 #include "weir/plugin/support.hpp"
 
+// Tests the log and WEIR_LOG.
+
 using weir::test::run_child;
 
 TEST_CASE("log: warnings and errors unless asked otherwise") {

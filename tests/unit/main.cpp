@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <initializer_list>
 
-// The process of the tests uses the plugin `immediate`, which is part of them, and nothing that the user has set. What
-// depends on the environment runs in processes of its own: see subprocess.hpp.
+// The process of the tests uses the plugin `immediate`, which is linked into it, and ignores the user's settings. Tests that
+// depend on the environment run in separate processes: see subprocess.hpp.
 int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_LOG"}) ::unsetenv(variable);
   ::setenv("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS, 1);

@@ -5,6 +5,8 @@
 
 #include <array>
 
+// Tests the suggestion of similar names.
+
 using weir::detail::edit_distance;
 using weir::detail::nearest_name;
 

@@ -5,6 +5,8 @@
 
 #include "weir/weir.hpp"
 
+// A program that is compiled without exceptions, and gets errors as return values.
+
 namespace {
 
 int failures = 0;

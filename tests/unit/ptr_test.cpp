@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
+// Tests Ptr, the pointer to reference-counted objects.
+
 using weir::make_ptr;
 using weir::Ptr;
 

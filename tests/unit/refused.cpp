@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What must not compile, and with what the compiler must say so: each is compiled on its own, as WEIR_TEST_CASE says.
+// Code that must not compile, and the required part of the compiler's message. Each case is compiled separately;
+// WEIR_TEST_CASE selects it.
 
 #include <vector>
 

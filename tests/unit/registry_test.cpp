@@ -18,7 +18,8 @@ using weir::test::TemporaryFolder;
 
 namespace {
 
-// Opens the misfit twice and probes it: the outcome is the same each time, and its factory was called once.
+// Opens the plugin `misfit` twice and probes it. The outcome must be the same each time, and its factory must be called
+// once.
 Outcome factory(const std::string& how, const std::string& code, const std::string& state) {
   CAPTURE(how);
   Outcome outcome = run_child({"open", "misfit", "open", "misfit", "probe", "misfit"}, {{"WEIR_TEST_FACTORY", how}});

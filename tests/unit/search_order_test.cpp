@@ -8,6 +8,8 @@
 #include "subprocess.hpp"
 #include "weir/error.hpp"
 
+// Tests the order in which folders are searched for plugins.
+
 using weir::detail::find_plugin;
 using weir::detail::plugin_folders;
 using weir::test::run;

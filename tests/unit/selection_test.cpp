@@ -8,6 +8,8 @@
 
 #include "weir/error.hpp"
 
+// Tests the parser of WEIR_BACKEND.
+
 using weir::Errc;
 using weir::Error;
 using weir::detail::is_backend_name;

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-// What a compilation depends on, for compilers that do not tell.
+// Tests which files a compilation depends on, for compilers that do not report them.
 
 namespace {
 

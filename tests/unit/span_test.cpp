@@ -13,6 +13,8 @@
 #include "weir/error.hpp"
 #include "weir/memory.hpp"
 
+// Tests Span.
+
 using weir::Span;
 
 TEST_CASE("span: made of whatever holds elements, with their constness") {

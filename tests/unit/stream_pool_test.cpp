@@ -10,7 +10,8 @@ using weir::PoolSharing;
 
 namespace {
 
-// The test's backend has streams of one priority, so that no pool of these can make its first.
+// Returns the error of a lease. The test's backend has only one priority, so a pool with another priority cannot create its
+// first stream.
 Errc lease_refused(weir::StreamPool& pool) {
   try {
     (void)pool.lease();

@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <system_error>
 
+// Implements running a program with another environment.
+
 namespace weir::test {
 namespace {
 

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-/// Running a program with an environment of its own, since Weir reads the environment once in a process.
+/// Runs a program with another environment, because Weir reads the environment once per process.
 namespace weir::test {
 
 using Environment = std::map<std::string, std::string>;
 
-/// How often one text stands in another.
+/// Returns how often one text occurs in another.
 int count(std::string_view text, std::string_view in);
 
 struct Outcome {
@@ -21,18 +21,18 @@ struct Outcome {
 
   bool says(std::string_view text) const { return output.find(text) != std::string::npos; }
   bool complains(std::string_view text) const { return errors.find(text) != std::string::npos; }
-  /// How often a text stands in the output.
+  /// Returns how often a text occurs in the output.
   int count(std::string_view text) const { return test::count(text, output); }
 };
 
-/// Runs `program` to its end, in this process's environment without its WEIR_ variables and with `environment`.
+/// Runs `program` until it ends, in this process's environment without its WEIR_ variables but with `environment`.
 Outcome run(const std::string& program, const std::vector<std::string>& arguments, const Environment& environment = {});
 
-/// Runs the tests' helper program: see child.cpp for what it can be told. The tests' plugins are found unless
-/// `environment` says otherwise.
+/// Runs the tests' helper program; child.cpp lists its commands. It finds the tests' plugins unless `environment` changes
+/// that.
 Outcome run_child(const std::vector<std::string>& arguments, Environment environment = {});
 
-/// A folder that is gone at the end of the scope, with what is in it.
+/// A temporary folder. The destructor removes it with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -41,9 +41,9 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  /// Makes a folder in it.
+  /// Creates a folder in this folder.
   std::string folder(const std::string& name) const;
-  /// Copies a file into it, or into a folder of it, under another name.
+  /// Copies a file into this folder, or into a folder of it, under another name.
   std::string copy(const std::string& file, const std::string& name) const;
 
  private:

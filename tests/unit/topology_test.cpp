@@ -7,6 +7,8 @@
 
 #include "weir/graph.hpp"
 
+// Tests Topology, a graph's nodes and edges.
+
 using weir::NodeKind;
 using weir::Topology;
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+// Tests UniqueFunction.
+
 using weir::UniqueFunction;
 
 namespace {

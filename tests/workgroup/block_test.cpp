@@ -8,6 +8,8 @@
 
 #include "tests/workgroup/driver.hpp"
 
+// Tests kernels with barriers for the whole block.
+
 namespace {
 
 using driver::Outcome;

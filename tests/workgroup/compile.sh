@@ -1,5 +1,5 @@
 #!/bin/sh
-# compile.sh CLANG PLUGIN SOURCE OBJECT [OPTION]…: a source of kernels to a shared object, as the library will do it.
+# compile.sh CLANG PLUGIN SOURCE OBJECT [OPTION]…: compiles kernels to a shared object, like the library.
 set -e
 clang=$1 plugin=$2 source=$3 object=$4
 shift 4

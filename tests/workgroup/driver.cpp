@@ -12,7 +12,7 @@ namespace {
 
 using weir::host::BlockRange;
 
-// Memory with what was there before: kernels may not rely on zeros.
+// Memory with arbitrary content, because kernels must not rely on zeros.
 void* take(std::size_t bytes) {
   const std::size_t whole = (bytes + 127) / 64 * 64;
   void* const memory = std::aligned_alloc(64, whole);

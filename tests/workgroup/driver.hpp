@@ -7,7 +7,7 @@
 
 #include "kernels/kernel_abi.hpp"
 
-/// Runs kernels that the work-group pass compiled, as the host's workers do.
+/// Runs kernels that the work-group pass has compiled, like the workers of the host backend.
 namespace driver {
 
 struct Size {

@@ -8,6 +8,8 @@
 
 #include "tests/workgroup/driver.hpp"
 
+// Tests that the thread index is right in C++ code that hides its use. The kernels are in language/.
+
 namespace {
 
 TEST_CASE("what C++ can hide does not matter: each thread's kernel k writes its index") {

@@ -2,8 +2,8 @@
 #pragma once
 #line 4 "<weir prelude>"
 
-// As much of a prelude of device code as the tests of the work-group pass need: all that depends on the thread is a call of
-// an entry, as in the library's own (kernels/device_entries.hpp).
+// The part of a prelude of device code that the tests of the work-group pass need. Each value that depends on the thread is
+// a call of an entry, as in the library's own prelude (kernels/device_entries.hpp).
 #define __global__ __attribute__((global)) __attribute__((annotate("weir.kernel")))
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))

@@ -8,6 +8,8 @@
 
 #include "tests/workgroup/driver.hpp"
 
+// Tests that the pass reports kernels that it does not transform, with their lines.
+
 namespace {
 
 std::string log_of_compiler() {

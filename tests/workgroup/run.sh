@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh CLANG PLUGIN TESTS: compiles the kernels, and runs the tests on what came out.
+# run.sh CLANG PLUGIN TESTS: compiles the kernels, and runs the tests with the result.
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 WEIR_TEST_FOLDER=$folder

@@ -17,7 +17,7 @@
 #include "core/base/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
-/// Kernels of which the work-group pass forms some, and leaves others to fibers in the same module.
+/// Tests modules in which the work-group pass transforms some kernels and leaves others to fibers.
 namespace weir::test {
 namespace {
 

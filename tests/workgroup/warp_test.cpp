@@ -10,6 +10,8 @@
 
 #include "tests/workgroup/driver.hpp"
 
+// Tests kernels whose lanes work together.
+
 namespace {
 
 const driver::Module& module() {

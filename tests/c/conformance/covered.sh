@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# covered.sh PROGRAM: of the functions of streams, devices, events, graphs and kernels that the suite calls, PROGRAM, the suite through
-# the C interface, calls none directly but those that are listed here.
+# covered.sh PROGRAM: checks that PROGRAM, the suite through the C interface, calls the functions of streams, devices,
+# events, graphs and kernels only through C. The functions listed here are exceptions.
 set -euo pipefail
 export LC_ALL=C
 classes='Device|Event|Graph|GraphExec|Kernel|MemoryPool|Module|Stream'

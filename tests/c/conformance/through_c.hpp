@@ -11,9 +11,9 @@
 #include "weir/c.h"
 #include "weir/weir.hpp"
 
-/// The C++ interface over the C one: the other way round than libweir_c. Functions that the conformance suite calls are
-/// defined once more, each by the C function for it, so that the suite sees what C programs see. What is inline in the
-/// headers, and what docs/c.md names, stays as it is.
+/// Implements C++ functions on the C interface, the opposite of libweir_c. Each function that the conformance suite calls is
+/// defined again here, by the corresponding C function, so that the suite tests the interface that C programs use. Inline
+/// functions in the headers, and the functions that docs/c.md lists, are not replaced.
 namespace through_c {
 
 /// The handle of an object: its address.

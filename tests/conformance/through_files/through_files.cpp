@@ -19,12 +19,10 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/weir.hpp"
 
-// The conformance suite through files: each capture is portable, and what is instantiated is not the graph that was captured
-// but one that was saved and loaded again. So each case asserts what such a graph does. Where WEIR_TEST_OTHER_BACKEND names
-// a backend, each file is also run on its first device, from the same contents of all memory, and must leave the same bytes
-// there.
-//
-// WEIR_TEST_GRAPHS names a file, to which a line is added for each graph: what became of it, and in which case.
+// The conformance suite with graph files: each capture is portable, and each graph is saved and loaded before it is
+// instantiated. So each case tests a loaded graph. If WEIR_TEST_OTHER_BACKEND names a backend, each file is also run on that
+// backend's first device, with the same contents of all memory, and must leave the same bytes in memory.
+// WEIR_TEST_GRAPHS names a file, which receives a line for each graph: the case, and the result.
 namespace weir {
 namespace {
 

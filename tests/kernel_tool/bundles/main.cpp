@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Bundles of one name in a program and in two static libraries, and two bundles in one file: each launch must run the kernel
-// of its own bundle.
+// Tests bundles with the same name in a program and in two static libraries, and two bundles in one file. Each launch must
+// run the kernel of its own bundle.
 #include <cstdio>
 
 #include "weir/weir.hpp"

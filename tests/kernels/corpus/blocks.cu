@@ -1,5 +1,5 @@
-// Classes whose functions threads of a block meet in, as libraries of block primitives have them: temporary storage in shared memory, an
-// object for each thread, overloads, functions of each other, and some that need no object.
+// Classes with functions in which the threads of a block synchronize, as in libraries of block primitives: temporary storage
+// in shared memory, an object for each thread, overloads, functions that call each other, and static functions.
 #define BLOCK 128
 #define ITEMS 4
 #define WARP 32

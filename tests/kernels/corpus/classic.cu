@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of the CUDA samples that are older than this library: shared memory by a class, several elements a thread in a vector,
-// templates over sizes and directions, functions over a vector with a stride.
+// Kernels in the style of old CUDA samples: shared memory from a class, several elements per thread in a vector, templates
+// with sizes and directions as parameters, functions over a vector with a stride.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;

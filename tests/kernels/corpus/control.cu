@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A barrier under a condition that differs in its words and not in its value.
+// A barrier under a condition whose text depends on the thread, but whose value does not.
 extern "C" __global__ void branch_by_data(const int* in, int* out) {
   __shared__ int s[64];
   s[threadIdx.x] = threadIdx.x;

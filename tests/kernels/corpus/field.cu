@@ -1,4 +1,4 @@
-// Kernels in the shapes that programs out there have: attention, convolution, register tiles, solvers, queues of work, wavefronts.
+// Kernels like those in real programs: attention, convolution, register tiles, solvers, work queues, wavefronts.
 #include <cuda_fp16.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -1,4 +1,5 @@
-// What C++ says of orders, of names for one object and of numbers, where threads meet. Each gives one number to each thread.
+// C++ rules about order of evaluation, aliases and numbers, at places where threads synchronize. Each kernel gives one
+// number to each thread.
 
 #define EVERYBODY ~0ull
 

@@ -1,5 +1,5 @@
-// Functions in which threads meet, as people write them: overloaded, with lambdas, with arrays and references as parameters, with a
-// switch whose cases fall through.
+// Functions in which threads synchronize, in typical forms: overloaded, with lambdas, with arrays and references as
+// parameters, with a switch whose cases fall through.
 #include <math_constants.h>
 #define T 8
 #define BLOCK 64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half precision and bfloat16, by CUDA's headers and by HIP's.
+// Half precision and bfloat16, with CUDA's headers and with HIP's.
 #include <cuda_fp16.h>
 #include <hip/hip_bf16.h>
 

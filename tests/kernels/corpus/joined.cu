@@ -1,5 +1,5 @@
-// Kernels whose threads ask for their place in the grid, so that the CPU may run neighbouring blocks as one, and kernels that
-// look like them and ask for more. Each adds to what it finds, so that a thread that runs twice, or not at all, shows.
+// Kernels that use only the thread's index in the grid, so that the CPU can run neighbouring blocks as one, and similar
+// kernels that use more. Each thread adds to a value in memory, so a thread that runs twice or never changes the result.
 
 #define KERNEL(name) extern "C" __global__ void name(int* out, int n, int width, unsigned base)
 

@@ -1,4 +1,4 @@
-// Loops over what a thread owns, where a thread has a bound or a beginning of its own.
+// Loops over a thread's own data, in which each thread has its own bounds.
 #include <cooperative_groups.h>
 
 #define BLOCK 64

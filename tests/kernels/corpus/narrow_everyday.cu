@@ -4,7 +4,7 @@
 #define THREADS 96
 namespace cg = cooperative_groups;
 
-// What functions take by reference: variables, members, elements, and what the block shares.
+// Functions with reference parameters: variables, members, elements, and shared data of the block.
 struct Moments {
   float sum, squares;
 };

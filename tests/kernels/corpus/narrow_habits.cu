@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// control flow as it grows in old code
+// Control flow that is typical of old code.
 #include <stdio.h>
 #include <assert.h>
 #define CUDA_KERNEL extern "C" __global__ void

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of llama.cpp: blocks of quantized weights, warps of 32, templates and macros.
+// Kernels in the style of llama.cpp: blocks of quantized weights, warps of 32, templates and macros.
 #include <cuda_fp16.h>
 #include <stdint.h>
 

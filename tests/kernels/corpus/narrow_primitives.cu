@@ -1,5 +1,5 @@
 #include <assert.h>
-// A block's primitives in the manner of CUB, and a kernel that uses them.
+// Block primitives in the style of CUB, and a kernel that uses them.
 template <typename T> struct Uninitialized { alignas(16) unsigned char storage[sizeof(T)]; __device__ __forceinline__ T& Alias() { return reinterpret_cast<T&>(*this); } };
 struct Sum { template <typename T> __host__ __device__ __forceinline__ T operator()(const T& a, const T& b) const { return a + b; } };
 struct Max { template <typename T> __host__ __device__ __forceinline__ T operator()(const T& a, const T& b) const { return (b > a) ? b : a; } };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of PyTorch: functors, Welford's algorithm, block reductions by templates, radix selection.
+// Kernels in the style of PyTorch: functors, Welford's algorithm, block reductions by templates, radix selection.
 #include <stdint.h>
 #include <float.h>
 

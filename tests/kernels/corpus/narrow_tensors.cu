@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of PyTorch and llama.cpp for warps of 32: a selection by radix, Welford in blocks, functions as template arguments,
+// Kernels in the style of PyTorch and llama.cpp for warps of 32: a selection by radix, Welford in blocks, functions as template arguments,
 // scans by shuffles.
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are written for warps of 32 threads: masks of 32 bits.
+// Kernels that were written for warps of 32 threads, with masks of 32 bits.
 
 // A warp a row, by x; rows by y.
 extern "C" __global__ void layer_norm(const float* in, const float* gamma, const float* beta, float* out, int rows, int columns) {

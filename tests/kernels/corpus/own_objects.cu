@@ -1,5 +1,5 @@
-// Objects that begin with the same value in all threads, and that each thread changes for itself: by an operator or by a
-// conversion of their class, or by another object that refers to them.
+// Objects that have the same value in all threads at first, and that each thread then changes: by an operator or a
+// conversion of their class, or through another object that refers to them.
 
 struct Cell {
   int x;

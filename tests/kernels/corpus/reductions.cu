@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory, halving strides.
+// Sums in shared memory with halving strides.
 extern "C" __global__ void sum_halving(const float* in, float* out, int n) {
   extern __shared__ float s[];
   unsigned tid = threadIdx.x;

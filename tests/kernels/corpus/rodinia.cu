@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of Rodinia: macros, several shared arrays, halos, flags in memory.
+// Kernels in the style of Rodinia: macros, several shared arrays, halos, flags in memory.
 #include <float.h>
 
 #define BLOCK_SIZE 16

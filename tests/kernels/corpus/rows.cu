@@ -1,5 +1,5 @@
-// Conditions that hold for a part of a row of threads, and indices that wrap around in the middle of one. Each kernel has a
-// twin that says the same of what nothing is known before a thread computes it: flags[1] is 0, which no compiler knows.
+// Conditions that are true for a part of a row of threads, and indices that wrap around within a row. Each kernel has a twin
+// with the same condition in a form that a compiler cannot evaluate: it adds flags[1], which is 0 at run time.
 
 #define TOLD(value) ((value) + flags[1])
 #define TOLD_IF(condition) ((condition) != (flags[1] != 0))

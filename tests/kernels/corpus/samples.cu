@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of the CUDA samples and of SHOC.
+// Kernels in the style of the CUDA samples and of SHOC.
 
 #define KERNEL_RADIUS 8
 #define KERNEL_LENGTH (2 * KERNEL_RADIUS + 1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hillis and Steele, with two buffers that change places.
+// A scan by Hillis and Steele, with two buffers that are swapped.
 extern "C" __global__ void scan_hillis_steele(const int* in, int* out, int n) {
   extern __shared__ int temp[];
   int tid = threadIdx.x;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unusual style: functors, carved shared memory, switches, votes in conditions, operators of structs, words of bits.
+// Kernels in unusual style: functors, divided shared memory, switches, votes in conditions, operators of structs, bit sets.
 #include <assert.h>
 #include <stdio.h>
 #define BLOCK 64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the manner of Rodinia and SHOC: long bodies, loops until all agree, vectors of four, structures in memory; and what else a block does
-// by hand: locks, numbers compared and swapped, a queue.
+// Kernels in the style of Rodinia and SHOC: long bodies, loops until all threads agree, vectors of four, structures in memory.
+// Also hand-written synchronization of blocks: locks, compare and swap, a queue.
 #include <float.h>
 #include <math.h>
 #include <stdint.h>

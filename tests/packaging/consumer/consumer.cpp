@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The least that shows that the library is found, finds its host plugin, and works: prints the plugin's path.
+// A minimal program that shows that the library is found, finds its host plugin, and works. Prints the plugin's path.
 #include <cstdio>
 #include <exception>
 #include <vector>

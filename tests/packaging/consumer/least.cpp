@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A program of one file, for builds without CMake: prints the path of the host plugin, or nothing if the backend is built
+// A program in one file, for builds without CMake. Prints the path of the host plugin, or nothing if the backend is built
 // in.
 #include <cstdio>
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Prints what the kernel makes of 7 on the CPU.
+// Runs the kernel on the CPU with 7, and prints the result.
 #include <cstdio>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled several times, each time with other headers or other options: one part of a program that gets hold of a backend
-// by each way there is, and tells what came of it.
+// Compiled several times, with different headers or options. Each result is a part of one program. It obtains a backend in
+// all possible ways, and prints the results.
 
 #include <cstdio>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls the parts of the program that its arguments name: PART ENTRY…
+// Calls the parts of the program that the arguments name: PART ENTRY…
 
 #include <cstdio>
 #include <string_view>

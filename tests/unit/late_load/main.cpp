@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that loads Weir late, as an interpreter does: after its start, after other libraries have taken of the room that
-// the loader keeps for thread-local variables that are found without a call, and while another thread runs. Weir's own are
-// of that kind (core/runtime/thread_state.hpp): the loader refuses a library that takes more of it than is left.
+// A program that loads Weir late, like an interpreter: after its start, while another thread runs, and after other libraries
+// have used part of the static TLS, the loader's room for thread-local variables that need no call. Weir's own variables are
+// of that kind (core/runtime/thread_state.hpp), and the loader refuses a library that needs more room than is left.
 //
 // weir_late_load USER OTHER…: loads OTHER…, then USER, which is linked to Weir, and works through it.
 

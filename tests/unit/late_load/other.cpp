@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Another library with thread-local variables that are found without a call: it takes 256 bytes of the room for them.
+// Another library with thread-local variables in the static TLS. It uses 256 bytes of the room.
 
 #define EXPORTED __attribute__((visibility("default")))
 

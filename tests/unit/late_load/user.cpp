@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a program loads late, and Weir with it.
+// The library that the program loads late, and Weir with it.
 
 #include <cstdio>
 #include <exception>

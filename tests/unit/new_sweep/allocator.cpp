@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <new>
 
+// Implements the program's `operator new`.
+
 namespace {
 
 std::atomic<std::uint64_t> calls{0};

@@ -3,17 +3,17 @@
 
 #include <cstdint>
 
-/// The program's `operator new`, for the libraries that it loads, too: counts, and fails when it is told.
+/// Replaces the program's `operator new`, also for the libraries that it loads. Counts calls, and fails on request.
 namespace sweep {
 
-/// From now on the `n`-th call fails, of whatever thread; 0: none does; `go_on`: the one that was to fail before.
+/// `fail_call` makes the `n`-th later call fail, on any thread. 0: no call fails. `go_on`: nothing changes.
 inline constexpr std::uint64_t go_on = ~std::uint64_t{0};
 void fail_call(std::uint64_t n) noexcept;
-/// Whether the call that was to fail has come.
+/// Whether the call that must fail has happened.
 bool has_failed() noexcept;
-/// How many blocks there are now that were allocated and not yet freed.
+/// Returns the number of allocated blocks.
 std::int64_t live_blocks() noexcept;
-/// Writes on standard output where the failing call came from, as "library+offset" lines for addr2line. Safe in a signal
+/// Prints the stack of the failing call to standard output, as "library+offset" lines for addr2line. Can be used in a signal
 /// handler.
 void print_failed_call() noexcept;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lets `operator new` fail at its first call, its second, its third, … while a program uses all of Weir, until it runs
-// through without one failing. Whichever call it is, of whatever thread: the error comes out as std::bad_alloc or
-// weir::Error, or is absorbed; the process lives on, all of it can be done again, and nothing is leaked, save what a free
-// that needs memory itself leaves behind with a line in the log, as docs/streams.md says.
+// Runs a program that uses all of Weir, and lets the N-th call of `operator new` fail: first its first call, then its
+// second, and so on, until a run has no failing call. For each failing call, on any thread, the program must get
+// std::bad_alloc or weir::Error, or Weir must handle the error itself. Then the process must continue, a further run must
+// succeed, and nothing may be leaked. The only exception is a free that needs memory itself: it may leak, with a log line
+// (docs/streams.md).
 //
-//   weir_new_sweep             sweeps a process that has run through all of Weir before, so that it has what it keeps for
-//                              later use; goes on behind a call whose failure ended the process. 0 if nothing was wrong
-//   weir_new_sweep --cold      sweeps processes that have not opened Weir yet, one for each call
-//   weir_new_sweep --at=N      lets the N-th call fail alone
+//   weir_new_sweep             tests a process that has used all of Weir before, so that caches are filled. If a failure
+//                              ends the process, continues with the next call. The exit status is 0 if there was no mistake
+//   weir_new_sweep --cold      tests processes that have not opened Weir yet, one for each call
+//   weir_new_sweep --at=N      lets only the N-th call fail
 //
-// The failing call is one of thousands, and threads of the library's own make some of them: which one is the N-th may change
-// from run to run.
+// Some of the calls come from threads of the library, so the N-th call may be another one in the next run.
 
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -11,7 +11,7 @@
 
 #include "weir/device.hpp"
 
-/// What a sweep looks at behind each run: what was logged, and what is left.
+/// The checks after each run of a sweep: the log, and the memory that is left.
 namespace sweep {
 
 /// What the library logs: into a file in memory, since each run logs what its host function throws on purpose.
@@ -21,7 +21,7 @@ class Log {
 
   /// Whether a line with that word was logged since the last call of `clear`.
   bool says(const char* word) const { return text().find(word) != std::string::npos; }
-  /// All that was logged since then.
+  /// Returns all lines that were logged since then.
   std::string text() const {
     std::string text(static_cast<std::size_t>(::lseek(file_, 0, SEEK_END)), '\0');
     const ssize_t size = ::pread(file_, text.data(), text.size(), 0);

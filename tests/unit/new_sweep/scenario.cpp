@@ -20,7 +20,7 @@ using namespace weir;
 
 using Words = std::vector<std::uint32_t>;
 
-/// What went wrong: results, not exceptions.
+/// Whether all results were right so far. Exceptions are handled elsewhere.
 std::atomic<bool> right{true};
 bool computes = true;
 void check(bool condition) {

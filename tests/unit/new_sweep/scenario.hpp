@@ -6,15 +6,15 @@
 /// A program that uses every public class.
 namespace sweep {
 
-/// What the scenario needs and must not make each time, since a compiler is slow.
+/// Objects that the scenario needs but must not create each time, because a compiler is slow.
 struct Setting {
   weir::Device& device;
   weir::ModulePtr module;
-  bool computes = true;  ///< false for a stand-in of a driver that runs no kernels: results are not looked at
+  bool computes = true;  ///< false for a stand-in for a driver that runs no kernels, so that results are not checked
 };
 Setting make_setting(weir::Device& device);
 
-/// Runs through all of Weir. Throws what Weir throws. False where a result is wrong.
+/// Uses all of Weir once. Throws Weir's exceptions. Returns false if a result is wrong.
 bool run_scenario(const Setting& setting);
 
 }  // namespace sweep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The immediate backend with a fault: asked for its memory, it hangs, crashes or ends the process, as WEIR_TEST_FAULT says.
+// The backend `immediate` with a fault: when its memory is queried, it hangs, crashes or ends the process, as
+// WEIR_TEST_FAULT selects.
 
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A whole backend in one file, as small as one can be: work is done by the thread that submits it, before the call returns.
-// It shows an author what a backend must have, and the tests how the core treats a third party's. In one thing it is no
-// model: its host functions hold up the thread that submits them, which the conformance suite counts as a failure. A backend
-// that has no thread for them lists the feature as absent.
+// A complete backend in one file, as small as possible: the thread that submits work does it, before the call returns. It
+// shows authors which parts a backend must have, and tests how the core treats a third party's backend. It is no model in
+// one point: its host functions block the thread that submits them, which the conformance suite counts as a failure. A
+// backend without a thread for host functions should list that feature as absent.
 
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A plugin whose factory goes wrong in the way that WEIR_TEST_FACTORY asks for. Tests change its note in the file.
+// A plugin whose factory fails in the way that WEIR_TEST_FACTORY selects. Tests change its note in the file.
 
 #include <unistd.h>
 

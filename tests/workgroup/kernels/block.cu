@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels with barriers for the whole block, one for each way in which control flow meets them.
+// Kernels with barriers for the whole block, one for each form of control flow around a barrier.
 
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

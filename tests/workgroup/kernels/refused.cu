@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that the pass leaves alone. Each name tells why; the remark names the line that is marked "here".
+// Kernels that the pass does not transform. The name is the reason; the remark must contain the line that is marked "here".
 
 inline __device__ void* operator new(__SIZE_TYPE__, void* p) noexcept { return p; }
 

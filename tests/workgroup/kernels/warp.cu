@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose lanes work together: what applications do, and what is hard for a pass that runs lanes in step.
+// Kernels whose lanes work together: typical ones, and difficult ones for a pass that runs lanes in step.
 
 // One number a warp: nothing but a load, shuffles and a store.
 extern "C" __global__ void warp_sums(const float* in, float* out, int n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private arrays, whose elements the lanes of a warp may have beside each other.
+// Private arrays. The pass may store the elements of a warp's lanes next to each other.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! shared_index 2 1 1 64 1 1 0 workgroup
 //! own_index 2 1 1 64 1 1 0 workgroup
 //! zeroed 2 1 1 96 1 1 0 workgroup

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers and warps in control flow of all kinds.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! divbar2 2 1 1 64 1 1 0 workgroup
 //! nestbar 2 1 1 96 1 1 0 workgroup
 //! breakbar 2 1 1 70 1 1 0 workgroup

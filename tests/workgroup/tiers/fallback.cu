@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that the pass leaves to fibers, next to some that it takes.
+// Kernels that the pass leaves to fibers, and some that it transforms.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! bigalloca 1 1 1 64 1 1 0 fibers
 //! warprec 1 1 1 64 1 1 0 fibers
 //! recurse 3 1 1 64 1 1 0 fibers

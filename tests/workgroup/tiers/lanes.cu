@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes of a warp ask of each other.
+// Communication between the lanes of a warp.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! absent 2 1 1 40 1 1 0 workgroup
 //! activediv 1 1 1 64 1 1 0 workgroup
 //! coal 1 1 1 64 1 1 0 workgroup

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses and accesses that differ between threads, or do not.
+// Addresses and accesses that are equal in all threads, and others that differ.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! structval 2 1 1 64 1 1 0 workgroup
 //! arrshared 2 1 1 64 1 1 0 workgroup
 //! wrapidx 1 1 1 64 1 1 0 workgroup

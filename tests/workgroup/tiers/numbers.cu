@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of all kinds, also where lanes are absent that would divide by zero.
+// Numbers of all kinds, also if absent lanes would divide by zero.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! divzero 1 1 1 64 1 1 0 workgroup
 //! conv 2 1 1 64 1 1 0 workgroup
 //! conv64 2 1 1 64 1 1 0 workgroup

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs, and corners of C++.
+// Small programs, and unusual features of C++.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! syncwarpdiv 1 1 1 64 1 1 0 workgroup
 //! wrapneg 1 1 1 64 1 1 0 workgroup
 //! wrapneg2 1 1 1 64 1 1 0 workgroup

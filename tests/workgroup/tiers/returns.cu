@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes that return before others ask for lanes.
+// Lanes that return before other lanes call warp functions.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! ret1 2 1 1 64 1 1 0 workgroup
 //! ret2 2 1 1 96 1 1 0 workgroup
 //! ret3 1 1 1 64 1 1 0 workgroup

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of a warp or a block over a row. Full warps take turns without masks; the rest of a row is for some lanes.
+// Loops of a warp or a block over a row. Full warps run without masks; only some lanes process the rest of a row.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! all_lengths 2 1 1 64 1 1 0 workgroup
 //! of_the_block 2 1 1 96 1 1 0 workgroup
 //! odd_block 2 1 1 70 1 1 0 workgroup

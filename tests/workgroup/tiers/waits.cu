@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops with atomic accesses: those in which threads wait for each other, and those in which none does.
+// Loops with atomic accesses, in some of which threads wait for each other.
 //
-// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! ticket 1 1 1 64 1 1 0 fibers
 //! fencespin 1 1 1 64 1 1 0 fibers
 //! casarg 1 1 1 64 1 1 0 fibers
