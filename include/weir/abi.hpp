@@ -34,18 +34,20 @@
 #include "weir/stream_scope.hpp"
 #include "weir/version.hpp"
 
-/// A fingerprint of everything that a program and the library must share to pass C++ objects, and the check that a program's
-/// headers fit the library. Plugins share more: weir/plugin/abi.hpp. See docs/abi.md.
+/// The fingerprint of the C++ ABI: compiler ABI, standard library, and the sizes and layouts of types that programs and the
+/// library exchange. Each program's first call compares its own with the library's. Plugins depend on more types:
+/// weir/plugin/abi.hpp. See docs/abi.md.
 extern "C" {
-/// Throws `headers_incompatible` if headers of that version, interface revision and fingerprint do not fit this library. Its
-/// name and parameters never change, so that every library can check every program. Any thread.
+/// Throws `headers_incompatible` if a program that was compiled with headers of this version, interface revision and
+/// fingerprint cannot use this library. The name and the parameters of this function never change, so that every release of
+/// the library can check every program. Any thread.
 WEIR_API void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t fingerprint_hash,
                                  const char* fingerprint);
 }
 
 namespace weir::detail {
 
-// GCC and Clang follow one C++ ABI. Other differences show in the sizes.
+// GCC and Clang both follow the Itanium C++ ABI. All other differences appear in the sizes below.
 #if defined(__GXX_ABI_VERSION)
 #define WEIR_ABI_CXX "itanium"
 #else
@@ -58,14 +60,14 @@ namespace weir::detail {
 #else
 #define WEIR_ABI_LIBRARY "libstdc++-cxx98"
 #endif
-// _GLIBCXX_ASSERTIONS is left out: it changes no layout.
+// _GLIBCXX_ASSERTIONS is not part of the fingerprint, because it changes no layout.
 #if defined(_GLIBCXX_DEBUG)
 #define WEIR_ABI_DEBUG "1"
 #else
 #define WEIR_ABI_DEBUG "0"
 #endif
-// A sanitizer changes no layout either, so a program may use one that the library lacks. A plugin may not: it needs the
-// sanitizer's runtime in the process.
+// A sanitizer changes no layout either, so only plugins compare it: a plugin that was built with a sanitizer needs its
+// runtime in the process.
 #if defined(__SANITIZE_ADDRESS__)
 #define WEIR_ABI_SANITIZER "address"
 #elif defined(__SANITIZE_THREAD__)
@@ -82,7 +84,7 @@ namespace weir::detail {
 #endif
 
 // clang-format off
-/// The types whose size must be the same on both sides.
+/// The types whose size must be the same in the program and in the library.
 #define WEIR_ABI_SIZES(X)                                                                                        \
   X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)      \
   X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex) X(Error) X(NativeError) X(Backend) \
@@ -95,7 +97,8 @@ namespace weir::detail {
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(Parameter)           \
   X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
   X(MemoryAccess)
-/// The fields whose offset must be the same on both sides: the last fields of the structures that programs read or fill in.
+/// The fields whose offset must be the same in the program and in the library: the last fields of the structures that
+/// programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)               \
@@ -103,7 +106,7 @@ namespace weir::detail {
   X(LaunchConfig, priority) X(PendingWork, chain) X(DeviceHealth, suspects)
 // clang-format on
 
-/// Text that is built at compile time and ends with a 0.
+/// Text that is built at compile time and ends with a null character.
 template <std::size_t Capacity>
 struct AbiText {
   char text[Capacity] = {};
@@ -126,7 +129,7 @@ struct AbiText {
   }
 };
 
-/// FNV-1a.
+/// The FNV-1a hash.
 constexpr std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -139,7 +142,7 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 consteval AbiText<4096> make_fingerprint() {
   AbiText<4096> all;
   all.add("c++=" WEIR_ABI_CXX " library=" WEIR_ABI_LIBRARY " debug-containers=" WEIR_ABI_DEBUG);
-  // The numbers of features and of errors are compiled into programs.
+  // Programs contain the numeric values of `Feature` and `Errc`, so their order must match.
 #define WEIR_ABI_NAME(name, text) #name ","
   all.add("features", feature_count);
   all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
@@ -155,7 +158,7 @@ consteval AbiText<4096> make_fingerprint() {
 }
 #pragma GCC diagnostic pop
 
-/// A text without its unused capacity.
+/// The text in an array of exactly its size.
 template <auto all>
 consteval auto trimmed() {
   AbiText<all.size + 1> exact;

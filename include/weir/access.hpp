@@ -11,50 +11,53 @@
 #include "weir/span.hpp"
 #include "weir/update_kind.hpp"
 
-/// How operations use memory, as reported to tools (docs/tools.md).
+/// Declarations of how operations use memory: which bytes they read and write. Tools, such as the race detector, get them
+/// with each operation (docs/tools.md).
 namespace weir {
 
 /// How memory is used.
 enum class AccessKind : std::uint8_t {
   read,
   write,
-  read_write,  ///< also used if the access is unknown
-  /// Only atomic read-modify-writes, such as `atomicAdd`, which commute with all others declared so. Such operations need
-  /// not be ordered.
+  read_write,  ///< the default, if nothing more is known
+  /// Only atomic read-modify-writes, such as `atomicAdd`, that commute with all other accesses declared as `atomic`. Such
+  /// accesses may run concurrently.
   atomic,
 };
 
-/// Memory that an operation accesses: `rows` rows of `bytes` bytes, whose starts are `pitch` bytes apart.
+/// Memory that an operation accesses: `rows` rows of `bytes` bytes each. Rows begin `pitch` bytes apart.
 struct MemoryAccess {
   const void* address = nullptr;
   std::size_t bytes = 0;
   AccessKind kind = AccessKind::read_write;
   std::size_t pitch = 0;
   std::size_t rows = 1;
-  /// The memory was given as a plain pointer: `bytes` is the size of one element, and the work may access more around it.
+  /// The program passed a plain pointer without a size. `bytes` is then the size of one element, and the operation may also
+  /// access memory before and after it.
   bool is_open = false;
-  /// For `read_write` and `atomic`: the kind of the updates, if the work does nothing else with the memory. Work with
-  /// updates of the same kind need not be ordered.
+  /// For `read_write` and `atomic`: the kind of the updates, if the operation accesses the memory in no other way.
+  /// Operations whose updates have the same kind may run concurrently.
   UpdateKind update = UpdateKind::unknown;
 };
 
-/// A kernel's argument together with how the kernel uses its memory: see `reads` and `writes`.
+/// A kernel's argument with a declaration of how the kernel uses its memory. Made by `accesses::reads`, `accesses::writes`
+/// and `accesses::atomic`.
 template <class T, AccessKind Kind>
 struct Accessed {
   T* data = nullptr;
   std::size_t size = 0;
 
-  /// The memory and its use.
   operator MemoryAccess() const noexcept { return {data, size * sizeof(T), Kind}; }
 };
 
-/// Declares how a kernel uses the memory of its arguments.
+/// Functions that declare how a kernel uses the memory of its arguments. Declarations change only what tools see, not how
+/// the kernel runs.
 namespace accesses {
 
 /// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, accesses::reads(x),
-/// accesses::writes(y))`. The kernel gets the address of the first element, as it would for `range` itself. Without such a
-/// declaration, a kernel counts as reading and writing its arguments' memory, and as only reading `const` memory. `range`: a
-/// `Buffer`, a `Span` or any other `ElementRange`.
+/// accesses::writes(y))`. `range` is a `Buffer`, a `Span` or any other `ElementRange`. The kernel receives the address of
+/// its first element, as without `reads`. For an argument without a declaration, tools assume that the kernel reads and
+/// writes the memory, or only reads it if the elements are `const`.
 template <ElementRange R>
 auto reads(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
@@ -69,9 +72,9 @@ auto writes(R&& range) noexcept {
   static_assert(!std::is_const_v<T>, "what is written must not be const");
   return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
 }
-/// An argument that the kernel accesses only by atomic read-modify-writes, such as a counter or a histogram. They must
-/// commute with those of all kernels that declare the same for this memory, as additions do with additions, but not with
-/// maxima. Such kernels may run concurrently.
+/// An argument that the kernel accesses only by atomic read-modify-writes, such as a counter or a histogram. Kernels that
+/// declare this for the same memory may run concurrently, so their updates must commute: additions commute with additions,
+/// but not with maxima.
 template <ElementRange R>
 auto atomic(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
@@ -86,14 +89,14 @@ namespace detail {
 
 template <class T>
 inline constexpr AccessKind access_kind = std::is_const_v<T> ? AccessKind::read : AccessKind::read_write;
-/// The bytes of a pointer without further information: those of one element.
+/// The bytes that a plain pointer stands for: one element, because its length is unknown.
 template <class T>
 inline constexpr std::size_t element_bytes = sizeof(T);
 template <class T>
 requires(std::is_void_v<T> || std::is_function_v<T>) inline constexpr std::size_t element_bytes<T> = 1;
 
-/// The memory of an argument; no bytes for an argument without memory, such as a null pointer. So bytes at a null address
-/// belong to a range.
+/// The memory of an argument. An argument without memory, such as a number or a null pointer, has 0 bytes. Bytes at a null
+/// address can therefore only come from a range.
 template <class T>
 MemoryAccess access_of(const T& argument) noexcept {
   if constexpr (std::is_pointer_v<T>) {

@@ -11,7 +11,8 @@
 #include "weir/fwd.hpp"
 #include "weir/stream_ref.hpp"
 
-/// Annotations of host code for tools (docs/tools.md). They cost a test of one variable if there are no tools.
+/// Annotations of host code for tools (docs/tools.md): named ranges, and the memory used by work that tools cannot inspect.
+/// Without a loaded tool, each costs one load and a branch.
 namespace weir {
 
 namespace detail {
@@ -22,8 +23,8 @@ WEIR_API void note_external_work(StreamRef stream, const char* name, std::span<c
 inline bool tools_look() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 }  // namespace detail
 
-/// Names a part of the calling thread's work, from here to the end of the scope: `weir::ScopedRange step{"solver step"};`.
-/// Ranges nest (nvtxRangePush). Tools show them, with the operations in each.
+/// Names the operations that the calling thread enqueues until the end of the scope: `weir::ScopedRange step{"solver
+/// step"};`. Tools group the operations by range. Ranges nest. (nvtxRangePush, nvtxRangePop)
 class [[nodiscard]] ScopedRange {
  public:
   explicit ScopedRange(std::string_view name) : told_(detail::tools_look()) {
@@ -44,8 +45,9 @@ class [[nodiscard]] ScopedRange {
 namespace accesses {
 
 /// Declares that the next kernel launched by the calling thread accesses only this memory:
-/// `accesses::touches(accesses::reads(x), accesses::writes(half));`. For kernels whose arguments do not show it, because
-/// they use a part of a buffer or follow pointers in memory. A refused launch also uses up the declaration.
+/// `accesses::touches(accesses::reads(x), accesses::writes(half));`. Use it for kernels whose arguments do not describe
+/// their accesses, because they use only a part of a buffer or follow pointers in memory. A launch that throws also consumes
+/// the declaration.
 template <class... Accesses>
 void touches(const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]

@@ -7,18 +7,18 @@
 #include "weir/device.hpp"
 #include "weir/export.hpp"
 
-/// Backends: a vendor's driver, opened.
+/// Backends. A backend is one vendor's opened driver, or the CPU, with its devices.
 namespace weir {
 
-/// Versions of the opened libraries. Empty where a backend has no such library.
+/// Versions of the libraries that a backend has opened. A member is empty if the backend has no such library.
 struct BackendVersions {
   std::string driver;        ///< the version that the driver reports ("13.0")
-  std::string runtime;       ///< the runtime's version, if that is separate
+  std::string runtime;       ///< the version of the vendor's runtime, if it is a library of its own
   std::string library_path;  ///< the driver library that was opened
   std::string compiler;      ///< the run-time compiler and its version, or why it is missing
 };
 
-/// A usable backend. Lives until the process ends.
+/// A usable backend. Owned by Weir; lives until the process ends. Any thread may use it.
 class WEIR_API Backend {
  public:
   Backend(const Backend&) = delete;
@@ -30,7 +30,8 @@ class WEIR_API Backend {
   const BackendVersions& versions() const noexcept { return versions_; }
   /// The number of devices; at least one.
   int device_count() const noexcept { return static_cast<int>(devices_.size()); }
-  /// Throws `invalid_argument`, with the number of devices, for an ordinal out of range.
+  /// Returns device `ordinal`, counted from 0. Throws `invalid_argument`, with the number of devices, for an ordinal out of
+  /// range.
   Device& device(int ordinal) const;
 
  private:

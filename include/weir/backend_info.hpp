@@ -11,7 +11,7 @@
 #include "weir/feature.hpp"
 #include "weir/fwd.hpp"
 
-/// The state of a backend on this machine.
+/// Whether a backend is usable on this machine, and the reason if not.
 namespace weir {
 
 /// The outcome of opening a backend.
@@ -27,7 +27,7 @@ enum class BackendState : std::uint8_t {
 };
 WEIR_API std::string_view to_string(BackendState) noexcept;
 
-/// A file that was tried while a backend was opened, and the outcome.
+/// A plugin or driver library that Weir tried to open, and the outcome.
 struct LoadAttempt {
   std::string path;
   std::string outcome;  ///< "opened", or the loader's message
@@ -44,7 +44,7 @@ struct BackendInfo {
   /// If the driver works but shows no device: the features that a device would have with this driver release. Otherwise
   /// null.
   std::shared_ptr<const FeatureTable> features;
-  Backend* backend = nullptr;          ///< null unless usable
+  Backend* backend = nullptr;          ///< null if the backend is not usable
 };
 
 }  // namespace weir

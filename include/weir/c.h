@@ -3,33 +3,36 @@
 #define WEIR_C_H
 
 /// @file
-/// Weir for C11, and for every language that calls C: link `weir::c`, or what `pkg-config --libs weir_c` prints.
-/// docs/c.md shows how to build with it, and the C++ and CUDA name for each function.
+/// Weir for C11, and for every language that can call C. Includes all headers of the C interface. Link the CMake target
+/// `weir::c`, or use the output of `pkg-config --libs weir_c`. docs/c.md shows how to build, and lists the C++ and CUDA name
+/// for each function.
 ///
 /// **Errors.** A function that can fail returns a `weir_result`, which is `WEIR_SUCCESS` or an error.
-/// `weir_last_error_message` returns it in words. A function that fails has no effect, and leaves its results unchanged,
-/// unless documented otherwise. Besides the results that a function names, each may return: `WEIR_ERROR_INVALID_ARGUMENT`
-/// for a null pointer where null has no meaning, and for a value outside an enumeration;
+/// `weir_last_error_message` then returns an explanation. Unless documented otherwise, a function that fails has no effect
+/// and does not write to its output parameters. Besides the results in its comment, each function may return:
+/// `WEIR_ERROR_INVALID_ARGUMENT` for a null pointer where null has no meaning, and for a value outside an enumeration;
 /// `WEIR_ERROR_CALLED_FROM_HOST_FUNCTION`; `WEIR_ERROR_FORKED_PROCESS`; `WEIR_ERROR_OUT_OF_MEMORY`;
-/// `WEIR_ERROR_UNSUPPORTED`, with the reason, if the device lacks the feature that the function names;
-/// `WEIR_ERROR_DEVICE_FAULT` and `WEIR_ERROR_BACKEND_FAILURE` for errors of the driver. Functions of a stream also:
-/// `WEIR_ERROR_STREAM_CLOSED`, and `WEIR_ERROR_WRONG_THREAD` for another thread's default stream. A function that cannot
-/// fail returns its value directly; for a null handle it returns 0, false or null.
+/// `WEIR_ERROR_UNSUPPORTED`, with the reason, if the device lacks the feature that the comment names;
+/// `WEIR_ERROR_DEVICE_FAULT` and `WEIR_ERROR_BACKEND_FAILURE` for errors of the driver. Functions of a stream may also
+/// return `WEIR_ERROR_STREAM_CLOSED`, and `WEIR_ERROR_WRONG_THREAD` for another thread's per-thread default stream. A
+/// function that cannot fail returns its value directly; if it is called with a null handle, it returns 0, false or null.
 ///
-/// **Ownership.** Handles are pointers to reference-counted objects. A function that makes an object gives its caller one
-/// reference, which `weir_…_release` releases; `weir_…_retain` adds one. Both accept null, and both may be called from any
-/// thread, even in host functions. Objects keep alive all objects that they need, so the order of releases does not matter.
-/// Backends and devices have no owners: they live until the process ends. Unless documented otherwise, a function uses its
-/// arguments only during the call. Texts returned as `const char*` belong to the object; texts returned through a `char**`
-/// belong to the caller, who frees them with `weir_free`.
+/// **Ownership.** Handles are pointers to reference-counted objects. A function that creates an object stores it in an
+/// output parameter, and the caller owns one reference to it: the comments say that the parameter "gets a reference".
+/// `weir_…_release` releases a reference; `weir_…_retain` adds one. Both accept null, and may be called from any thread,
+/// even in host functions. An object keeps all objects alive that it needs, so they can be released in any order. Backends
+/// and devices are not counted: they live until the process ends. Unless documented otherwise, a function does not use its
+/// arguments after it has returned. Texts returned as `const char*` belong to the object. Texts returned through a `char**`
+/// belong to the caller, who must free them with `weir_free`.
 ///
-/// **Structures** begin with `struct_size`: set it to `sizeof` the structure. Later releases add fields at the end; a
-/// program built with an older header continues to work, and option fields that its header lacks count as 0, which is always
-/// the default. A null pointer to options means the defaults.
+/// **Structures** begin with `struct_size`: set it to `sizeof` the structure. Later releases may add fields at the end. A
+/// program that was built with an older header continues to work: the library reads option fields that the old header lacks
+/// as 0, which is always the default. A null pointer to options means the defaults.
 ///
-/// **Callbacks** come with `user_data` and a `destroy`, which may be null. The call takes ownership of `user_data` when it
-/// begins: `destroy(user_data)` is called exactly once, even if the call fails. Callbacks and `destroy` must not call
-/// functions that can fail (`WEIR_ERROR_CALLED_FROM_HOST_FUNCTION`), unless documented otherwise.
+/// **Callbacks** are passed with a pointer `user_data` and a function `destroy`, which may be null. Weir owns `user_data` as
+/// soon as the function is called: it calls `destroy(user_data)` exactly once, even if the function fails. Unless documented
+/// otherwise, callbacks and `destroy` must not call functions of Weir that can fail: they would return
+/// `WEIR_ERROR_CALLED_FROM_HOST_FUNCTION`.
 ///
 /// **Threads.** Any thread may call any function with any object, concurrently with others, unless documented otherwise. No
 /// function depends on the calling thread's current device or context, or changes it.

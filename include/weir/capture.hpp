@@ -9,11 +9,11 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// Stream capture: work submitted to streams is recorded as a graph instead of being run.
+/// Options and state of stream capture, which records the work submitted to streams as a graph instead of running it.
 namespace weir {
 
-/// Which calls are allowed while the capture is open, as in CUDA. "Unsafe" calls are those that may make the driver
-/// synchronize: `Device::allocate`, blocking copies, and queries of events and waits for them.
+/// Which calls are allowed until the capture ends, as in CUDA (cudaStreamCaptureMode). "Unsafe" calls are calls that may
+/// make the driver synchronize: `Device::allocate`, blocking copies, queries of events and waits for events.
 enum class CaptureMode : std::uint8_t {
   global,        ///< no thread may make unsafe calls
   thread_local_, ///< the capturing thread may not make unsafe calls; the default
@@ -32,7 +32,8 @@ WEIR_API std::string_view to_string(CaptureStatus) noexcept;
 /// The options of a capture.
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::thread_local_;
-  /// Joins a capture that other code began on this stream. `end_capture` then leaves it open and returns null.
+  /// Joins a capture that other code began on this stream with the vendor's API. `end_capture` then leaves the capture open
+  /// and returns null, so that the other code can end it.
   bool external = false;
   /// Records the captured operations, so that `Graph::save` can save the graph: see weir/portable_graph.hpp. Each operation
   /// of the capture takes some microseconds longer; launches of the graph do not.
@@ -44,8 +45,8 @@ struct CaptureInfo {
   CaptureStatus status = CaptureStatus::none;
   /// The capture's id, unique for the life of the process; 0 if none is active.
   std::uint64_t id = 0;
-  /// The graph being built. The capture owns it: read it (topology, dot) before the capture ends, and do not keep it. Null
-  /// if none is active, or if the driver does not provide it.
+  /// The graph being built. The capture owns it: read it (`topology`, `debug_dot`) before the capture ends, and do not keep
+  /// the pointer. Null if no capture is active, or if the driver does not provide the graph.
   GraphPtr graph;
 };
 

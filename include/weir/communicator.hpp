@@ -29,8 +29,8 @@
 
 /// Collectives: operations across several devices, in one process or many, in stream order.
 ///
-/// The work is done by the library of the devices' vendor, which is opened at run time: NCCL on NVIDIA, RCCL on AMD, MPI
-/// between processes on CPUs; host devices of one process need none. See docs/collectives.md.
+/// Weir opens a library at run time that does the work: NCCL on NVIDIA, RCCL on AMD, MPI between processes on CPUs. Host
+/// devices of one process need no library. See docs/collectives.md.
 namespace weir {
 
 class Communicator;
@@ -45,18 +45,19 @@ WEIR_API std::string_view to_string(ElementType) noexcept;
 /// The size of an element in bytes; 0 for an invalid type.
 WEIR_API std::size_t size_of(ElementType) noexcept;
 
-/// How elements of several ranks are combined. `avg` is the sum divided by the number of ranks; of integers, it is rounded
-/// towards zero. Integer sums and products wrap around. `min` and `max` of a number and a NaN are the number, whichever rank
-/// has it, as with std::fmin and std::fmax; only where all ranks have NaN it is NaN.
+/// How elements of several ranks are combined. `avg` is the sum divided by the number of ranks; integer averages are rounded
+/// towards zero. Integer sums and products wrap around. `min` and `max` ignore NaNs like std::fmin and std::fmax: the result
+/// is NaN only if all ranks have NaN.
 ///
-/// The last bits of floating-point results differ between libraries: For `avg`, NCCL and RCCL divide before they add, and
-/// they round float16 and bfloat16 at each step. The host and MPI compute these two types in float and round once.
+/// The last bits of floating-point results differ between libraries. For `avg`, NCCL and RCCL divide before they add. They
+/// round float16 and bfloat16 at each step, while the host and MPI libraries compute these two types in float and round
+/// once.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 WEIR_API std::string_view to_string(Reduction) noexcept;
 
-/// Features that some communicators lack. `Communicator::feature` has the reason.
+/// Features that some communicators lack. `Communicator::feature` returns the reason.
 enum class CommunicatorFeature : std::uint8_t {
-  capture,    ///< operations on a capturing stream, which run at each launch of the graph
+  capture,    ///< operations on a capturing stream, so that each launch of the graph runs them
   avg,        ///< `Reduction::avg`
   bfloat16,   ///< reductions of `ElementType::bfloat16`
   timeout,   ///< `CommunicatorOptions::timeout`
@@ -88,18 +89,19 @@ concept CollectiveRange = ElementRange<R> && requires {
 
 /// The options of a communicator.
 struct CommunicatorOptions {
-  /// "nccl", "rccl", "host" or "mpi"; empty for the library that suits the device and the call: see each call.
+  /// "nccl", "rccl", "host" or "mpi". Empty: the default of the function that creates the communicator.
   std::string library = {};
-  /// The communicator fails if an operation takes longer than this. 0: never. The measured time depends on the library:
-  /// - NCCL, RCCL: from when it is enqueued and the one before it on this communicator is done, to its end. This includes
-  ///   other work of the stream.
-  /// - MPI: from when the stream reaches it, to its end.
-  /// - host: from when the stream reaches it, to when the last rank arrives. The work itself has no limit.
-  /// Creating the communicator has the same limit, except for MPI's part of it (`from_mpi`). Feature `timeout`.
+  /// The communicator fails if an operation takes longer than this. 0: no limit. The measured time depends on the library:
+  /// - NCCL, RCCL: begins when the operation is enqueued and the communicator's previous operation is done; ends when the
+  ///   operation is done. It includes other work of the stream in between.
+  /// - MPI: begins when the stream reaches the operation; ends when the operation is done.
+  /// - host: begins when the stream reaches the operation; ends when the last rank arrives. The work itself has no limit.
+  /// The limit also applies to creating the communicator, except to the MPI calls of `from_mpi`. Feature `timeout`.
   std::chrono::milliseconds timeout{0};
 };
 
-/// The id that the processes of one communicator must share: one of them creates it and sends it to the others by any means.
+/// The id that all processes of one communicator must share. One process creates it and sends it to the others by any means.
+/// (ncclUniqueId)
 struct CommunicatorId {
   std::array<std::byte, 128> bytes{};
   friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
@@ -107,21 +109,21 @@ struct CommunicatorId {
 
 /// The position of this process among those that one launcher started.
 struct LaunchEnvironment {
-  int rank = 0;          ///< of this process among all
+  int rank = 0;          ///< the rank of this process among all processes
   int ranks = 1;         ///< the number of processes
-  int local_rank = 0;    ///< of this process on its machine: use it to select the device
+  int local_rank = 0;    ///< the rank among the processes of the same machine: use it to select the device
   std::string launcher;  ///< "torchrun", "Open MPI", "Slurm", "MPICH", or empty for a process that was started alone
 
-  /// Reads the launcher's variables: torchrun (RANK, WORLD_SIZE, LOCAL_RANK), Open MPI's mpirun (OMPI_COMM_WORLD_RANK, …),
-  /// MPICH's (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID), Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID); the
-  /// first of these that is set. Throws `invalid_environment` for an invalid value.
+  /// Reads the environment variables of the first launcher in this list that has set them: torchrun (RANK, WORLD_SIZE,
+  /// LOCAL_RANK), Open MPI's mpirun (OMPI_COMM_WORLD_RANK, …), MPICH's mpiexec (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID),
+  /// Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID). Throws `invalid_environment` for an invalid value.
   WEIR_API static LaunchEnvironment read();
 };
 
-/// A communicator of the program's own MPI, of any implementation: a copy of the bytes of an `MPI_Comm`.
+/// An `MPI_Comm` of any MPI implementation, stored as bytes, so that this header needs no `mpi.h`.
 struct MpiCommunicator {
   std::uint64_t bits = 0;
-  bool is_world = true;  ///< MPI_COMM_WORLD
+  bool is_world = true;  ///< stands for MPI_COMM_WORLD; `bits` is then unused
 
   MpiCommunicator() = default;
   /// `communicator`: an `MPI_Comm`.
@@ -133,11 +135,11 @@ struct MpiCommunicator {
   }
 };
 
-/// The memory of a collective, for the forms that take addresses.
+/// The memory of a collective: the argument of the functions whose names end with `_raw`.
 struct CollectiveData {
   const void* send = nullptr;
   void* receive = nullptr;
-  std::size_t count = 0;  ///< elements; each operation defines which
+  std::size_t count = 0;  ///< number of elements; each function defines which elements it counts
   ElementType type = ElementType::int8;
 };
 
@@ -149,20 +151,20 @@ struct CollectiveData {
 /// the other in the order of the calls, on any streams. Within a capture they must be ordered by the graph: use one stream,
 /// or events.
 ///
-/// Operations of two communicators that share a device must have the same order on all ranks: use one stream, or events.
+/// If two communicators share a device, their operations must run in the same order on all ranks: use one stream, or events.
 /// Otherwise they may deadlock, because one operation can occupy resources of the device that the other needs.
 ///
-/// If one thread makes the calls of several ranks, it must put one operation of all these ranks into a `group`, because a
-/// single rank's call may wait for the others.
+/// If one thread makes the calls of several ranks, it must make them inside one `group`, because the call of a single rank
+/// may block until the other ranks have called.
 ///
-/// Memory must be accessible to the device, and must live until the work is done. In place: `receive` and `send` are the
-/// same for all_reduce, broadcast and reduce; `send` is the rank's part of `receive` for all_gather, and `receive` the
-/// rank's part of `send` for reduce_scatter; any other overlap is undefined. all_to_all is never in place. A count of 0 does
-/// nothing; it must be 0 on all ranks.
+/// Memory must be accessible to the device, and must live until the work is done. An operation is in place if `send` and
+/// `receive` are the same address (all_reduce, broadcast, reduce), if `send` is this rank's part of `receive` (all_gather),
+/// or if `receive` is this rank's part of `send` (reduce_scatter). Any other overlap is undefined behaviour. all_to_all is
+/// never in place. A count of 0 does nothing; it must be 0 on all ranks.
 ///
 /// A communicator that has failed (a peer died, the network broke, a timeout, inconsistent calls of the ranks, `abort`) does
-/// no more work. Streams that waited for it continue, with undefined data in the receive buffers. Each later call, and
-/// `check`, throws `communicator_failed` with the cause. Other communicators keep working.
+/// no more work. Streams that waited for its operations continue, with undefined data in the receive buffers. Each later
+/// call, and `check`, throws `communicator_failed` with the cause. Other communicators keep working.
 ///
 /// Only one thread at a time may use a communicator; `abort`, `check` and queries may come from any thread. A communicator
 /// must outlive the graphs that captured its operations. All functions also throw the common errors of `Stream` functions,
@@ -171,43 +173,47 @@ class WEIR_API Communicator : public RefCounted {
  public:
   // --- Making -----------------------------------------------------------------------------------------------------
 
-  /// One communicator for each of these devices of this process, rank i on `devices[i]` (ncclCommInitAll). The devices must
-  /// belong to one backend and be distinct. Library: nccl, rccl or host, depending on the backend. Throws
-  /// `invalid_argument`; `driver_not_found` or `driver_too_old`, with the attempts, if the library is not usable.
+  /// Creates one communicator for each of these devices of this process: rank i uses `devices[i]`. (ncclCommInitAll) The
+  /// devices must belong to one backend and be distinct. Library: nccl, rccl or host, depending on the backend. Throws
+  /// `invalid_argument` for an invalid list of devices; `driver_not_found` or `driver_too_old`, with the paths tried, if the
+  /// library is not usable.
   static std::vector<CommunicatorPtr> from_devices(std::span<Device* const> devices,
                                                    const CommunicatorOptions& options = {});
-  /// Creates an id for a new communicator of devices like this one. One rank creates it and sends it to the others. The
-  /// processes connect over the network (NCCL_SOCKET_IFNAME selects it). If NCCL_COMM_ID=host:port is set, every rank makes
-  /// the same id, and none needs to be sent. Throws `unsupported` for host devices, whose processes connect by MPI.
+  /// Creates an id for `from_id`, for devices of the same backend as `device`. One rank calls this and sends the id to the
+  /// others. The processes connect over the network that NCCL_SOCKET_IFNAME selects. If NCCL_COMM_ID=host:port is set, every
+  /// rank can create the id itself: all get the same. Throws `unsupported` for host devices, whose processes connect by MPI.
+  /// (ncclGetUniqueId)
   static CommunicatorId create_id(Device& device, const CommunicatorOptions& options = {});
-  /// Creates rank `rank` of `ranks`. Waits for the others, which call this with the same id. Each must use its own device.
-  /// Throws like `from_devices`; `communicator_failed` after the timeout.
+  /// Creates rank `rank` of `ranks`. Blocks until all other ranks have called this with the same id. Each rank must use its
+  /// own device. Throws like `from_devices`; `communicator_failed` after the timeout. (ncclCommInitRankConfig)
   static CommunicatorPtr from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
                                  const CommunicatorOptions& options = {});
-  /// The same for several devices of this process: ranks `first_rank`, `first_rank` + 1, …
+  /// The same for several ranks in this process: `devices[i]` becomes rank `first_rank + i`.
   static std::vector<CommunicatorPtr> from_id(std::span<Device* const> devices, int first_rank, int ranks,
                                               const CommunicatorId& id, const CommunicatorOptions& options = {});
-  /// The same with an id that rank 0 writes to the file `path`, which all can see. Rank 0 removes it once all ranks have
-  /// connected. The others wait for the file for at most the timeout; connecting then has the same limit again.
+  /// The same for processes that share a file system instead of an id: rank 0 writes the id to the file `path`, and removes
+  /// the file once all ranks have connected. The other ranks wait for the file for at most the timeout; connecting then has
+  /// the same limit again.
   ///
-  /// The file must not exist before, so give each run its own path. Rank 0 refuses a file left by an earlier run
-  /// (`invalid_argument`). The other ranks cannot detect that it is old: they wait for that run's ranks until the timeout,
-  /// or for ever without one.
+  /// The file must not exist before, so use a new path for each run. Rank 0 throws `invalid_argument` if it finds a file of
+  /// an earlier run. The other ranks cannot detect an old file: they wait for that run's ranks until the timeout, or for
+  /// ever without one.
   static CommunicatorPtr from_file(Device& device, int rank, int ranks, const std::string& path,
                                    const CommunicatorOptions& options = {});
-  /// The ranks of an MPI communicator, one device for each. All ranks call this. On NVIDIA and AMD devices MPI only
-  /// distributes the id, and NCCL or RCCL do the rest; with `library` "mpi", and on host devices, MPI does everything. Uses
-  /// the MPI that is loaded already; otherwise it opens one (WEIR_MPI, or by name) and initializes it. A program that
-  /// initializes MPI itself must ask for MPI_THREAD_MULTIPLE (`unsupported`). The communicator is duplicated; MPI_COMM_NULL
-  /// is refused (`invalid_argument`). MPI_Finalize must come after the last use. Threads that call this with one MPI
-  /// communicator must take turns, in the same order in all processes, because MPI cannot distinguish their calls. If two
-  /// calls overlap, the second is refused (`invalid_argument`).
+  /// Creates a communicator with the ranks of an MPI communicator. All its ranks must call this, each with its own device.
+  /// On NVIDIA and AMD devices MPI only distributes the id, and NCCL or RCCL run the operations; with `library` "mpi", and
+  /// on host devices, MPI runs them. Uses the MPI library that the process has loaded; if there is none, opens the one that
+  /// WEIR_MPI names, or a usual one, and initializes it. A program that initializes MPI itself must request
+  /// MPI_THREAD_MULTIPLE; otherwise throws `unsupported`. Weir uses a duplicate of `communicator`. Throws `invalid_argument`
+  /// for MPI_COMM_NULL. MPI_Finalize must come after the last use. If several threads call this with the same MPI
+  /// communicator, their calls must come one after another, in the same order in all processes, because MPI cannot
+  /// distinguish them. If two calls overlap, the second throws `invalid_argument`.
   static CommunicatorPtr from_mpi(Device& device, const MpiCommunicator& communicator = {},
                                   const CommunicatorOptions& options = {});
 
   // --- Properties -------------------------------------------------------------------------------------------------
 
-  /// This device's number among `size()`, from 0.
+  /// The rank of this communicator: 0 to `size() - 1`.
   int rank() const noexcept { return rank_; }
   /// The number of ranks.
   int size() const noexcept { return size_; }
@@ -217,16 +223,17 @@ class WEIR_API Communicator : public RefCounted {
   const std::string& library() const noexcept { return library_; }
   /// "nccl rank 1 of 8 on cuda:1"
   std::string describe() const;
-  /// The library's communicator (ncclComm_t, the bits of an MPI_Comm); null for host devices of one process.
+  /// The library's handle: an ncclComm_t, or the bytes of an MPI_Comm; null for host devices of one process.
   void* native_handle() const noexcept;
-  /// Whether the communicator has a feature, and the reason if not.
+  /// How the communicator supports a feature, and the reason if the feature is absent.
   const FeatureState& feature(CommunicatorFeature feature) const noexcept;
   /// Whether the communicator has a feature.
   bool supports(CommunicatorFeature f) const noexcept { return feature(f).support != Support::absent; }
 
   // --- Operations -------------------------------------------------------------------------------------------------
 
-  /// Every rank receives the reduction of all ranks' elements. Throws `length_mismatch`.
+  /// Combines the elements of all ranks; every rank receives the result. Throws `length_mismatch` if `send` and `receive`
+  /// differ in length. (ncclAllReduce)
   template <CollectiveRange From, CollectiveRange To>
   void all_reduce(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
     const Typed t(*this, "Communicator::all_reduce", detail::lasting_span(std::forward<From>(send)),
@@ -234,7 +241,7 @@ class WEIR_API Communicator : public RefCounted {
     t.check_lengths(1, 1);
     all_reduce_raw(t.data(t.sent), reduction, stream);
   }
-  /// In place.
+  /// The same in place: `data` is both the input and the result.
   template <CollectiveRange Data>
   void all_reduce(Data&& data, Reduction reduction, StreamRef stream) {
     const Span elements = detail::lasting_span(std::forward<Data>(data));
@@ -243,17 +250,18 @@ class WEIR_API Communicator : public RefCounted {
   /// The same by addresses.
   void all_reduce_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
 
-  /// Every rank receives the root's elements. `send` is used only on the root.
+  /// Copies the root's elements to `data` on every rank. (ncclBroadcast)
   template <CollectiveRange Data>
   void broadcast(Data&& data, int root, StreamRef stream) {
     const Span elements = detail::lasting_span(std::forward<Data>(data));
     const Typed t(*this, "Communicator::broadcast", elements, elements);
     broadcast_raw(t.data(t.sent), root, stream);
   }
-  /// The same by addresses. `send` may be `receive`.
+  /// The same by addresses. `send` is used only on the root, and may equal `receive`.
   void broadcast_raw(const CollectiveData& data, int root, StreamRef stream);
 
-  /// The root receives the reduction of all ranks' elements. `receive` is used only on the root, and may be empty elsewhere.
+  /// Combines the elements of all ranks; only the root receives the result. `receive` may be empty on other ranks.
+  /// (ncclReduce)
   template <CollectiveRange From, CollectiveRange To>
   void reduce(From&& send, To&& receive, Reduction reduction, int root, StreamRef stream) {
     const Typed t(*this, "Communicator::reduce", detail::lasting_span(std::forward<From>(send)),
@@ -264,7 +272,8 @@ class WEIR_API Communicator : public RefCounted {
   /// The same by addresses.
   void reduce_raw(const CollectiveData& data, Reduction reduction, int root, StreamRef stream);
 
-  /// Every rank receives the elements of all ranks, in rank order: `receive` has `size()` times as many.
+  /// Every rank receives the elements of all ranks, in rank order. `receive` has `size()` times as many elements as `send`.
+  /// (ncclAllGather)
   template <CollectiveRange From, CollectiveRange To>
   void all_gather(From&& send, To&& receive, StreamRef stream) {
     const Typed t(*this, "Communicator::all_gather", detail::lasting_span(std::forward<From>(send)),
@@ -275,7 +284,8 @@ class WEIR_API Communicator : public RefCounted {
   /// `data.count`: the number of elements that each rank sends.
   void all_gather_raw(const CollectiveData& data, StreamRef stream);
 
-  /// Rank i receives part i of the reduction of all ranks' elements: `send` has `size()` times as many.
+  /// Combines the elements of all ranks; rank i receives part i of the result. `send` has `size()` times as many elements as
+  /// `receive`. (ncclReduceScatter)
   template <CollectiveRange From, CollectiveRange To>
   void reduce_scatter(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
     const Typed t(*this, "Communicator::reduce_scatter", detail::lasting_span(std::forward<From>(send)),
@@ -286,8 +296,8 @@ class WEIR_API Communicator : public RefCounted {
   /// `data.count`: the number of elements that each rank receives.
   void reduce_scatter_raw(const CollectiveData& data, Reduction reduction, StreamRef stream);
 
-  /// Part i of rank j's `send` becomes part j of rank i's `receive`. Both have the same number of elements, a multiple of
-  /// `size()`.
+  /// Copies part i of rank j's `send` to part j of rank i's `receive`. Both have the same number of elements, a multiple of
+  /// `size()`. (MPI_Alltoall)
   template <CollectiveRange From, CollectiveRange To>
   void all_to_all(From&& send, To&& receive, StreamRef stream) {
     const Typed t(*this, "Communicator::all_to_all", detail::lasting_span(std::forward<From>(send)),
@@ -298,9 +308,9 @@ class WEIR_API Communicator : public RefCounted {
   /// `data.count`: the number of elements that each rank sends to each rank.
   void all_to_all_raw(const CollectiveData& data, StreamRef stream);
 
-  /// Sends to rank `to`, which must receive the same number. Sends and receives of two ranks match in the order of their
-  /// calls. A send may wait for its receive, so put calls that depend on each other, such as an exchange between neighbours,
-  /// into one `group`.
+  /// Sends elements to rank `to`, which must call `receive` with the same number of elements. Sends and receives of two
+  /// ranks match in the order of the calls. A send may not end before its receive begins, so put calls that depend on each
+  /// other, such as an exchange between neighbours, into one `group`. (ncclSend)
   template <CollectiveRange From>
   void send(From&& data, int to, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<From>(data));
@@ -308,7 +318,7 @@ class WEIR_API Communicator : public RefCounted {
   }
   /// The same for `count` elements.
   void send_raw(const void* data, std::size_t count, ElementType type, int to, StreamRef stream);
-  /// Receives from rank `from`.
+  /// Receives elements that rank `from` sends. (ncclRecv)
   template <CollectiveRange To>
   void receive(To&& data, int from, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<To>(data));
@@ -321,11 +331,11 @@ class WEIR_API Communicator : public RefCounted {
   /// Later work of the stream waits until the streams of all ranks have reached this point.
   void barrier(StreamRef stream);
 
-  /// Enqueues all operations that `function` calls together, when it returns: operations of several ranks or several
-  /// streams, or sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is
-  /// enqueued. Groups nest; the outermost one enqueues. If a communicator's calls are on several streams, its work begins
-  /// when all of these streams have reached it, and they all wait for its end. The group owns the communicators and streams
-  /// that it uses until then.
+  /// Calls `function`, collects the operations that it calls, and enqueues them together when it returns. Use it for
+  /// operations of several ranks, or for sends and receives that depend on each other. If `function` throws, nothing is
+  /// enqueued. Groups nest; the outermost one enqueues. If one communicator's operations are on several streams, they begin
+  /// when all of these streams have reached them, and all of these streams wait for their end. The group keeps the
+  /// communicators and streams alive until it has enqueued the operations. (ncclGroupStart, ncclGroupEnd)
   template <class F>
   static void group(F&& function) {
     Group group;
@@ -335,15 +345,15 @@ class WEIR_API Communicator : public RefCounted {
 
   // --- Failing ----------------------------------------------------------------------------------------------------
 
-  /// Throws `communicator_failed` if the communicator has failed; queries the library.
+  /// Queries the library, and throws `communicator_failed` if the communicator has failed. (ncclCommGetAsyncError)
   void check();
-  /// Waits for the stream (`Stream::synchronize`), then calls `check`.
+  /// Blocks until the stream's work is done (`Stream::synchronize`), then calls `check`.
   void synchronize(StreamRef stream);
-  /// Makes the timeout also cover the work enqueued so far on `stream`, such as a launched graph with captured operations,
-  /// which the communicator cannot see. Does nothing without a timeout.
+  /// Applies the timeout to the work enqueued so far on `stream`. Call it after launching a graph that contains operations
+  /// of this communicator, because the communicator cannot detect such launches. Does nothing without a timeout.
   void watch(StreamRef stream);
-  /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice that, at the latest
-  /// by their timeout. Idempotent. Any thread.
+  /// Makes the communicator fail. Operations that wait for other ranks end. The other ranks fail when their library notices,
+  /// at the latest after their timeout. A second call does nothing. Any thread. (ncclCommAbort)
   void abort();
 
  private:
@@ -361,7 +371,7 @@ class WEIR_API Communicator : public RefCounted {
     void submit();
 
    private:
-    std::size_t first_;  // index of its calls among the thread's
+    std::size_t first_;  // index of the group's first operation in the thread's list
     bool submitted_ = false;
   };
   /// The pointers, counts and type of a typed call.
@@ -381,7 +391,7 @@ class WEIR_API Communicator : public RefCounted {
                     "the elements to receive into must not be const; the order is (send, receive), as in NCCL and MPI");
     }
     CollectiveData data(std::size_t count) const noexcept { return {send, receive, count, type}; }
-    // Refuses lengths that cannot be divided into equal parts.
+    // Throws if a length cannot be divided into that many equal parts, or if the parts differ in length.
     void check_lengths(std::size_t receive_parts, std::size_t send_parts) const {
       if (received % receive_parts != 0 || sent % send_parts != 0 || received / receive_parts != sent / send_parts)
         communicator.throw_lengths(operation, received, sent, receive_parts, send_parts);
@@ -408,7 +418,7 @@ class WEIR_API Communicator : public RefCounted {
   int rank_;
   int size_;
   std::string library_;
-  std::array<FeatureState, 4> features_;  // the first four; no communicator has one_sided
+  std::array<FeatureState, 4> features_;  // for all features but one_sided, which no communicator has
 };
 
 }  // namespace weir

@@ -18,21 +18,22 @@ enum class Errc : int {
   invalid_argument = 1,      ///< an argument outside its domain
   length_mismatch,           ///< the two sides of a typed copy differ in length
   stream_closed,             ///< the stream was closed
-  wrong_device,              ///< an object of another device or backend
-  wrong_thread,              ///< another thread's per-thread default stream
+  wrong_device,              ///< an object belongs to another device or backend
+  wrong_thread,              ///< the stream is another thread's per-thread default stream
   unsupported,               ///< the device lacks a feature; the message has the reason
   called_from_host_function, ///< a host function must not call Weir
   forked_process,            ///< the backend was opened before fork(); the child cannot use it
   // Capture.
   capture_unsupported,       ///< the operation is not allowed while capturing; the capture continues
   capture_invalidated,       ///< the capture was invalidated by an earlier error
-  capture_merge,             ///< would join two separate captures
+  capture_merge,             ///< the call would join two separate captures
   capture_unmatched,         ///< another stream began the capture
-  capture_unjoined,          ///< ended while a forked stream was not joined to its first stream
+  capture_unjoined,          ///< the capture was ended before each stream that had joined it was waited for by its first
+                             ///< stream
   capture_isolation,         ///< captured work would depend on work outside the capture
   capture_implicit,          ///< the legacy default stream would be ordered against a capture
-  captured_event,            ///< the event's last record was in a capture and never completes by itself
-  capture_wrong_thread,      ///< another thread began the capture, in a mode that lets only that thread end it
+  captured_event,            ///< the event was last recorded in a capture, so it never completes by itself
+  capture_wrong_thread,      ///< another thread began the capture, in a mode in which only that thread may end it
   not_capturing,             ///< the call needs an open capture
   already_capturing,         ///< the stream is capturing already
   // Events.
@@ -44,8 +45,8 @@ enum class Errc : int {
   pool_exhausted,            ///< all slots of a pool are leased
   // Modules and graphs.
   compilation_failed,        ///< the source did not compile; the message has the compiler's log
-  compiler_not_found,        ///< there is no compiler to compile with
-  invalid_image,             ///< the module image is not one that this device can load
+  compiler_not_found,        ///< no compiler was found
+  invalid_image,             ///< this device cannot load the module image
   kernel_not_found,          ///< the module has no kernel of that name
   graph_update_failed,       ///< the new graph's topology differs too much; the executable graph is unchanged
   // Backends.
@@ -56,7 +57,7 @@ enum class Errc : int {
   headers_incompatible,      ///< the program was built with the headers of another Weir
   driver_not_found,          ///< the vendor's driver library could not be opened
   driver_too_old,            ///< the driver lacks a function that Weir needs
-  no_device,                 ///< the driver works and shows no device
+  no_device,                 ///< the driver works but reports no device
   driver_failed,             ///< the driver did not start
   // Failures of the device or the driver.
   device_fault,              ///< work on the device failed; the device's state may be lost
@@ -78,13 +79,13 @@ struct NativeError {
   std::string message;  ///< the driver's message
 };
 
-/// The exception that all functions of Weir throw. `what()` reads "operation on object: cause; remedy". Copies do not throw
-/// and share the texts.
+/// The exception that all functions of Weir throw. `what()` returns "operation on object: cause; remedy". Copying never
+/// throws, because copies share the texts.
 class WEIR_API Error : public std::system_error {
  public:
-  /// `operation`: the call as the user wrote it ("Stream::synchronize"). `object`: its object with backend, device and
-  /// handle, or empty. `detail`: cause and remedy in words. `native`: the driver's error, if there is one. Control
-  /// characters become escapes, "\x1b"; the detail keeps line ends and tabs.
+  /// `operation`: the function that the program called ("Stream::synchronize"). `object`: the object of the call ("cuda:0
+  /// stream 0x55…"), or empty. `detail`: cause and remedy in words. `native`: the driver's error, if there is one. Control
+  /// characters in the texts are escaped ("\x1b"), except line ends and tabs in `detail`.
   Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native = {});
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;
@@ -92,7 +93,7 @@ class WEIR_API Error : public std::system_error {
 
   /// The portable code.
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
-  /// The call, as in the constructor.
+  /// The function that failed: "Stream::synchronize".
   const std::string& operation() const noexcept { return texts_->operation; }
   /// The object of the call, or empty.
   const std::string& object() const noexcept { return texts_->object; }

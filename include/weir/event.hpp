@@ -14,7 +14,7 @@
 #include "weir/ref.hpp"
 #include "weir/timeout.hpp"
 
-/// Events: points in the order of a stream. Streams and the host can wait for them.
+/// Events. An event is a point in the order of a stream; streams and the host can wait for it.
 namespace weir {
 
 /// The options of an event.
@@ -25,12 +25,12 @@ struct EventOptions {
   friend bool operator==(const EventOptions&, const EventOptions&) = default;
 };
 
-/// A point in the order of a stream. Made by `Device::create_event` or `Stream::record`. Events are pooled, so they are
-/// cheap.
+/// A point in the order of a stream (cudaEvent_t). Made by `Device::create_event` or `Stream::record`. Weir keeps the
+/// vendor's events for reuse, so creating an event rarely calls the driver.
 ///
-/// An event that was never recorded is complete, and a wait for it does nothing. A new record moves the event; waits
-/// enqueued before still wait for the previous point. Any thread may use an event. If two threads record one event
-/// concurrently, either record may win.
+/// An event that was never recorded is complete, and a wait for it does nothing. Recording an event again moves it to the
+/// new point; waits that were enqueued before still wait for the old point. Any thread may use an event. If two threads
+/// record one event concurrently, either record may win.
 class WEIR_API Event : public RefCounted {
  public:
   /// The device of the streams that can record the event.
@@ -39,31 +39,34 @@ class WEIR_API Event : public RefCounted {
   const EventOptions& options() const noexcept { return options_; }
   /// The vendor's event (cudaEvent_t, hipEvent_t), for comparing and logging.
   void* native_handle() const noexcept { return handle_.load(std::memory_order_acquire); }
-  /// The same, for other code, which may record the event from now on without calling Weir. This object still owns it.
+  /// The same, for code that records the event through the vendor's API. From now on Weir assumes that such code may do so
+  /// at any time. This object still owns the handle.
   void* share_native_handle() const noexcept {
     flags_.fetch_or(shared, std::memory_order_relaxed);
     return handle_.load(std::memory_order_acquire);
   }
-  /// Whether it was ever recorded through Weir.
+  /// Whether the event was ever recorded through Weir.
   [[nodiscard]] bool is_recorded() const noexcept { return record_state_.load(std::memory_order_acquire) != unrecorded; }
 
-  /// Whether all work before the record is done. Throws the device's error if the work failed; `captured_event` if the last
-  /// record was in a capture; `capture_unsupported` if an open capture forbids the query.
+  /// Whether all work before the last record is done. Throws the device's error if the work failed; `captured_event` if the
+  /// last record was in a capture; `capture_unsupported` if an open capture forbids the query. (cudaEventQuery)
   [[nodiscard]] bool is_complete() const;
-  /// Blocks the calling thread until the event is complete. Throws like `is_complete`.
+  /// Blocks the calling thread until the event is complete. Throws like `is_complete`. (cudaEventSynchronize)
   void synchronize() const;
-  /// Like `synchronize`, but returns false if the event is not complete after `timeout`. Zero or less: queries once. If the
-  /// event is recorded again meanwhile, this may wait for the new record.
+  /// Like `synchronize`, but returns false if the event is not complete after `timeout`. A timeout of zero or less queries
+  /// once. If another thread records the event again meanwhile, this may wait for the new record.
   [[nodiscard]] bool synchronize_for(Timeout timeout) const;
   /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
-  /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event` or `not_ready`, in this order.
+  /// microsecond). Checks in this order, and throws: `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event`,
+  /// `not_ready`. (cudaEventElapsedTime)
   [[nodiscard]] std::chrono::duration<double, std::milli> elapsed_since(EventRef start) const;
-  /// Returns a handle for another process to open this event (cudaIpcGetEventHandle). Needs `EventOptions::interprocess`.
+  /// Returns a handle with which another process can open this event. The event must have been created with
+  /// `EventOptions::interprocess`. (cudaIpcGetEventHandle)
   [[nodiscard]] InterprocessHandle interprocess_handle() const;
 
   /// Names the event for tools and descriptions, until it is destroyed. Empty removes the name.
   void set_name(std::string_view name);
-  /// Its name, or empty.
+  /// The event's name, or empty.
   [[nodiscard]] std::string name() const;
   /// "cuda:0 event 0x7f…"; with its name "cuda:0 event 'ready' 0x7f…"
   [[nodiscard]] std::string describe() const;
@@ -72,8 +75,8 @@ class WEIR_API Event : public RefCounted {
   friend class Stream;
   friend class detail::Journal;
   friend class EventImpl;
-  // The last record: none, on a stream, or in a capture, stored as `captured_base` + 2 * its id, + 1 if external code began
-  // it.
+  // Values of `record_state_`, which describes the last record. A record in a capture is stored as `captured_base` + 2 * the
+  // capture's id, + 1 if code other than Weir began the capture.
   static constexpr std::uint64_t unrecorded = 0, recorded = 1, captured_base = 2;
   static constexpr std::uint8_t shared = 1, named = 2;
 

@@ -6,8 +6,9 @@
 #include "weir/needs_cpp20"  // This file does not exist. It stops the compiler before hundreds of errors hide the one above.
 #endif
 
-/// Marks what a Weir binary exports; everything else is hidden. Exceptions and classes with virtual functions need it too,
-/// so that all binaries share their type information.
+/// Marks the functions and classes that Weir's libraries export; all others are hidden. Exceptions and classes with virtual
+/// functions must be exported too, so that all binaries share their type information: otherwise `catch` and `dynamic_cast`
+/// can fail across libraries.
 #define WEIR_API __attribute__((visibility("default")))
 
 /// Marks a parameter that the result refers to: Clang warns if the argument is a temporary and the result outlives it.
@@ -17,5 +18,6 @@
 #define WEIR_LIFETIME_BOUND
 #endif
 
-/// Marks a function that each binary compiles with its own options. A linker must not merge it with another binary's copy.
+/// Marks a function that must be compiled into the binary that calls it, with that binary's options. Hidden, so that the
+/// loader does not replace it by another binary's copy.
 #define WEIR_IN_CALLER __attribute__((always_inline, visibility("hidden"))) inline

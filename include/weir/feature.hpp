@@ -10,10 +10,12 @@
 
 #include "weir/export.hpp"
 
-/// Features: the capabilities that some backend, device or driver version lacks, each with a name and a reason.
+/// Features: capabilities that some backend, device or driver release lacks. A program can query them and gets the reason
+/// where one is absent.
 namespace weir {
 
-/// The list of features: X(name, description). Their order is compiled into programs: see docs/abi.md.
+/// The list of features: X(name, description). Programs contain the numbers of features, so a change of the order changes
+/// the ABI: see docs/abi.md.
 #define WEIR_FEATURES(X)                                                                                             \
   X(stream_priorities, "streams whose work is preferred over other streams'")                                        \
   X(per_thread_default_stream, "Device::per_thread_stream")                                                          \
@@ -103,27 +105,28 @@ struct FeatureState {
   std::string reason;
 };
 
-/// The features of one device, filled in by its backend.
+/// The features of one device. Its backend fills in the table before the device becomes visible; afterwards it does not
+/// change.
 class WEIR_API FeatureTable {
  public:
-  /// All features are absent at first.
+  /// Creates a table in which all features are absent.
   FeatureTable();
 
   /// Sets a feature's support. Throws `invalid_argument` for a value that is not a feature.
   void set(Feature feature, Support support, std::string reason = {});
-  /// Declares that the device supports the feature itself.
+  /// Declares that the device supports the feature natively.
   void native(Feature feature) { set(feature, Support::native); }
   /// Declares that the backend produces the same result by other means, which `reason` names.
   void emulated(Feature feature, std::string reason) { set(feature, Support::emulated, std::move(reason)); }
   /// Declares that the feature is absent. `reason`: the missing part and the remedy.
   void absent(Feature feature, std::string reason) { set(feature, Support::absent, std::move(reason)); }
 
-  /// Returns false for a value that is not a feature.
+  /// Whether the device has the feature, natively or emulated. False for a value that is not a feature.
   bool supports(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return index < feature_count && present_[index];
   }
-  /// How the device supports the feature, and the reason unless it is native.
+  /// How the device supports the feature, with the reason unless it is native.
   const FeatureState& state(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return states_[index < feature_count ? index : feature_count];

@@ -3,7 +3,7 @@
 
 #include "weir/ptr.hpp"
 
-/// Forward declarations of the main types.
+/// Forward declarations of the main types, and names for their shared owners.
 namespace weir {
 
 class Allocation;

@@ -34,7 +34,7 @@ struct GraphNode {
   friend bool operator==(const GraphNode&, const GraphNode&) = default;
 };
 
-/// The shape of a graph. A node is identified by its index in `nodes`, which has the order of the capture.
+/// The nodes and edges of a graph. A node's number is its index in `nodes`, which are in the order of the capture.
 struct WEIR_API Topology {
   std::vector<NodeKind> nodes;
   /// (from, to): node `to` runs after node `from`.
@@ -50,20 +50,20 @@ struct WEIR_API Topology {
   std::vector<std::uint32_t> leaves() const;
 };
 
-/// Options for instantiating a graph.
+/// The options of `Graph::instantiate`.
 struct InstantiateOptions {
   /// If true, each launch frees memory that the previous launch allocated and did not free
-  /// (cudaGraphInstantiateFlagAutoFreeOnLaunch). Destroying the executable frees the memory left by the last launch, after
-  /// that launch: other work that uses the memory must be over by then. If false, the program must free that memory by the
-  /// vendor's call before the next launch; if true, it must not.
+  /// (cudaGraphInstantiateFlagAutoFreeOnLaunch). Destroying the executable also frees the memory of its last launch, once
+  /// that launch is done; other work that uses the memory must be done before the executable is destroyed. If false, the
+  /// program must free the memory with the vendor's call (cudaFreeAsync) before the next launch; if true, it must not.
   bool auto_free_on_launch = true;
 };
 
-/// Captured work. Owns the host functions, the modules of its kernels, and memory allocated in the capture. Copies and
-/// kernels use the addresses from capture time, so memory allocated outside must live while the graph runs.
+/// Captured work (cudaGraph_t). A graph owns its host functions, the modules of its kernels, and the memory allocated in the
+/// capture. All other memory must live while the graph runs, because nodes contain the addresses that were captured.
 ///
-/// Several threads may read a graph. While a capture continues a graph (`resume_capture`), it may be read only through
-/// `Stream::capture_info`.
+/// Several threads may read a graph concurrently. While a stream continues to capture into a graph
+/// (`Stream::resume_capture`), the graph may be read only through `Stream::capture_info`.
 class WEIR_API Graph : public RefCounted {
  public:
   ~Graph() override;
@@ -72,26 +72,28 @@ class WEIR_API Graph : public RefCounted {
   /// The vendor's graph (cudaGraph_t, hipGraph_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
-  /// The number of nodes. A child graph is one node.
+  /// The number of nodes. A child graph counts as one node. (cudaGraphGetNodes)
   [[nodiscard]] std::size_t node_count() const;
-  /// Nodes and edges. A child graph is one node.
+  /// The nodes and edges. A child graph is one node. (cudaGraphGetNodes, cudaGraphGetEdges)
   [[nodiscard]] Topology topology() const;
-  /// The graph in Graphviz's language. Feature `graph_debug_dot`.
+  /// The graph in Graphviz's DOT language. Feature `graph_debug_dot`. (cudaGraphDebugDotPrint)
   [[nodiscard]] std::string debug_dot() const;
-  /// An independent copy that shares the host functions. Throws `unsupported` for a graph that allocates memory, because its
-  /// nodes contain the addresses. Feature `graph_clone`.
+  /// Returns an independent copy that shares the host functions. Throws `unsupported` for a graph that allocates memory,
+  /// because both copies would use the same addresses. Feature `graph_clone`. (cudaGraphClone)
   GraphPtr clone() const;
-  /// Makes an executable graph. The graph may be empty, and may be dropped afterwards. A graph that allocates memory can
-  /// have one executable at a time: throws `unsupported` while there is another.
+  /// Makes an executable graph. The graph may be empty, and need not outlive the executable. Throws `unsupported` for a
+  /// graph that allocates memory and has another executable, because both would use the same addresses.
+  /// (cudaGraphInstantiate)
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
-  /// Writes the graph to a file, which `Device::load_graph` reads on any device of any vendor: see weir/portable_graph.hpp.
-  /// `memory` names all memory that the graph uses, except its own allocations. Only this user can access the file; an
-  /// existing file is replaced. Throws `unsupported` for a graph that was not captured as `portable`, and for a node that
-  /// cannot be saved, with the node and the reason; `invalid_argument` for an address outside of all named memory.
+  /// Writes the graph to a file that `Device::load_graph` can read on any device of any vendor: see weir/portable_graph.hpp.
+  /// `memory` names all memory that the graph uses, except memory that the graph itself allocates. Replaces an existing
+  /// file. Only this user can access the new one. Throws `unsupported` for a graph that was captured without
+  /// `CaptureOptions::portable`, and for a node that cannot be saved, with the reason; `invalid_argument` for a node whose
+  /// address is in none of the named memory.
   void save(const std::string& file, std::initializer_list<NamedMemory> memory) const;
   void save(const std::string& file, std::span<const NamedMemory> memory) const;
-  /// The content of the file that `save` writes.
+  /// Returns the bytes that `save` would write to the file.
   [[nodiscard]] std::vector<std::byte> saved(std::span<const NamedMemory> memory) const;
 
   /// "cuda:0 graph 0x7f…"
@@ -107,10 +109,11 @@ class WEIR_API Graph : public RefCounted {
 
   Device& device_;
   void* handle_;
-  std::shared_ptr<const detail::CapturedWork> captured_work_;  // of a portable capture, or of a loaded graph; otherwise null
+  // The recorded operations of a portable capture or a loaded graph; otherwise null.
+  std::shared_ptr<const detail::CapturedWork> captured_work_;
 };
 
-/// An executable graph. Launches of one executable run one after another, whatever their streams.
+/// An executable graph (cudaGraphExec_t). Launches of one executable run one after another, even on different streams.
 class WEIR_API GraphExec : public RefCounted {
  public:
   ~GraphExec() override;
@@ -120,21 +123,23 @@ class WEIR_API GraphExec : public RefCounted {
   void* native_handle() const noexcept { return handle_; }
 
   /// Enqueues one run of the whole graph on `stream`, which must belong to the graph's device (`wrong_device`). On a
-  /// capturing stream, the graph becomes a child node, which throws `unsupported` if it allocates memory. The next
-  /// `synchronize` of `stream` rethrows exceptions of the graph's host functions.
+  /// capturing stream, the graph becomes a child node instead; this throws `unsupported` if the graph allocates memory. The
+  /// next `synchronize` of `stream` rethrows exceptions of the graph's host functions. (cudaGraphLaunch)
   void launch(StreamRef stream);
-  /// Prepares the first launch ahead of time, in the order of `stream`. Feature `graph_upload`.
+  /// Does the driver's preparations for the first launch now, in the order of `stream`, so that the launch takes less time.
+  /// Feature `graph_upload`. (cudaGraphUpload)
   void upload(StreamRef stream);
-  /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them, and
-  /// nodes that were disabled are enabled again. If
-  /// the shapes differ, or one of the graphs allocates memory, throws `graph_update_failed`, which names the cause, and
-  /// changes nothing. Feature `graph_update`.
+  /// Replaces the parameters of all nodes by the parameters of `graph`, which must have the same nodes and edges. Later
+  /// launches use the new parameters; running launches do not. Enables all nodes again. Throws `graph_update_failed`, with
+  /// the cause, and changes nothing if the graphs differ in shape or one of them allocates memory. Feature `graph_update`.
+  /// (cudaGraphExecUpdate)
   void update(GraphRef graph);
-  /// Makes all of `changes` to nodes of the graph that this was instantiated from. Later launches use them; running ones do
-  /// not. Throws `graph_update_failed` if a node does not exist or is of another kind, and `invalid_argument` like a launch;
-  /// then nothing is changed. If the driver refuses a change, the error contains how many are in effect. A changed
-  /// executable cannot be launched on a capturing stream (`unsupported`) until it is updated.
-  /// (cuGraphExecKernelNodeSetParams, cuGraphNodeSetEnabled.) Feature `graph_node_changes`.
+  /// Changes single nodes. Node numbers are those of the graph that this executable was made from. Later launches use the
+  /// changed nodes; running launches do not. Throws `graph_update_failed` if a node does not exist or has another kind, and
+  /// `invalid_argument` for invalid launch arguments; then nothing is changed. If the driver rejects a change, the earlier
+  /// ones remain, and the error contains their number. A changed executable cannot be launched on a capturing stream
+  /// (`unsupported`) before its next `update`. Feature `graph_node_changes`. (cuGraphExecKernelNodeSetParams,
+  /// cuGraphNodeSetEnabled)
   void apply(const GraphChanges& changes);
 
   /// "cuda:0 executable graph 0x7f…"
@@ -148,8 +153,8 @@ class WEIR_API GraphExec : public RefCounted {
 
   Device& device_;
   void* handle_;
-  std::atomic<bool> changed_{false};  // by `apply`, since the last update
-  std::shared_ptr<const detail::CapturedWork> captured_work_;  // the graph's
+  std::atomic<bool> changed_{false};  // whether `apply` has changed nodes since the last `update`
+  std::shared_ptr<const detail::CapturedWork> captured_work_;  // shared with the graph
 };
 
 }  // namespace weir

@@ -12,10 +12,10 @@
 #include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 
-/// Graphs built by hand.
+/// `GraphBuilder`: builds a graph from nodes and explicit edges, without events between streams.
 namespace weir {
 
-/// Builds a graph from nodes and edges, for shapes that no order of streams has:
+/// Builds a graph from nodes and explicit edges. Use it for graphs whose edges are hard to express by waits between streams:
 ///
 ///   GraphBuilder builder(*device);
 ///   const GraphNode a = builder.add({}, [&](Stream& s) { s.copy(x, input); });
@@ -23,18 +23,19 @@ namespace weir {
 ///   builder.add({a, b}, [&](Stream& s) { s.launch(kernel, grid, x, y); });
 ///   const GraphPtr graph = builder.finish();
 ///
-/// It captures on its own stream, in relaxed mode. For use by one thread at a time.
+/// A builder captures on a stream of its own, in relaxed mode. Only one thread at a time may use it.
 class WEIR_API GraphBuilder {
  public:
-  /// Throws like `Stream::begin_capture`. Only `portable` of `options` is used. Feature `graph_capture`.
+  /// Begins the capture. Of `options`, only `portable` is used. Throws like `Stream::begin_capture`. Feature
+  /// `graph_capture`.
   explicit GraphBuilder(Device& device, const CaptureOptions& options = {});
   ~GraphBuilder();
   GraphBuilder(GraphBuilder&&) noexcept = default;
   GraphBuilder& operator=(GraphBuilder&&) = delete;
 
-  /// Adds the work that `function(stream)` submits, after the nodes `after`, and returns its last node. `stream` must not be
-  /// used later, and must not end the capture, which would destroy the graph. Throws `invalid_argument` for a node that does
-  /// not exist, and if `function` submits nothing or finishes the graph.
+  /// Calls `function(stream)`, adds the work that it submits to `stream`, and returns the last node added. The work runs
+  /// after the nodes in `after`. `function` must not keep `stream` or end its capture. Throws `invalid_argument` for a node
+  /// that does not exist, and if `function` submits nothing or calls `finish`.
   template <class F>
   GraphNode add(std::span<const GraphNode> after, F&& function) {
     const StreamPtr stream = begin_node(after);  // outlives the function, even if that destroys the builder

@@ -20,10 +20,10 @@
 #include "weir/ref.hpp"
 #include "weir/span.hpp"
 
-/// Changes to the nodes of an executable graph.
+/// `GraphChanges`: a list of new parameters for nodes of an executable graph, for `GraphExec::apply`.
 namespace weir {
 
-/// One change in a `GraphChanges`, as backends and tools see it.
+/// One change in a `GraphChanges`, in the form in which backends and tools receive it.
 struct NodeChange {
   /// The kind of the change.
   enum class Kind : std::uint8_t { kernel, copy, fill, enable, disable };
@@ -32,27 +32,27 @@ struct NodeChange {
   GraphNode node;
   // For a kernel.
   const Kernel* kernel = nullptr;
-  std::span<const Parameter> parameters{};  ///< of its arguments; never destroyed
+  std::span<const Parameter> parameters{};  ///< the kernel's parameters; the array is never freed
   LaunchConfig config;
-  std::uint32_t first_argument = 0;  ///< an index into the arguments of all changes
+  std::uint32_t first_argument = 0;  ///< index of the first argument in `GraphChanges::arguments_`
   // For a copy or a fill.
   std::uint32_t value = 0;
   std::uint32_t element_size = 1;
   std::size_t count = 0;  ///< elements
   void* destination = nullptr;
   const void* source = nullptr;
-  // The memory accesses for tools; empty without tools.
+  // The range of this change in `GraphChanges::accesses_`; empty if no tool is loaded.
   std::uint32_t first_access = 0, access_count = 0;
 };
 
-/// A list of changes to nodes, which `GraphExec::apply` makes in one call. Nodes are kernels, copies of contiguous memory
-/// and fills of elements of 1, 2 or 4 bytes; `Stream::last_captured_node` and `Topology` identify them. Kernels must live
-/// until the changes are applied; then the executable keeps them alive. For use by one thread at a time. Reuse objects,
-/// because `clear` keeps the memory.
+/// A list of changes to nodes, which `GraphExec::apply` makes in one call. It can change kernels, copies of contiguous
+/// memory, and fills of elements of 1, 2 or 4 bytes. `Stream::last_captured_node` and `Topology` give the numbers of nodes.
+/// Kernels must live until the changes are applied; from then on the executable keeps them alive. Only one thread at a time
+/// may use a list. To apply changes repeatedly, `clear` and refill one list: it keeps its memory.
 class WEIR_API GraphChanges {
  public:
-  /// Makes the node launch `kernel` with this shape and these arguments, like `Stream::launch`. Launch attributes stay as
-  /// captured; `config` must not set any.
+  /// Makes the node launch `kernel` with this shape and these arguments, like `Stream::launch`. The node keeps the launch
+  /// attributes with which it was captured; `config` must not set any.
   template <class... Args>
   void launch(GraphNode node, KernelRef kernel, const LaunchConfig& config, const Args&... args) {
     (detail::explain_kernel_argument<Args>(), ...);
@@ -75,11 +75,12 @@ class WEIR_API GraphChanges {
     add_kernel(node, kernel.kernel(), config, packed(*static_cast<const P*>(args.address())...), kernel.parameters(),
                accesses);
   }
-  /// Likewise with the addresses of the arguments, which are copied: see `Stream::launch_raw`.
+  /// The same with addresses of the arguments, whose values are copied: see `Stream::launch_raw`.
   void launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses = {});
-  /// Makes the node copy all elements of `source` to `destination`. It may copy at most as many bytes as captured: the CPU
-  /// refuses more with `graph_update_failed`, and so may a GPU's driver. Throws `length_mismatch`.
+  /// Makes the node copy all elements of `source` to `destination`. The number of bytes must not exceed the number that was
+  /// captured: for more, `apply` throws `graph_update_failed` on the host, and may throw it on GPUs. Throws
+  /// `length_mismatch`.
   template <ElementRange To, ElementRange From>
   void copy(GraphNode node, To&& destination, From&& source) {
     const Span to = detail::lasting_span(std::forward<To>(destination));
@@ -88,7 +89,7 @@ class WEIR_API GraphChanges {
     if (to.size() != from.size()) detail::throw_length_mismatch("GraphChanges::copy", "", to.size(), from.size());
     add_copy(node, to.data(), from.data(), detail::byte_count("GraphChanges::copy", to.size(), sizeof(*from.data())));
   }
-  /// Makes the node set every element to `value`; elements of 1, 2 or 4 bytes.
+  /// Makes the node set every element of `destination` to `value`. Elements have 1, 2 or 4 bytes.
   template <ElementRange To, class T>
   void fill(GraphNode node, To&& destination, const T& value) {
     const Span to = detail::lasting_span(std::forward<To>(destination));
@@ -101,9 +102,10 @@ class WEIR_API GraphChanges {
     __builtin_memcpy(&bits, &element, sizeof(E));
     add_fill(node, to.data(), bits, sizeof(E), to.size());
   }
-  /// Makes the node run again. For kernels, copies and fills.
+  /// Enables a disabled node: a kernel, a copy or a fill. (cuGraphNodeSetEnabled)
   void enable(GraphNode node) { add(NodeChange::Kind::enable, node); }
-  /// Makes the node do nothing; the order of the other nodes does not change. For kernels, copies and fills.
+  /// Makes a node (a kernel, a copy or a fill) do nothing. The order of the other nodes does not change.
+  /// (cuGraphNodeSetEnabled)
   void disable(GraphNode node) { add(NodeChange::Kind::disable, node); }
 
   /// Whether the list is empty.
@@ -113,9 +115,9 @@ class WEIR_API GraphChanges {
   /// Removes all changes.
   void clear() noexcept;
 
-  /// The changes, in their order.
+  /// The changes, in the order of the calls.
   std::span<const NodeChange> changes() const noexcept { return changes_; }
-  /// The arguments of a kernel's change, valid until the next change or call of this function.
+  /// The addresses of the arguments of a kernel's change. Valid until the list changes or this function is called again.
   void** arguments_of(const NodeChange& change) const;
   /// The memory that a change accesses.
   std::span<const MemoryAccess> accesses_of(const NodeChange& change) const noexcept {
@@ -129,7 +131,7 @@ class WEIR_API GraphChanges {
     change.node = node;
     return change;
   }
-  /// The storage unit of arguments: each takes as many as it needs, so that each is aligned.
+  /// The unit in which arguments are stored. An argument occupies one or more whole slots, so it is always aligned.
   struct alignas(std::max_align_t) Slot {
     std::byte bytes[alignof(std::max_align_t)];
   };

@@ -11,36 +11,39 @@
 #include "weir/export.hpp"
 #include "weir/stream_memory.hpp"
 
-/// Reports what a stream waits for, and whether a device is still usable. See docs/health.md.
+/// Diagnosis of hangs and faults: the operation that a stream waits for, and the state of a device. See docs/health.md.
 namespace weir {
 
 /// The first operation of a stream that is not done, for which `Stream::synchronize` waits.
 struct PendingWork {
-  /// What kind of operation it is.
+  /// The kind of an operation.
   enum class Kind : std::uint8_t {
     nothing,        ///< all work is done
-    unknown,        ///< there is unknown work: see docs/health.md
-    kernel,         ///< `subject`: its name
-    memory,         ///< a copy, a fill, a written value, a free; `subject`: which
-    host_function,  ///< a host function or callback that runs, or waits for its thread; `name`: its own, if known; on the
-                    ///< CPU `subject`: "which runs", "which waits for its turn"
-    stream,  ///< a wait for another stream, or for an event recorded there; `subject`: that stream
-    value,   ///< a wait for a value in memory; `wait` has address and condition; on the CPU `subject`: "now it is 0"
+    unknown,        ///< work is pending, but Weir cannot identify it: see docs/health.md
+    kernel,         ///< `subject`: the kernel's name
+    memory,         ///< a copy, a fill, a written value or a free; `subject`: a description
+    host_function,  ///< a host function or callback that runs or has not started; `name`: its name, if known; on the CPU
+                    ///< `subject`: "which runs" or "which waits for its turn"
+    stream,  ///< a wait for another stream, or for an event recorded on it; `subject`: that other stream
+    value,   ///< a wait for a value in memory; `wait`: address and condition; on the CPU `subject`: the present value, "now
+             ///< it is 0"
     graph,   ///< a launch of a graph; on the CPU `subject`: "node 3, kernel 'scale'"
-    other,   ///< `subject`: the program's name for it (`external_work`)
+    other,   ///< other work; `subject`: the name that the program gave to `external_work`
   };
 
   Kind kind = Kind::nothing;  ///< determines the meaning of the other members
-  /// "scale", "cuda:0 stream 0x55…", "Stream::copy of 4096 bytes"; may be empty.
+  /// A description of the operation or its object: "scale", "cuda:0 stream 0x55…", "Stream::copy of 4096 bytes". May be
+  /// empty.
   std::string subject{};
-  std::string name{};  ///< for a named host function that runs or is in the journal
+  std::string name{};  ///< the name of a host function, if known
   MemoryOperation wait{};  ///< for `Kind::value`
-  std::size_t behind = 0;  ///< how many operations follow it on the stream, if known
-  /// For `Kind::stream` and `Kind::value`, and work that waits for such: the further waits of the chain, one in each line,
-  /// as far as known. "host:0 stream 0x55… would write that value, and is at a wait for host:0 stream 0x66…"
+  std::size_t behind = 0;  ///< the number of later operations on the stream, if known
+  /// If the operation waits for another stream, which waits for a third one, and so on: the rest of this chain as far as it
+  /// is known, one text for each wait. "host:0 stream 0x55… would write that value, and is at a wait for host:0 stream
+  /// 0x66…"
   std::vector<std::string> chain{};
 
-  /// "kernel 'scale'", the number of later operations, and a line for each part of the chain.
+  /// All of this as text: "kernel 'scale'", the number of later operations, and a line for each wait of the chain.
   WEIR_API std::string describe() const;
 };
 
@@ -57,7 +60,7 @@ struct DeviceHealth {
   /// For a poisoned device, with WEIR_JOURNAL: the last operations of each stream that had work, oldest first.
   std::vector<Suspect> suspects;
 
-  /// Whether the device is usable, according to the driver.
+  /// Whether the device is usable.
   bool is_ok() const noexcept { return !error; }
   /// "ok", or the error and the suspects, one in each line.
   WEIR_API std::string describe() const;

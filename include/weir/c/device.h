@@ -38,10 +38,11 @@ typedef struct weir_backend_info {
   const char* reason;       ///< "" if usable, otherwise cause and remedy
   const char* plugin_path;  ///< the plugin that was loaded, or ""
   const char* plugin_version;
-  weir_backend* backend;  ///< null unless usable
+  weir_backend* backend;  ///< null if the backend is not usable
 } weir_backend_info;
 
-/// Versions of the opened libraries; "" where a backend has no such library. The texts live until the process ends.
+/// Versions of the libraries that a backend has opened. A text is "" if the backend has no such library. The texts live
+/// until the process ends.
 typedef struct weir_backend_versions {
   size_t struct_size;  ///< `sizeof(weir_backend_versions)`
   const char* driver;  ///< "13.0"
@@ -50,14 +51,15 @@ typedef struct weir_backend_versions {
   const char* compiler;      ///< the run-time compiler and its version, or why it is missing
 } weir_backend_versions;
 
-/// The name of Weir's own backend number `index`, in the order of `WEIR_BACKEND=auto`: cuda, hip, host. Null beyond the
-/// last. Static text.
+/// The names of Weir's own backends, in the order in which `WEIR_BACKEND=auto` tries them: 0 is "cuda", 1 is "hip", 2 is
+/// "host". Null for a larger `index`. Static text.
 WEIR_C_API const char* weir_backend_known_name(size_t index);
-/// Opens a backend, or returns it if it is open. `name`: "cuda", "hip", "host" or a third party's name. Fails with
-/// `WEIR_ERROR_BACKEND_UNKNOWN`, or the reason why the backend is not usable: `WEIR_ERROR_PLUGIN_NOT_FOUND`,
+/// Opens a backend, or returns it if it is already open. `name`: "cuda", "hip", "host" or a third party's name. Fails with
+/// `WEIR_ERROR_BACKEND_UNKNOWN`, or if the backend is not usable with `WEIR_ERROR_PLUGIN_NOT_FOUND`,
 /// `…_PLUGIN_INCOMPATIBLE`, `…_DRIVER_NOT_FOUND`, `…_DRIVER_TOO_OLD`, `…_NO_DEVICE`, `…_DRIVER_FAILED`. (cuInit)
 WEIR_C_API weir_result weir_backend_open(const char* name, weir_backend** backend);
-/// The backend that `WEIR_BACKEND` selects. Fails like `weir_backend_open`; the message lists all attempts.
+/// Opens and returns the backend that the environment variable `WEIR_BACKEND` selects. Fails like `weir_backend_open`; the
+/// message lists all attempts.
 WEIR_C_API weir_result weir_backend_open_default(weir_backend** backend);
 /// Tries to open a backend and reports the outcome. Succeeds even if the backend is not usable. `info`: set its
 /// `struct_size` before the call.
@@ -68,13 +70,14 @@ WEIR_C_API const char* weir_backend_name(const weir_backend* backend);
 WEIR_C_API weir_result weir_backend_get_versions(const weir_backend* backend, weir_backend_versions* versions);
 /// The number of the backend's devices; at least one. (cudaGetDeviceCount)
 WEIR_C_API int32_t weir_backend_device_count(const weir_backend* backend);
-/// Its device number `ordinal`, from 0. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for one that is out of range. (cuDeviceGet)
+/// Returns device number `ordinal` of the backend, counted from 0. Fails with `WEIR_ERROR_INVALID_ARGUMENT` if `ordinal` is
+/// out of range. (cuDeviceGet)
 WEIR_C_API weir_result weir_backend_device(const weir_backend* backend, int32_t ordinal, weir_device** device);
 
 // --- Devices ------------------------------------------------------------------------------------------------------------
 
-/// The device that `WEIR_BACKEND` and `WEIR_DEVICE` select: where most programs start. Fails like `weir_backend_open`, and
-/// with `WEIR_ERROR_INVALID_ENVIRONMENT`.
+/// The device that the environment variables `WEIR_BACKEND` and `WEIR_DEVICE` select. Most programs call this first. Fails
+/// like `weir_backend_open`, and with `WEIR_ERROR_INVALID_ENVIRONMENT`.
 WEIR_C_API weir_result weir_device_get_default(weir_device** device);
 /// A device by name: "cuda:1", "host". Fails like `weir_backend_open`; `WEIR_ERROR_INVALID_ARGUMENT` for a malformed name.
 WEIR_C_API weir_result weir_device_get(const char* name, weir_device** device);
@@ -83,7 +86,7 @@ WEIR_C_API weir_result weir_device_get(const char* name, weir_device** device);
 WEIR_C_API weir_result weir_device_enumerate(size_t capacity, weir_device** devices, size_t* count);
 /// The backend that the device belongs to.
 WEIR_C_API weir_backend* weir_device_backend(const weir_device* device);
-/// Its number in its backend, from 0.
+/// The device's number in its backend, from 0.
 WEIR_C_API int32_t weir_device_ordinal(const weir_device* device);
 /// "cuda:0"
 WEIR_C_API const char* weir_device_describe(const weir_device* device);
@@ -128,21 +131,21 @@ typedef enum weir_device_flags WEIR_C_ENUM {
 /// The device's properties, which are fixed once its backend is open. `properties`: set its `struct_size` before the call.
 /// (cudaGetDeviceProperties)
 WEIR_C_API weir_result weir_device_get_properties(const weir_device* device, weir_device_properties* properties);
-/// The present free and total memory in bytes; 0 if unknown. Either pointer may be null. (cudaMemGetInfo)
+/// The free memory at this moment and the total memory, in bytes; 0 if unknown. Either pointer may be null. (cudaMemGetInfo)
 WEIR_C_API weir_result weir_device_memory_info(const weir_device* device, size_t* free_bytes, size_t* total_bytes);
 /// Blocks until all work of the device is done. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` if an open capture forbids it.
 /// (cudaDeviceSynchronize)
 WEIR_C_API weir_result weir_device_synchronize(weir_device* device);
-/// The same, but gives up after `timeout_ns` nanoseconds; `complete` is then false, which is not a failure. Zero or less:
-/// queries once.
+/// The same, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if work is still pending then, which
+/// is not a failure. A timeout of zero or less queries once.
 WEIR_C_API weir_result weir_device_synchronize_for(weir_device* device, int64_t timeout_ns, bool* complete);
 
 // --- Features -----------------------------------------------------------------------------------------------------------
 
-/// Whether the device has the feature, natively or emulated. False for a number that is no feature. Costs a bit test.
+/// Whether the device has the feature, natively or emulated. False for a number that is not a feature. Fast: tests one bit.
 WEIR_C_API bool weir_device_supports(const weir_device* device, weir_feature feature);
-/// How the device supports a feature, and the reason if it is not native: `reason` is set to "" for a native feature. Either
-/// pointer may be null. The text lives until the process ends.
+/// How the device supports a feature. `reason` is set to the reason why the feature is absent or emulated, or to "" if it is
+/// native. Either pointer may be null. The text lives until the process ends.
 WEIR_C_API weir_result weir_device_get_feature(const weir_device* device, weir_feature feature, weir_support* support,
                                                const char** reason);
 /// Fails with `WEIR_ERROR_UNSUPPORTED` if the device lacks any of `count` features; the message lists all missing ones, with
@@ -151,21 +154,22 @@ WEIR_C_API weir_result weir_device_require(const weir_device* device, const weir
 
 // --- Peers --------------------------------------------------------------------------------------------------------------
 
-/// Whether kernels of `device` can address `peer`'s memory once access is enabled. (cudaDeviceCanAccessPeer)
+/// Whether kernels of `device` can access `peer`'s memory after `weir_device_enable_peer_access`. (cudaDeviceCanAccessPeer)
 WEIR_C_API weir_result weir_device_can_access_peer(const weir_device* device, const weir_device* peer, bool* can);
-/// Lets kernels of `device` address `peer`'s memory. Does nothing if access is already enabled. Feature `peer_access`.
+/// Enables kernels of `device` to access `peer`'s memory. Does nothing if access is already enabled. Feature `peer_access`.
 /// (cudaDeviceEnablePeerAccess)
 WEIR_C_API weir_result weir_device_enable_peer_access(weir_device* device, const weir_device* peer);
-/// Disables the access again. Does nothing if it is not enabled. (cudaDeviceDisablePeerAccess)
+/// Disables that access. Does nothing if it is not enabled. (cudaDeviceDisablePeerAccess)
 WEIR_C_API weir_result weir_device_disable_peer_access(weir_device* device, const weir_device* peer);
 
 // --- Health -------------------------------------------------------------------------------------------------------------
 
-/// Whether the device is usable: `state` is set to `WEIR_SUCCESS`, or to the first error of a poisoned device
-/// (docs/health.md). `description`, if not null, is set to a text for the caller to free: "ok", or the error and the
-/// operations that were not known to be done, one in each line. Queries the driver, and invalidates no capture.
+/// Whether the device is usable. `state` is set to `WEIR_SUCCESS`, or to the first error of a poisoned device: a device
+/// whose work failed and on which every call now fails (docs/health.md). `description`, if not null, is set to a text that
+/// the caller must free: "ok", or the error and the operations that may have caused it, one in each line. Queries the
+/// driver, and invalidates no capture.
 WEIR_C_API weir_result weir_device_health(const weir_device* device, weir_result* state, char** description);
-/// Whether the device is known to be poisoned, so that every call on it fails. Costs a load.
+/// Whether Weir has found the device to be poisoned (see `weir_device_health`). Fast: one atomic load, no driver call.
 WEIR_C_API bool weir_device_is_poisoned(const weir_device* device);
 
 WEIR_C_END

@@ -17,14 +17,14 @@ typedef enum weir_event_flags WEIR_C_ENUM {
   WEIR_EVENT_INTERPROCESS = 4,   ///< can be sent to another process; not with `WEIR_EVENT_TIMING`
 } weir_event_flags;
 
-/// A handle for another process to open an allocation or an event. Plain bytes; send them by any means.
+/// A handle with which another process can open an allocation or an event. It is plain bytes: send them by any means.
 typedef struct weir_interprocess_handle {
   uint8_t bytes[64];
 } weir_interprocess_handle;
 
-/// Makes an event. It is complete until it is recorded, and a wait for it does nothing. `flags`: of `weir_event_flags`;
-/// unlike in CUDA, an event has timing only on request. `event` gets a reference. Features `event_timing`,
-/// `blocking_sync_events` and `interprocess_events` for those flags. (cudaEventCreateWithFlags)
+/// Makes an event. It is complete until it is recorded, and a wait for it does nothing. `flags`: bits of `weir_event_flags`;
+/// unlike in CUDA, an event has timing only on request. `event` gets a reference. The flags need the features
+/// `event_timing`, `blocking_sync_events` and `interprocess_events`. (cudaEventCreateWithFlags)
 WEIR_C_API weir_result weir_event_create(weir_device* device, uint32_t flags, weir_event** event);
 /// Adds a reference and returns the event.
 WEIR_C_API weir_event* weir_event_retain(weir_event* event);
@@ -36,9 +36,10 @@ WEIR_C_API weir_device* weir_event_device(const weir_event* event);
 WEIR_C_API uint32_t weir_event_get_flags(const weir_event* event);
 /// The vendor's event (cudaEvent_t, hipEvent_t), for comparing and logging. Weir's event still owns it.
 WEIR_C_API void* weir_event_native_handle(const weir_event* event);
-/// The same, for other code, which may record the event from now on.
+/// The same, for code that records the event through the vendor's API. From now on Weir assumes that such code may do so at
+/// any time.
 WEIR_C_API void* weir_event_share_native_handle(weir_event* event);
-/// Whether it was ever recorded through Weir.
+/// Whether the event was ever recorded through Weir.
 WEIR_C_API bool weir_event_is_recorded(const weir_event* event);
 /// "cuda:0 event 0x7f…", to be freed with `weir_free`.
 WEIR_C_API weir_result weir_event_describe(const weir_event* event, char** text);
@@ -46,7 +47,8 @@ WEIR_C_API weir_result weir_event_describe(const weir_event* event, char** text)
 WEIR_C_API weir_result weir_event_set_name(weir_event* event, const char* name);
 
 /// Records `event` after all work enqueued so far on `stream`, which must belong to its device (`WEIR_ERROR_WRONG_DEVICE`).
-/// A new record moves the event; waits enqueued before still wait for the previous point. (cudaEventRecord)
+/// Recording an event again moves it to the new point; waits that were enqueued before still wait for the old point.
+/// (cudaEventRecord)
 WEIR_C_API weir_result weir_event_record(weir_event* event, weir_stream* stream);
 /// Records `event` as a node of the graph that `stream` captures: each launch of the graph records it. Fails with
 /// `WEIR_ERROR_NOT_CAPTURING`. Feature `external_events`. (cudaEventRecordWithFlags, cudaEventRecordExternal)
@@ -57,17 +59,17 @@ WEIR_C_API weir_result weir_event_record_external(weir_event* event, weir_stream
 WEIR_C_API weir_result weir_event_query(const weir_event* event, bool* complete);
 /// Blocks the calling thread until the event is complete. Fails like `weir_event_query`. (cudaEventSynchronize)
 WEIR_C_API weir_result weir_event_synchronize(const weir_event* event);
-/// The same, but gives up after `timeout_ns` nanoseconds; `complete` is then false, which is not a failure. Zero or less:
-/// queries once.
+/// The same, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if the event is not complete by
+/// then, which is not a failure. A timeout of zero or less queries once.
 WEIR_C_API weir_result weir_event_synchronize_for(const weir_event* event, int64_t timeout_ns, bool* complete);
 /// Milliseconds from the record of `start` to the record of `end`, by the device's clock (resolution about half a
-/// microsecond). Fails with `WEIR_ERROR_WRONG_DEVICE`, `…_TIMING_DISABLED`, `…_NOT_RECORDED`, `…_CAPTURED_EVENT` or
-/// `…_NOT_READY`, in this order. (cudaEventElapsedTime)
+/// microsecond). Checks in this order, and fails with `WEIR_ERROR_WRONG_DEVICE`, `…_TIMING_DISABLED`, `…_NOT_RECORDED`,
+/// `…_CAPTURED_EVENT` or `…_NOT_READY`. (cudaEventElapsedTime)
 WEIR_C_API weir_result weir_event_elapsed_time(const weir_event* start, const weir_event* end, double* milliseconds);
-/// Returns a handle for another process to open the event, which must have the flag `WEIR_EVENT_INTERPROCESS`.
+/// Returns a handle with which another process can open the event. The event must have the flag `WEIR_EVENT_INTERPROCESS`.
 /// (cudaIpcGetEventHandle)
 WEIR_C_API weir_result weir_event_get_interprocess_handle(const weir_event* event, weir_interprocess_handle* handle);
-/// Opens an event of another process. `event` gets a reference.
+/// Opens an event of another process. `event` gets a reference. (cudaIpcOpenEventHandle)
 WEIR_C_API weir_result weir_event_open(weir_device* device, const weir_interprocess_handle* handle, weir_event** event);
 
 WEIR_C_END

@@ -44,12 +44,13 @@ typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_WAIT_VALUE_GEQ = 29,        ///< waits for values with >=, compared cyclically, so that counters may wrap
   WEIR_FEATURE_WAIT_VALUE_NOR = 30,        ///< waits for values with nor
   WEIR_FEATURE_WAIT_VALUE_FLUSH = 31,      ///< waits for values that flush remote writes before the stream continues
-  WEIR_FEATURE_BATCH_MEMORY_OPERATIONS = 32,    ///< weir_stream_batch_memory_operations: several, contiguous in the stream
+  WEIR_FEATURE_BATCH_MEMORY_OPERATIONS = 32,    ///< weir_stream_batch_memory_operations: several operations, contiguous in
+                                                ///< the stream
   WEIR_FEATURE_ASYNC_ALLOCATION = 33,           ///< weir_allocation_create_async
   WEIR_FEATURE_MEMORY_POOLS = 34,               ///< weir_memory_pool: pools of stream-ordered memory, with statistics
-  WEIR_FEATURE_MEMORY_POOL_MAX_SIZE = 35,       ///< weir_memory_pool_options::max_size: pools that hold no more than that
-  WEIR_FEATURE_MANAGED_MEMORY = 36,             ///< weir_memory_pool_options::max_size: pools with a maximum size
-  WEIR_FEATURE_CONCURRENT_MANAGED_ACCESS = 37,  ///< memory that host and device address in the same way
+  WEIR_FEATURE_MEMORY_POOL_MAX_SIZE = 35,       ///< weir_memory_pool_options::max_size: pools with a maximum size
+  WEIR_FEATURE_MANAGED_MEMORY = 36,             ///< memory that host and device use at the same address
+  WEIR_FEATURE_CONCURRENT_MANAGED_ACCESS = 37,  ///< the host may access managed memory while the device works
   WEIR_FEATURE_MANAGED_ATTACH = 38,             ///< weir_stream_attach_memory
   WEIR_FEATURE_MANAGED_PREFETCH = 39,           ///< weir_stream_prefetch
   WEIR_FEATURE_HOST_REGISTRATION = 40,          ///< weir_host_registration_create: pinning existing memory
@@ -74,7 +75,7 @@ typedef enum weir_support WEIR_C_ENUM {
   WEIR_SUPPORT_NATIVE = 2,
 } weir_support;
 
-/// The number of features in the library: features are numbered from 0 to that number minus 1.
+/// The number of features that the library defines. Features are numbered from 0 to this number minus 1.
 WEIR_C_API size_t weir_feature_count(void);
 /// The feature's name, "graph_capture", as `WEIR_DISABLE_FEATURES` spells it; null for an invalid number. Static text.
 WEIR_C_API const char* weir_feature_name(weir_feature feature);

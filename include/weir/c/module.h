@@ -13,29 +13,29 @@ WEIR_C_BEGIN
 
 // --- Modules ------------------------------------------------------------------------------------------------------------
 
-/// Two texts: a macro and its value, or a header's name and its text.
+/// Two texts: a macro and its value, or a header's name and its content.
 typedef struct weir_text_pair {
   const char* name;
   const char* text;
 } weir_text_pair;
 
-/// Options of compilation. They mean the same for every compiler, except `extra`, which is passed on unchanged. Texts end
-/// with a 0; a list may be null if its count is 0. All are read before the call returns.
+/// Options of compilation. All compilers treat them alike, except `extra`, which is passed to the compiler unchanged. Texts
+/// are null-terminated. A list may be null if its count is 0. Nothing is used after the call has returned.
 typedef struct weir_compile_options {
   size_t struct_size;             ///< `sizeof(weir_compile_options)`
   const char* name;               ///< the name of the source in the compiler's messages; null: "kernel.cu"
-  const weir_text_pair* defines;  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
+  const weir_text_pair* defines;  ///< macros, `NAME` or `NAME(parameters)`, and their values without line ends
   size_t define_count;
-  const char* const* include_directories;  ///< absolute
+  const char* const* include_directories;  ///< absolute paths
   size_t include_directory_count;
-  const weir_text_pair* headers;  ///< headers that are in no folder: the names used in `#include`, and their texts
+  const weir_text_pair* headers;  ///< headers given as text: the names used in `#include`, and their content
   size_t header_count;
-  const char* const* kernels;  ///< instances of templates to compile: "blur<float, 3>"
+  const char* const* kernels;  ///< instances of `__global__` templates to compile: "blur<float, 3>"
   size_t kernel_count;
   const char* const* extra;  ///< options of NVRTC, HIPRTC or the host's compiler
   size_t extra_count;
   int32_t cxx_standard;  ///< 14, 17 or 20; 0: 17
-  uint32_t flags;        ///< of `weir_compile_flags`
+  uint32_t flags;        ///< bits of `weir_compile_flags`
 } weir_compile_options;
 
 /// The bits of `weir_compile_options::flags`.
@@ -45,10 +45,10 @@ typedef enum weir_compile_flags WEIR_C_ENUM {
   WEIR_COMPILE_DEBUG = 2,      ///< debug information, no optimization
 } weir_compile_flags;
 
-/// Compiles `source`, in the common subset of CUDA C++ and HIP C++, for this device, and loads it. Kernels are `extern "C"
-/// __global__ void`. `options` may be null. `module` gets a reference. Fails with `WEIR_ERROR_COMPILATION_FAILED`, whose
-/// message has the compiler's whole log, and `WEIR_ERROR_COMPILER_NOT_FOUND`. Feature `runtime_compilation`.
-/// (nvrtcCompileProgram, cuModuleLoadData)
+/// Compiles `source`, written in the common subset of CUDA C++ and HIP C++, for this device, and loads it. Kernels are
+/// `extern "C" __global__ void`. `options` may be null. `module` gets a reference. Fails with
+/// `WEIR_ERROR_COMPILATION_FAILED`, whose message has the compiler's whole log, and `WEIR_ERROR_COMPILER_NOT_FOUND`. Feature
+/// `runtime_compilation`. (nvrtcCompileProgram, cuModuleLoadData)
 WEIR_C_API weir_result weir_module_compile(weir_device* device, const char* source, const weir_compile_options* options,
                                            weir_module** module);
 /// Loads device code of `bytes` bytes: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object of
@@ -59,28 +59,30 @@ WEIR_C_API weir_result weir_module_load(weir_device* device, const void* image, 
 /// none fits, compiles the bundle's source. `module` gets a reference. Fails with `WEIR_ERROR_INVALID_IMAGE`, and like
 /// `weir_module_compile`.
 WEIR_C_API weir_result weir_module_load_bundle(weir_device* device, const void* bundle, size_t bytes, weir_module** module);
-/// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend, without a device or a driver.
-/// `image` gets `bytes` bytes for `weir_module_load`, to be freed with `weir_free`; `log`, if not null, gets the compiler's
-/// warnings, to be freed in the same way. Fails like `weir_module_compile` and `weir_backend_open`.
+/// Compiles `source` for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend. Needs no device and no
+/// driver. `image` is set to `bytes` bytes that `weir_module_load` can load. `log`, if not null, is set to the compiler's
+/// warnings. Free both with `weir_free`. Fails like `weir_module_compile` and `weir_backend_open`.
 WEIR_C_API weir_result weir_compile_image(const char* backend, const char* architecture, const char* source,
                                           const weir_compile_options* options, void** image, size_t* bytes, char** log);
 /// Adds a reference and returns the module.
 WEIR_C_API weir_module* weir_module_retain(weir_module* module);
-/// Releases a reference. The last release unloads the code; the module's kernels also hold references. (cuModuleUnload)
+/// Releases a reference. The last release unloads the code. Each kernel of the module also holds a reference.
+/// (cuModuleUnload)
 WEIR_C_API void weir_module_release(weir_module* module);
-/// The device that it is loaded on.
+/// The device that the module is loaded on.
 WEIR_C_API weir_device* weir_module_device(const weir_module* module);
 /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
 WEIR_C_API void* weir_module_native_handle(const weir_module* module);
-/// Returns the address and the size in bytes of a `__device__` or `__constant__` variable. Either pointer may be null. Fails
-/// with `WEIR_ERROR_KERNEL_NOT_FOUND`. (cuModuleGetGlobal)
+/// Returns the address and the size in bytes of the `__device__` or `__constant__` variable `name`. `address` or `bytes` may
+/// be null. Fails with `WEIR_ERROR_KERNEL_NOT_FOUND`. (cuModuleGetGlobal)
 WEIR_C_API weir_result weir_module_get_global(weir_module* module, const char* name, void** address, size_t* bytes);
 
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
-/// Returns the kernel of that name: as in the source for an `extern "C"` function, otherwise with namespaces ("image::blur")
-/// and template arguments ("blur<float, 3>"). `kernel` gets a reference. Fails with `WEIR_ERROR_KERNEL_NOT_FOUND`; the
-/// message lists the module's kernels, as far as the backend can. This is slow, so keep the result. (cuModuleGetFunction)
+/// Returns the kernel `name`. For an `extern "C"` function this is its name in the source; otherwise write namespaces
+/// ("image::blur") and template arguments ("blur<float, 3>"). `kernel` gets a reference. Fails with
+/// `WEIR_ERROR_KERNEL_NOT_FOUND`; the message lists the module's kernels if the backend can list them. This call is slow, so
+/// keep the result. (cuModuleGetFunction)
 WEIR_C_API weir_result weir_module_get_kernel(weir_module* module, const char* name, weir_kernel** kernel);
 /// Adds a reference and returns the kernel.
 WEIR_C_API weir_kernel* weir_kernel_retain(weir_kernel* kernel);
@@ -88,37 +90,37 @@ WEIR_C_API weir_kernel* weir_kernel_retain(weir_kernel* kernel);
 WEIR_C_API void weir_kernel_release(weir_kernel* kernel);
 /// The kernel's name in its module.
 WEIR_C_API const char* weir_kernel_name(const weir_kernel* kernel);
-/// The kernel's module, borrowed.
+/// The kernel's module, without a reference for the caller.
 WEIR_C_API weir_module* weir_kernel_module(const weir_kernel* kernel);
 /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
 WEIR_C_API void* weir_kernel_native_handle(const weir_kernel* kernel);
-/// The size of each parameter in bytes. Writes at most `capacity` of them to `sizes`, which may be null if `capacity` is 0,
-/// and their total number to `count`. Fails with `WEIR_ERROR_UNSUPPORTED` if the driver does not report them.
+/// The size of each parameter in bytes. Writes at most `capacity` sizes to `sizes`, which may be null if `capacity` is 0,
+/// and the number of parameters to `count`. Fails with `WEIR_ERROR_UNSUPPORTED` if the driver does not report them.
 /// (cuFuncGetParamInfo)
 WEIR_C_API weir_result weir_kernel_get_parameter_sizes(const weir_kernel* kernel, size_t capacity, size_t* sizes,
                                                        size_t* count);
 
-/// A kernel's limits and resources. 0 or "" where a backend has no such number (docs/kernels-launch.md).
+/// A kernel's limits and resources. A field is 0 or "" if the backend does not report it (docs/kernels-launch.md).
 typedef struct weir_kernel_properties {
   size_t struct_size;                   ///< `sizeof(weir_kernel_properties)`
   uint64_t static_shared_memory_bytes;  ///< for each block
-  uint64_t local_memory_bytes;          ///< for each thread: data that does not fit into registers
+  uint64_t local_memory_bytes;          ///< for each thread, for data that does not fit into registers
   uint64_t constant_memory_bytes;       ///< of the module's `__constant__` variables
   uint32_t max_threads_per_block;       ///< for this kernel, on its device
   uint32_t registers_per_thread;
-  uint32_t ptx_version;     ///< 90 for PTX of compute_90. CUDA
-  uint32_t binary_version;  ///< 90 for machine code of sm_90. CUDA
+  uint32_t ptx_version;     ///< CUDA: 90 if the kernel was compiled from PTX for compute_90
+  uint32_t binary_version;  ///< CUDA: 90 for machine code for sm_90
   const char* tier;         ///< on the CPU: "workgroup" or "fibers". Static text
 } weir_kernel_properties;
 
 /// The kernel's limits and resources. `properties`: set its `struct_size` before the call. (cuFuncGetAttribute)
 WEIR_C_API weir_result weir_kernel_get_properties(const weir_kernel* kernel, weir_kernel_properties* properties);
-/// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one multiprocessor
-/// runs at a time; 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
+/// How many blocks one multiprocessor can run at a time, if each block has `block_threads` threads and `shared_memory_bytes`
+/// bytes of dynamic shared memory. 0 if a block does not fit. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
 WEIR_C_API weir_result weir_kernel_max_active_blocks(const weir_kernel* kernel, uint32_t block_threads,
                                                      size_t shared_memory_bytes, int32_t* blocks);
-/// The number of threads in a block with the best occupancy, for this much dynamic shared memory in each block.
-/// (cuOccupancyMaxPotentialBlockSize)
+/// The block size, in threads, with the best occupancy, if each block uses `shared_memory_bytes` bytes of dynamic shared
+/// memory. (cuOccupancyMaxPotentialBlockSize)
 WEIR_C_API weir_result weir_kernel_suggested_block_size(const weir_kernel* kernel, size_t shared_memory_bytes,
                                                         uint32_t* block_threads);
 
@@ -130,7 +132,7 @@ typedef struct weir_launch_config {
   weir_dim3 grid;                ///< blocks; 0 in y or z means 1
   weir_dim3 block;               ///< threads in a block; 0 in y or z means 1
   uint32_t shared_memory_bytes;  ///< dynamic shared memory of each block
-  uint32_t flags;                ///< of `weir_launch_flags`
+  uint32_t flags;                ///< bits of `weir_launch_flags`
   weir_dim3 cluster;             ///< blocks in a thread block cluster; 0 means 1. Feature `cluster_launch`
   int32_t priority;              ///< with `WEIR_LAUNCH_PRIORITY`: in the vendor's numbering. Feature `launch_priority`
 } weir_launch_config;
@@ -139,21 +141,23 @@ typedef struct weir_launch_config {
 typedef enum weir_launch_flags WEIR_C_ENUM {
   WEIR_LAUNCH_DEFAULT = 0,
   WEIR_LAUNCH_COOPERATIVE = 1,  ///< all blocks can wait for each other. Feature `cooperative_launch`
-  /// The kernel may begin before the previous one has ended, and waits for it by itself. Feature `programmatic_launch`.
+  /// The kernel may begin before the stream's previous kernel has ended. It must call `cudaGridDependencySynchronize` before
+  /// it uses that kernel's results. Feature `programmatic_launch`.
   WEIR_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 2,
   WEIR_LAUNCH_PRIORITY = 4,  ///< `priority` replaces the stream's
 } weir_launch_flags;
 
-/// Fills in a one-dimensional launch of at least `count` threads in blocks of `block_threads`; one block if `count` is 0.
-/// `config`: its `struct_size` is set; all other fields are written. Fails with `WEIR_ERROR_INVALID_ARGUMENT` if
-/// `block_threads` is 0 or the grid would exceed 2³¹−1 blocks.
+/// Sets `config` to a one-dimensional launch of at least `count` threads in blocks of `block_threads` threads; one block if
+/// `count` is 0. Set `config->struct_size` before the call; all other fields are overwritten. Fails with
+/// `WEIR_ERROR_INVALID_ARGUMENT` if `block_threads` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_C_API weir_result weir_grid_for(size_t count, uint32_t block_threads, weir_launch_config* config);
-/// Launches `kernel` on `stream`. `arguments` contains the addresses of `count` arguments, which are copied before the call
-/// returns: `{&n, &a, &x, &y}`, where `x` is a variable with a device address. `sizes` contains their sizes in bytes, which
-/// are checked against the kernel's. Null omits the check, and fails with `WEIR_ERROR_INVALID_ARGUMENT` if the kernel's
-/// parameters are unknown to the backend. Fails with `WEIR_ERROR_WRONG_DEVICE`; `WEIR_ERROR_INVALID_ARGUMENT` for an
-/// impossible shape, and if the number or the sizes of the arguments are not the kernel's. Features `cooperative_launch`,
-/// `block_cooperation` and those of the fields if the configuration needs them. (cuLaunchKernel, cuLaunchKernelEx)
+/// Launches `kernel` on `stream`. `arguments` contains the addresses of `count` arguments: `{&n, &a, &x, &y}`, where `x` is
+/// a variable that contains a device address. The arguments are copied before the call returns. `sizes` contains their sizes
+/// in bytes, which are compared with the kernel's parameters. If `sizes` is null, they are not compared; this fails with
+/// `WEIR_ERROR_INVALID_ARGUMENT` if the backend cannot determine the kernel's parameters. Fails with
+/// `WEIR_ERROR_WRONG_DEVICE`; `WEIR_ERROR_INVALID_ARGUMENT` for a shape that the device or the kernel cannot run, and if the
+/// number or the sizes of the arguments do not match the kernel. Needs the feature `block_cooperation` for kernels that use
+/// it, and the features of the fields of `config` that are set. (cuLaunchKernel, cuLaunchKernelEx)
 WEIR_C_API weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                           void* const* arguments, const size_t* sizes, size_t count);
 
@@ -166,10 +170,10 @@ typedef enum weir_argument_kind WEIR_C_ENUM {
   WEIR_ARGUMENT_VALUE = 4,     ///< any other value without addresses
 } weir_argument_kind;
 
-/// `weir_stream_launch` with the kinds of the arguments: `kinds` has `count` of them. Tools treat only addresses and opaque
-/// arguments as accesses to memory, and graphs of captures with such launches can be saved (weir/c/portable_graph.h). Also
-/// fails with `WEIR_ERROR_INVALID_ARGUMENT` for a floating-point number where the kernel is known to take another parameter,
-/// and the other way round; and for an address of another size than a pointer's.
+/// Like `weir_stream_launch`, with the kind of each argument in `kinds`. From the kinds, tools can distinguish addresses
+/// from other values, and a captured graph can be saved (weir/c/portable_graph.h). Also fails with
+/// `WEIR_ERROR_INVALID_ARGUMENT` if exactly one of an argument and the kernel's parameter is known to be a floating-point
+/// number, and for an address whose size is not the size of a pointer.
 WEIR_C_API weir_result weir_stream_launch_typed(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                                 void* const* arguments, const size_t* sizes,
                                                 const weir_argument_kind* kinds, size_t count);

@@ -6,14 +6,15 @@
 #include "weir/c/stream_memory.h"
 
 /// @file
-/// The C interface: streams, their order, host functions and attributes. Work of one stream runs in order; work of
-/// different streams in any order, unless events or waits order it. Functions that enqueue work return before it is done.
+/// The C interface: streams, waits between streams, host functions and attributes. The work of one stream runs in the order
+/// of the calls. Work of different streams runs in any order, unless events or waits order it. Functions that enqueue work
+/// return before the work is done.
 
 WEIR_C_BEGIN
 
 // --- Making -------------------------------------------------------------------------------------------------------------
 
-/// Levels of priority, mapped to those of the device.
+/// Levels of priority. Weir maps them to the device's priorities.
 typedef enum weir_priority WEIR_C_ENUM {
   WEIR_PRIORITY_NORMAL = 0,
   WEIR_PRIORITY_LOW = 1,
@@ -24,9 +25,9 @@ typedef enum weir_priority WEIR_C_ENUM {
 /// The options of a stream.
 typedef struct weir_stream_options {
   size_t struct_size;  ///< `sizeof(weir_stream_options)`
-  uint32_t flags;      ///< of `weir_stream_flags`
+  uint32_t flags;      ///< bits of `weir_stream_flags`
   weir_priority priority;
-  int32_t priority_number;  ///< in the device's range, for `WEIR_PRIORITY_NUMBER`: a lower number is more urgent
+  int32_t priority_number;  ///< for `WEIR_PRIORITY_NUMBER`: see `weir_device_priority_range`; a lower number is more urgent
   uint32_t reserved;        ///< 0
 } weir_stream_options;
 
@@ -36,7 +37,7 @@ typedef enum weir_stream_flags WEIR_C_ENUM {
   WEIR_STREAM_BLOCKING = 1,  ///< the stream and the legacy default stream wait for each other's work
 } weir_stream_flags;
 
-/// Where a stream came from.
+/// How a stream was created, and who owns the vendor's stream.
 typedef enum weir_stream_kind WEIR_C_ENUM {
   WEIR_STREAM_OWNED = 0,
   WEIR_STREAM_BORROWED = 1,
@@ -47,8 +48,8 @@ typedef enum weir_stream_kind WEIR_C_ENUM {
 
 /// Who owns a native handle that a stream wraps.
 typedef enum weir_ownership WEIR_C_ENUM {
-  WEIR_OWNERSHIP_BORROW = 0,  ///< other code: Weir never destroys it
-  WEIR_OWNERSHIP_ADOPT = 1,   ///< Weir: it is destroyed with the stream's last owner
+  WEIR_OWNERSHIP_BORROW = 0,  ///< other code owns the handle; Weir never destroys it
+  WEIR_OWNERSHIP_ADOPT = 1,   ///< Weir owns the handle and destroys it with the stream's last reference
 } weir_ownership;
 
 /// Makes a stream. `options` may be null. `stream` gets a reference. Fails with `WEIR_ERROR_INVALID_ARGUMENT`, with the
@@ -60,21 +61,23 @@ WEIR_C_API weir_result weir_stream_get_default(weir_device* device, weir_stream*
 /// The calling thread's default stream on this device; no other thread may use it. `stream` gets a reference. Feature
 /// `per_thread_default_stream`. (cudaStreamPerThread)
 WEIR_C_API weir_result weir_stream_get_per_thread(weir_device* device, weir_stream** stream);
-/// Wraps a vendor's stream (cudaStream_t, hipStream_t) of this device, on CUDA of its primary context. Null and the vendor's
-/// tokens for default streams return those streams, which can only be borrowed. `destroy`, which may be null, is called with
-/// `user_data` once the wrapper is closed and its stream-ordered memory is freed, or if this call fails; a borrowed handle
-/// must live until then. `stream` gets a reference. Adopt a handle only once. Fails with `WEIR_ERROR_WRONG_DEVICE` or
+/// Wraps a vendor's stream (cudaStream_t, hipStream_t). It must be a stream of this device; on CUDA, of its primary context.
+/// Null and the vendor's constants for default streams (cudaStreamLegacy, cudaStreamPerThread) return the default streams;
+/// they can only be borrowed. `destroy(user_data)`, if `destroy` is not null, is called once the wrapper is closed and its
+/// stream-ordered memory is freed, or if this call fails. A borrowed handle must live until then. `stream` gets a reference.
+/// Adopt a handle only once: otherwise it would be destroyed twice. Fails with `WEIR_ERROR_WRONG_DEVICE` or
 /// `WEIR_ERROR_INVALID_ARGUMENT` if Weir detects a mistake.
 WEIR_C_API weir_result weir_stream_wrap(weir_device* device, void* handle, weir_ownership ownership,
                                         void (*destroy)(void* user_data), void* user_data, weir_stream** stream);
 /// Adds a reference and returns the stream.
 WEIR_C_API weir_stream* weir_stream_retain(weir_stream* stream);
-/// Releases a reference. The last release closes the stream; its work still runs. (cudaStreamDestroy)
+/// Releases a reference. The last release closes the stream; work that was enqueued still runs. (cudaStreamDestroy)
 WEIR_C_API void weir_stream_release(weir_stream* stream);
-/// Closes the stream, even if others hold references. A capture that it began is dropped. Does not wait. May be called
-/// again. No other thread may use the stream meanwhile. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a default stream.
+/// Closes the stream, even if there are other references to it. Drops a capture that the stream began. Does not wait for
+/// enqueued work. A second call does nothing. No other thread may use the stream during the call. Fails with
+/// `WEIR_ERROR_INVALID_ARGUMENT` for a default stream.
 WEIR_C_API weir_result weir_stream_close(weir_stream* stream);
-/// The same, but the caller becomes the owner of the native handle and must destroy it. Fails with
+/// Closes the stream without destroying the vendor's handle: the caller becomes its owner and must destroy it. Fails with
 /// `WEIR_ERROR_INVALID_ARGUMENT` unless the stream is owned or adopted.
 WEIR_C_API weir_result weir_stream_release_handle(weir_stream* stream, void** handle);
 /// The range of the device's stream priorities, in the vendor's numbering: a lower number is more urgent. Either pointer may
@@ -83,19 +86,20 @@ WEIR_C_API weir_result weir_device_priority_range(const weir_device* device, int
 
 // --- Identity -----------------------------------------------------------------------------------------------------------
 
-/// The device that the work runs on. (cudaStreamGetDevice)
+/// The device that the stream's work runs on. (cudaStreamGetDevice)
 WEIR_C_API weir_device* weir_stream_device(const weir_stream* stream);
-/// Where the stream came from.
+/// How the stream was created.
 WEIR_C_API weir_stream_kind weir_stream_get_kind(const weir_stream* stream);
 /// The vendor's stream, for comparing and logging. Weir's stream still owns it.
 WEIR_C_API void* weir_stream_native_handle(const weir_stream* stream);
-/// The same, for other code, which may capture the stream from now on, so each later call queries the driver for captures.
+/// The same, for code that uses the stream through the vendor's API. Such code may begin a capture, so from now on each call
+/// on this stream first queries the driver for captures.
 WEIR_C_API weir_result weir_stream_share_native_handle(weir_stream* stream, void** handle);
 /// The vendor's context (CUcontext). Feature `native_context`. (cuStreamGetCtx)
 WEIR_C_API weir_result weir_stream_native_context(const weir_stream* stream, void** context);
 /// A number that is unique for the life of the process. (cudaStreamGetId)
 WEIR_C_API weir_result weir_stream_id(const weir_stream* stream, uint64_t* id);
-/// Whether the stream and the legacy default stream ignore each other. (cudaStreamGetFlags)
+/// Whether the stream and the legacy default stream do not wait for each other. (cudaStreamGetFlags)
 WEIR_C_API weir_result weir_stream_is_non_blocking(const weir_stream* stream, bool* non_blocking);
 /// The priority as the vendor numbers it. (cudaStreamGetPriority)
 WEIR_C_API weir_result weir_stream_get_priority(const weir_stream* stream, int32_t* priority);
@@ -106,32 +110,33 @@ WEIR_C_API weir_result weir_stream_describe(const weir_stream* stream, char** te
 /// Names the stream for tools, descriptions and errors, until it is closed. Null or empty removes the name.
 /// (nvtxNameCudaStreamA)
 WEIR_C_API weir_result weir_stream_set_name(weir_stream* stream, const char* name);
-/// Orders streams by backend, device and native handle; returns a negative number, 0 or a positive number. All wrappers of
-/// one stream are equal; a closed stream equals only itself. Null comes first. For sorting and for keys.
+/// Compares two streams by backend, device and native handle, for sorting and for keys. Returns a negative number, 0 or a
+/// positive number. All wrappers of one vendor's stream are equal; a closed stream equals only itself. Null is less than any
+/// stream.
 WEIR_C_API int32_t weir_stream_compare(const weir_stream* a, const weir_stream* b);
 /// A hash consistent with `weir_stream_compare`.
 WEIR_C_API size_t weir_stream_hash(const weir_stream* stream);
 
 // --- Order --------------------------------------------------------------------------------------------------------------
 
-/// Blocks the calling thread until all work enqueued so far is done. Returns the error if work failed, and
-/// `WEIR_ERROR_UNKNOWN` for an exception that a host function written in C++ threw. Fails with
-/// `WEIR_ERROR_CAPTURE_UNSUPPORTED` if this stream captures, or an open capture forbids the wait. (cudaStreamSynchronize)
+/// Blocks the calling thread until all work enqueued so far is done. Returns an error if the work failed;
+/// `WEIR_ERROR_UNKNOWN` if a host function written in C++ threw an exception. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` if
+/// this stream is capturing, or an open capture forbids the wait. (cudaStreamSynchronize)
 WEIR_C_API weir_result weir_stream_synchronize(weir_stream* stream);
-/// The same, but gives up after `timeout_ns` nanoseconds; `complete` is then false, which is not a failure. Zero or less:
-/// queries once.
+/// The same, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if work is still pending then, which
+/// is not a failure. A timeout of zero or less queries once.
 WEIR_C_API weir_result weir_stream_synchronize_for(weir_stream* stream, int64_t timeout_ns, bool* complete);
 /// Whether all work enqueued so far is done. Fails like `weir_stream_synchronize`. (cudaStreamQuery, but "not ready" is not
 /// an error)
 WEIR_C_API weir_result weir_stream_query(const weir_stream* stream, bool* complete);
-/// Makes an event like `weir_event_create`, and records it after all work enqueued so far. `event` gets a reference.
+/// Creates an event like `weir_event_create`, and records it after all work enqueued so far. `event` gets a reference.
 WEIR_C_API weir_result weir_stream_record(weir_stream* stream, uint32_t event_flags, weir_event** event);
 /// Makes later work of `stream` wait for `event`, which may belong to another device of the backend. Does not block the
-/// host. Fails with `WEIR_ERROR_CAPTURE_ISOLATION` or `WEIR_ERROR_CAPTURE_MERGE` if that would invalidate a capture, which
-/// continues. (cudaStreamWaitEvent)
+/// host. Fails with `WEIR_ERROR_CAPTURE_ISOLATION` or `WEIR_ERROR_CAPTURE_MERGE` if the wait would invalidate a capture; the
+/// capture continues. (cudaStreamWaitEvent)
 WEIR_C_API weir_result weir_stream_wait_event(weir_stream* stream, const weir_event* event);
-/// Adds a node to the graph being captured that waits for `event`. Fails with `WEIR_ERROR_NOT_CAPTURING`. Feature
-/// `external_events`. (cudaStreamWaitEvent, cudaEventWaitExternal)
+/// Adds a node that waits for `event` to the graph being captured: each launch of the graph waits for the event's last
+/// record. Fails with `WEIR_ERROR_NOT_CAPTURING`. Feature `external_events`. (cudaStreamWaitEvent, cudaEventWaitExternal)
 WEIR_C_API weir_result weir_stream_wait_event_external(weir_stream* stream, const weir_event* event);
 /// Makes later work of `stream` wait for all work enqueued so far on `other`. Does nothing if both are the same stream.
 /// Fails like `weir_stream_wait_event`.
@@ -139,11 +144,11 @@ WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream*
 
 // --- Host work ----------------------------------------------------------------------------------------------------------
 
-/// Calls `function(user_data)` on a thread of the driver, in stream order; later work waits until it has returned. It must
-/// not call Weir or wait for work of this device. Not called if the stream has failed. A captured function belongs to the
-/// graph and runs at every launch. `destroy(user_data)`, if not null, is called exactly once: after the function has
-/// returned for the last time or can no longer be called, and if this call fails. It may run on any thread. Feature
-/// `host_functions`; while capturing `host_functions_in_capture`. (cudaLaunchHostFunc)
+/// Calls `function(user_data)` on a thread of the driver, in stream order: after earlier work, and later work waits until it
+/// has returned. `function` must not call Weir or wait for work of this device. It is not called if the stream has failed. A
+/// captured function belongs to the graph and runs at every launch. `destroy(user_data)`, if not null, is called exactly
+/// once: after the function has returned for the last time or can no longer be called, and if this call fails. It may run on
+/// any thread. Feature `host_functions`; on a capturing stream `host_functions_in_capture`. (cudaLaunchHostFunc)
 WEIR_C_API weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),
                                                         void (*destroy)(void* user_data), void* user_data);
 /// The same for a function with a name, which tools, `weir_stream_pending` and saved graphs use. Null or empty: no name.
@@ -157,16 +162,16 @@ WEIR_C_API weir_result weir_stream_add_callback(weir_stream* stream,
                                                 void (*callback)(weir_stream* stream, weir_result status, void* user_data),
                                                 void (*destroy)(void* user_data), void* user_data);
 
-// --- What a stream waits for --------------------------------------------------------------------------------------------
+// --- Pending work -------------------------------------------------------------------------------------------------------
 
-/// The kinds of work that a stream waits for.
+/// The kinds of pending work.
 typedef enum weir_pending_kind WEIR_C_ENUM {
   WEIR_PENDING_NOTHING = 0,  ///< all work is done
-  WEIR_PENDING_UNKNOWN = 1,  ///< there is unknown work: docs/health.md
+  WEIR_PENDING_UNKNOWN = 1,  ///< work is pending, but Weir cannot identify it: docs/health.md
   WEIR_PENDING_KERNEL = 2,
-  WEIR_PENDING_MEMORY = 3,  ///< a copy, a fill, a written value, a free
+  WEIR_PENDING_MEMORY = 3,  ///< a copy, a fill, a written value or a free
   WEIR_PENDING_HOST_FUNCTION = 4,
-  WEIR_PENDING_STREAM = 5,  ///< a wait for another stream, or for an event recorded there
+  WEIR_PENDING_STREAM = 5,  ///< a wait for another stream, or for an event recorded on it
   WEIR_PENDING_VALUE = 6,   ///< a wait for a value in memory: `weir_pending_work::wait`
   WEIR_PENDING_GRAPH = 7,
   WEIR_PENDING_OTHER = 8,
@@ -177,13 +182,14 @@ typedef struct weir_pending_work {
   size_t struct_size;  ///< `sizeof(weir_pending_work)`
   weir_pending_kind kind;
   uint32_t reserved;           ///< 0
-  uint64_t behind;             ///< how many operations follow it, if known
-  weir_memory_operation wait;  ///< for `WEIR_PENDING_VALUE`
+  uint64_t behind;             ///< the number of later operations on the stream, if known
+  weir_memory_operation wait;  ///< for `WEIR_PENDING_VALUE`: the condition
 } weir_pending_work;
 
-/// Reports what `weir_stream_synchronize` waits for now. `work` (set its `struct_size` before the call) and `description`, a
-/// text for the caller to free ("kernel 'scale'", and the number of later operations), may each be null. Exact on the host
-/// backend; GPUs need WEIR_JOURNAL for that. Fails like `weir_stream_query`.
+/// Describes the first operation that is not done, for which `weir_stream_synchronize` would wait. `work`: set its
+/// `struct_size` before the call. `description` is set to a text that the caller must free: "kernel 'scale'" and the number
+/// of later operations. Either may be null. Exact on the host backend; on GPUs Weir identifies operations only if the
+/// environment variable WEIR_JOURNAL is set. Fails like `weir_stream_query`.
 WEIR_C_API weir_result weir_stream_pending(const weir_stream* stream, weir_pending_work* work, char** description);
 
 // --- Attributes ---------------------------------------------------------------------------------------------------------
@@ -214,17 +220,19 @@ typedef struct weir_access_policy_window {
   uint32_t reserved;  ///< 0
 } weir_access_policy_window;
 
-/// How a host thread waits for the stream. Feature `synchronization_policy`. (cudaStreamGetAttribute)
+/// How a host thread waits in `weir_stream_synchronize`. Feature `synchronization_policy`. (cudaStreamGetAttribute)
 WEIR_C_API weir_result weir_stream_get_synchronization_policy(const weir_stream* stream,
                                                               weir_synchronization_policy* policy);
-/// Sets it. Feature `synchronization_policy`. (cudaStreamSetAttribute)
+/// Sets how a host thread waits in `weir_stream_synchronize`. Feature `synchronization_policy`. (cudaStreamSetAttribute)
 WEIR_C_API weir_result weir_stream_set_synchronization_policy(weir_stream* stream, weir_synchronization_policy policy);
-/// The window that the L2 cache keeps for this stream. `window`: set its `struct_size` before the call. Feature
+/// The stream's window of memory that the L2 cache keeps. `window`: set its `struct_size` before the call. Feature
 /// `access_policy_window`.
 WEIR_C_API weir_result weir_stream_get_access_policy_window(const weir_stream* stream, weir_access_policy_window* window);
-/// Sets it. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a ratio that is not between 0 and 1.
+/// Sets that window. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for a hit ratio that is not between 0 and 1. Feature
+/// `access_policy_window`. (cudaStreamSetAttribute)
 WEIR_C_API weir_result weir_stream_set_access_policy_window(weir_stream* stream, const weir_access_policy_window* window);
-/// Copies the settable attributes from `other`, a stream of the same device. (cudaStreamCopyAttributes)
+/// Copies the synchronization policy and the access policy window from `other`, a stream of the same device.
+/// (cudaStreamCopyAttributes)
 WEIR_C_API weir_result weir_stream_copy_attributes(weir_stream* stream, const weir_stream* other);
 
 WEIR_C_END

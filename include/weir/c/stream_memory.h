@@ -5,26 +5,27 @@
 #include "weir/c/base.h"
 
 /// @file
-/// The C interface: memory operations of a stream: copies, fills, managed memory, writing values and waiting for them.
-/// Addresses may be in any memory that the device can access; sizes and pitches are in bytes. Zero bytes: does nothing.
+/// The C interface: memory operations of a stream: copies, fills, managed memory, and writes of and waits for values.
+/// Addresses may be in any memory that the device can access. Sizes and pitches are in bytes. A copy or fill of zero bytes
+/// does nothing.
 
 WEIR_C_BEGIN
 
 // --- Copies and fills ---------------------------------------------------------------------------------------------------
 
-/// Copies `bytes` bytes. The driver finds the direction from the addresses. Copies of device, pinned and
-/// managed memory do not block the caller; those of pageable memory may, and their source must not be written by work that
-/// is still pending: CUDA reads up to 2 MiB of it when the call is made. (cudaMemcpyAsync)
+/// Copies `bytes` bytes. The driver finds the direction from the addresses. Copies between device, pinned and managed memory
+/// do not block the caller; copies from or to pageable memory may. If the source is pageable memory, no pending work may
+/// write it: CUDA reads up to 2 MiB of it during the call. (cudaMemcpyAsync)
 WEIR_C_API weir_result weir_stream_copy(weir_stream* stream, void* destination, const void* source, size_t bytes);
-/// Copies `bytes` bytes to the host after all work enqueued so far, and waits. Fails like `weir_stream_synchronize`; while
-/// capturing, before anything is enqueued.
+/// Copies `bytes` bytes to the host after all work enqueued so far, and blocks until the copy is done. Fails like
+/// `weir_stream_synchronize`; on a capturing stream it enqueues nothing.
 WEIR_C_API weir_result weir_stream_read(weir_stream* stream, void* destination, const void* source, size_t bytes);
-/// Bytes in rows and slices, in any memory: images, volumes, and boxes within them.
+/// A box of bytes in rows and slices: an image, a volume, or a part of one.
 typedef struct weir_pitched {
   void* data;          ///< the first byte
-  size_t width;        ///< of a row, in bytes
-  size_t height;       ///< rows of a slice
-  size_t depth;        ///< slices
+  size_t width;        ///< bytes of a row
+  size_t height;       ///< rows in a slice
+  size_t depth;        ///< number of slices
   size_t row_pitch;    ///< bytes from one row to the next; 0: rows are dense
   size_t slice_pitch;  ///< bytes from one slice to the next, a multiple of `row_pitch`; 0: slices are dense
 } weir_pitched;
@@ -43,8 +44,9 @@ typedef struct weir_batch_copy {
 
 /// When a batch may read its sources. (CUmemcpySrcAccessOrder)
 typedef enum weir_source_access WEIR_C_ENUM {
-  WEIR_SOURCE_IN_STREAM_ORDER = 0,  ///< once the stream's earlier work is done
-  WEIR_SOURCE_ANY_TIME = 1,         ///< from the call on: no earlier work of the stream writes the sources
+  WEIR_SOURCE_IN_STREAM_ORDER = 0,  ///< after the stream's earlier work is done
+  WEIR_SOURCE_ANY_TIME = 1,         ///< at any time after the call: the program promises that no earlier work of the stream
+                                    ///< writes them
 } weir_source_access;
 
 /// Makes `count` copies in one call. They run in any order; later work waits for all of them. Feature `batch_copies`.
@@ -59,12 +61,12 @@ WEIR_C_API weir_result weir_stream_copy_peer(weir_stream* stream, void* destinat
 /// cuMemsetD32Async)
 WEIR_C_API weir_result weir_stream_fill(weir_stream* stream, void* destination, uint32_t value, size_t element_size,
                                         size_t count);
-/// Sets `count` elements to the `element_size` bytes at `element`, which are read before the call returns. `alignment`: that
-/// of `destination`, a power of 2.
+/// Sets `count` elements to the `element_size` bytes at `element`, which are read before the call returns. `alignment`: the
+/// alignment of `destination` in bytes, a power of 2.
 WEIR_C_API weir_result weir_stream_fill_pattern(weir_stream* stream, void* destination, const void* element,
                                                 size_t element_size, size_t alignment, size_t count);
-/// Sets every element of a box, of `element_size` bytes (1, 2 or 4), to the low bits of `value`. (cudaMemset2DAsync,
-/// cudaMemset3DAsync)
+/// Sets every element of a box to the low bits of `value`. Elements have `element_size` bytes: 1, 2 or 4.
+/// (cudaMemset2DAsync, cudaMemset3DAsync)
 WEIR_C_API weir_result weir_stream_fill_pitched(weir_stream* stream, const weir_pitched* destination, uint32_t value,
                                                 size_t element_size);
 
@@ -86,15 +88,15 @@ typedef enum weir_prefetch_target WEIR_C_ENUM {
 /// Sets which streams may access managed memory. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for memory of another kind,
 /// `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `managed_attach`. (cudaStreamAttachMemAsync)
 WEIR_C_API weir_result weir_stream_attach_memory(weir_stream* stream, const weir_allocation* managed, weir_attach_mode mode);
-/// Moves the bytes `[offset, offset + bytes)` of managed memory. Fails with `WEIR_ERROR_INVALID_ARGUMENT` for memory of
-/// another kind and for bytes outside, `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `managed_prefetch`.
-/// (cudaMemPrefetchAsync)
+/// Moves the bytes `[offset, offset + bytes)` of managed memory to the device or the host ahead of their use. Fails with
+/// `WEIR_ERROR_INVALID_ARGUMENT` for memory of another kind and for bytes outside the allocation,
+/// `WEIR_ERROR_CAPTURE_UNSUPPORTED` while capturing. Feature `managed_prefetch`. (cudaMemPrefetchAsync)
 WEIR_C_API weir_result weir_stream_prefetch(weir_stream* stream, const weir_allocation* managed, size_t offset, size_t bytes,
                                             weir_prefetch_target target);
 
 // --- Values -------------------------------------------------------------------------------------------------------------
 
-/// The condition that ends a wait; `m` is the value in memory, `v` the value of the wait.
+/// The condition that ends a wait. `m` is the value in memory, `v` the value passed to the call.
 typedef enum weir_wait_condition WEIR_C_ENUM {
   WEIR_WAIT_GEQ = 0,  ///< m - v, as a signed number, is not negative: counters may wrap. Feature `wait_value_geq`
   WEIR_WAIT_EQ = 1,   ///< m == v
@@ -117,7 +119,8 @@ typedef enum weir_memory_operation_kind WEIR_C_ENUM {
   WEIR_FLUSH_REMOTE_WRITES = 4,  ///< makes earlier remote writes visible. Feature `wait_value_flush`
 } weir_memory_operation_kind;
 
-/// One operation of a batch. It never grows, because an array of them has no sizes. (CUstreamBatchMemOpParams)
+/// One operation of a batch. Later releases add no fields, because the structure is used in arrays and has no `struct_size`.
+/// (CUstreamBatchMemOpParams)
 typedef struct weir_memory_operation {
   weir_memory_operation_kind kind;
   weir_wait_condition condition;  ///< for a wait
@@ -128,20 +131,20 @@ typedef struct weir_memory_operation {
 } weir_memory_operation;
 
 /// Writes a value once all earlier work is done. `address`: a device address, aligned to 4 bytes. Feature `write_value_32`;
-/// while capturing `memory_operations_in_capture`. (cuStreamWriteValue32)
+/// on a capturing stream `memory_operations_in_capture`. (cuStreamWriteValue32)
 WEIR_C_API weir_result weir_stream_write_value32(weir_stream* stream, uint32_t* address, uint32_t value);
 /// The same with 64 bits. Feature `write_value_64`. (cuStreamWriteValue64)
 WEIR_C_API weir_result weir_stream_write_value64(weir_stream* stream, uint64_t* address, uint64_t value);
 /// Makes later work wait until the value at `address` satisfies the condition. The host, another stream or another device
-/// may write it. This blocks no other stream, and not the host. `flags`: of `weir_wait_flags`. Feature `wait_value_32`.
-/// (cuStreamWaitValue32)
+/// may write the value. The call blocks neither the host nor other streams. `flags`: bits of `weir_wait_flags`. Feature
+/// `wait_value_32`. (cuStreamWaitValue32)
 WEIR_C_API weir_result weir_stream_wait_value32(weir_stream* stream, const uint32_t* address, uint32_t value,
                                                 weir_wait_condition condition, uint32_t flags);
 /// The same with 64 bits. Feature `wait_value_64`. (cuStreamWaitValue64)
 WEIR_C_API weir_result weir_stream_wait_value64(weir_stream* stream, const uint64_t* address, uint64_t value,
                                                 weir_wait_condition condition, uint32_t flags);
-/// Submits `count` operations in one call. They run in order, and no work of another thread comes in between. 0 operations:
-/// does nothing. Feature `batch_memory_operations`, and those of the operations. (cuStreamBatchMemOp)
+/// Submits `count` operations in one call. They run in order, and no work of other threads runs in between. Does nothing if
+/// `count` is 0. Feature `batch_memory_operations`, and the features of the single operations. (cuStreamBatchMemOp)
 WEIR_C_API weir_result weir_stream_batch_memory_operations(weir_stream* stream, const weir_memory_operation* operations,
                                                            size_t count);
 
