@@ -37,8 +37,8 @@ struct Attributes {
   Attributes& operator=(const Attributes&) = delete;
 };
 
-/// The child's output. A file in memory instead of a pipe, because a program that the child leaves running, such as a
-/// compiler cache's server, may hold a pipe open for ever.
+/// Receives the child's output. It is a file in memory and not a pipe: the child may leave another program running, such as
+/// a compiler cache's server, which would keep the pipe open, so reading would never end.
 struct OutputFile {
   int descriptor = ::memfd_create("output", MFD_CLOEXEC | no_exec_seal);
   OutputFile() {
@@ -61,11 +61,11 @@ struct OutputFile {
   }
 
  private:
-  static constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, from Linux 6.3 on; administrators may require it
+  static constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL of Linux 6.3, which some systems require for every memfd
 };
 
-// A compiler waits for its own children, which fails if SIGCHLD is ignored. It must not inherit the calling thread's signal
-// mask either.
+// Gives the child default signal handlers and an empty signal mask. A compiler starts children itself, and waiting for them
+// fails if SIGCHLD is ignored.
 void use_default_signals(Attributes& attributes) {
   sigset_t all, none;
   sigfillset(&all);
@@ -78,7 +78,7 @@ void use_default_signals(Attributes& attributes) {
         "posix_spawnattr_setflags");
 }
 
-// Whether a child ends within that time; also true if the system cannot determine that. The child can still be waited for.
+// Whether the child ends within `time`; also true if the system cannot determine this. Does not reap the child.
 bool ends_within(pid_t child, std::chrono::nanoseconds time) {
   const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   if (descriptor < 0) return true;
@@ -105,7 +105,7 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
   check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 1), "posix_spawn_file_actions_adddup2");
   check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 2), "posix_spawn_file_actions_adddup2");
-  // After those above, because the output file is descriptor 0 if this process has closed its own.
+  // Must follow the dup2 actions above: if this process has closed its standard input, the output file is descriptor 0.
   check(::posix_spawn_file_actions_addopen(&actions.value, 0, "/dev/null", O_RDONLY, 0), "posix_spawn_file_actions_addopen");
 #if __GLIBC_PREREQ(2, 34)
   check(::posix_spawn_file_actions_addclosefrom_np(&actions.value, 3), "posix_spawn_file_actions_addclosefrom_np");
@@ -117,7 +117,7 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   pid_t child = 0;
   check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()),
         "starting " + arguments[0]);
-  rlimit limit{};  // Does not limit programs that the child has started already, which only costs time.
+  rlimit limit{};  // Programs that the child has already started get no limit, which is harmless.
   if (cpu_seconds != 0 && ::prlimit(child, RLIMIT_CPU, nullptr, &limit) == 0 && limit.rlim_cur > cpu_seconds) {
     limit.rlim_cur = cpu_seconds;
     ::prlimit(child, RLIMIT_CPU, &limit, nullptr);

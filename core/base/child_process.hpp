@@ -10,18 +10,19 @@
 namespace weir::detail {
 
 struct ChildOutcome {
-  /// The exit status; negative if a signal ended the program. Unknown (`reaped_elsewhere`) if the application reaps its
-  /// children itself.
+  /// The exit status, or the negative number of the signal that ended the program. Not set if `reaped_elsewhere`: other code
+  /// in this process has waited for the child.
   int status = 0;
   bool reaped_elsewhere = false;
   std::string output;  ///< standard output and standard error together
 };
 
-/// Runs `arguments[0]`, an absolute path, in `folder` and waits for it, but not for programs that it leaves running.
-/// `environment`: the child's whole environment, as "NAME=value". Uses no shell. The child has no input, no open files of
-/// this process, and default signal handling. Throws std::system_error if the program cannot be started. `cpu_seconds`:
-/// SIGXCPU ends the child, and each program that it starts, after this much processor time; 0: no limit. `late`: called if
-/// the program still runs after `patience`, if the system can determine that (Linux 5.3).
+/// Runs a program and blocks until it ends. Does not wait for programs that it leaves running. `arguments[0]`: the program's
+/// absolute path; no shell is used. `folder`: the program's working directory. `environment`: its whole environment, as
+/// "NAME=value". `cpu_seconds`: SIGXCPU ends the program, and each program that it starts, after this much processor time;
+/// 0: no limit. `late` is called once if the program still runs after `patience` (needs Linux 5.3). The program has no
+/// input, inherits no open files, and has default signal handling. Throws std::system_error if the program cannot be
+/// started.
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
                        const std::vector<std::string>& environment, unsigned cpu_seconds = 0,
                        const std::function<void()>& late = {}, std::chrono::nanoseconds patience = {});

@@ -9,8 +9,8 @@
 
 namespace weir::detail {
 
-/// Returns the names of a folder's entries; none if it cannot be read. It does not use
-/// `std::filesystem::directory_iterator`, because libstdc++'s ends the process if memory runs out.
+/// Returns the names of a folder's entries; none if the folder cannot be read. Does not use
+/// `std::filesystem::directory_iterator`, because libstdc++ terminates the process in it if memory is exhausted.
 inline std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   const auto close = [](DIR* listing) { ::closedir(listing); };

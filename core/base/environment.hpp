@@ -6,14 +6,14 @@
 
 #include "weir/plugin/support.hpp"
 
-/// Errors and lists of environment variables.
+/// Functions that parse the values of environment variables and throw errors for invalid ones.
 namespace weir::detail {
 
 /// Throws `invalid_environment`: "reading VARIABLE='value': cause; remedy".
 [[noreturn]] void throw_invalid_environment(std::string_view variable, std::string_view value, std::string_view detail);
 
-/// Splits a list. Throws `invalid_environment` for an empty value or an empty element, with the element's number. `remedy`:
-/// the remedy in the message ("list folders separated by single colons").
+/// Splits `value` at each `separator`. Throws `invalid_environment` for an empty value, and for an empty element, with its
+/// number. `remedy`: the remedy for the message ("list folders separated by single colons").
 std::vector<std::string_view> split_list(std::string_view variable, std::string_view value, char separator,
                                          std::string_view remedy);
 

@@ -10,8 +10,8 @@
 
 namespace weir::detail {
 
-/// Escapes control characters, which would act on a terminal, and 0, which would end what(), as "\x1b". `keep`: characters
-/// that are not escaped.
+/// Escapes control characters as "\x1b", because a terminal would obey them, and a null character would end what(). `keep`:
+/// characters that are not escaped.
 inline std::string escaped(std::string_view text, std::string_view keep = "") {
   std::string result;
   for (const char c : text) {

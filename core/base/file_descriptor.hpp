@@ -9,7 +9,7 @@
 
 namespace weir::detail {
 
-/// Owns an open file, or none.
+/// Owns a file descriptor, or none. The destructor closes it.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number = -1) noexcept : number_(number) {}
@@ -28,7 +28,7 @@ class FileDescriptor {
   int release() noexcept { return std::exchange(number_, -1); }
   bool close() noexcept { return number_ < 0 || ::close(release()) == 0; }
 
-  /// Reads exactly `size` bytes, or returns false.
+  /// Reads exactly `size` bytes. Returns false on an error or at the end of the file.
   bool read(void* to, std::size_t size) const noexcept {
     return transfer(size, [&](std::size_t done) { return ::read(number_, static_cast<char*>(to) + done, size - done); });
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The part of fmt that is not in templates, compiled once like fmt's own src/format.cc. If the distribution has fmt as a
-// shared library, only its headers are used, so that no installed file depends on it and no other file compiles all of fmt.
+// Compiles the part of fmt that is not in templates, like fmt's own src/format.cc. Weir uses only fmt's headers, even if the
+// distribution has fmt as a shared library, so that Weir's libraries do not depend on it.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -8,7 +8,8 @@
 
 namespace weir {
 
-/// A stack of unused objects, shared by all threads. `T` has a member `T* next_spent`.
+/// A stack of unused objects for reuse. Any thread may use it. `T` must have a member `T* next_spent`, which links the
+/// objects.
 template <class T>
 class FreeList {
  public:

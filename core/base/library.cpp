@@ -8,8 +8,8 @@ namespace weir::detail {
 
 std::optional<Library> Library::open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts) {
   for (const std::string& name : names) {
-    // LOCAL: libraries of two vendors export the same names and must not see each other's. NODELETE: the driver's threads
-    // and handles live until the process ends.
+    // RTLD_LOCAL: libraries of two vendors may export the same names, and neither may use symbols of the other.
+    // RTLD_NODELETE: the driver's threads and handles live until the process ends.
     void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) {
       const char* const message = ::dlerror();
@@ -50,7 +50,7 @@ std::string list_attempts(std::span<const LoadAttempt> attempts) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
     text += text.empty() ? "" : ", ";
-    // The loader's message may begin with the name.
+    // Do not print the name twice: the loader's message may begin with it.
     text += attempt.outcome.starts_with(attempt.path) ? attempt.outcome : attempt.path + " (" + attempt.outcome + ")";
   }
   return text;

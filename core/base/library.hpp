@@ -14,8 +14,8 @@ namespace weir::detail {
 
 class Library {
  public:
-  /// Opens the first of `names`, sonames or absolute paths, that the loader accepts. Libraries are never closed. Appends
-  /// each attempt to `attempts`.
+  /// Opens the first of `names` (sonames or absolute paths) that the loader can open; nullopt if it can open none. Libraries
+  /// are never closed. Appends each attempt to `attempts`.
   static std::optional<Library> open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts);
 
   /// The address of a symbol, or null.
@@ -24,7 +24,7 @@ class Library {
   Function find_as(const char* symbol) const noexcept {
     return reinterpret_cast<Function>(find(symbol));
   }
-  /// The file that was opened.
+  /// The path of the file that was opened.
   const std::string& path() const noexcept { return path_; }
 
  private:
@@ -37,7 +37,7 @@ class Library {
 /// The path of the first loaded library whose file name begins with `name`, or empty.
 std::string loaded_library(std::string_view name);
 
-/// The attempts for an error's text: "a (outcome), b (outcome)".
+/// Lists the attempts in the text of an error: "a (outcome), b (outcome)".
 std::string list_attempts(std::span<const LoadAttempt> attempts);
 
 }  // namespace weir::detail

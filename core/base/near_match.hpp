@@ -7,17 +7,18 @@
 #include <string_view>
 #include <vector>
 
-/// Suggestions for mistyped names in errors.
+/// Finds the name that a mistyped word probably means, for suggestions in errors.
 namespace weir::detail {
 
-/// The number of insertions, deletions, substitutions and swaps of neighbours that turn one word into the other, ignoring
-/// case.
+/// The least number of insertions, deletions, substitutions and swaps of adjacent letters that turn `a` into `b`, ignoring
+/// case (the optimal string alignment distance).
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [&](std::size_t i, std::size_t j) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return lower(a[i - 1]) == lower(b[j - 1]);
   };
-  std::vector<std::size_t> before(b.size() + 1), last = before, row = before;  // rows for i - 2, i - 1 and i letters of a
+  // Rows i - 2, i - 1 and i of the distance table.
+  std::vector<std::size_t> before(b.size() + 1), last = before, row = before;
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     before.swap(last);
@@ -31,7 +32,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The closest of `names`; empty if none is close. At most a third of the letters may differ, but always one may.
+/// The name that is closest to `word`; empty if none is close. A name is close if at most a third of the letters differ, or
+/// one letter in a short word.
 template <class Names>
 std::string_view nearest_name(std::string_view word, const Names& names) {
   std::string_view nearest;

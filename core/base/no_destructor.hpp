@@ -6,9 +6,8 @@
 
 namespace weir::detail {
 
-/// A static object that is never destroyed, because threads and destructors of other static objects may use it after main.
-/// It is in static storage, so that its construction needs no memory. Use it as `static NoDestructor<T> object;` in a
-/// function.
+/// A static object that is never destroyed: threads and destructors of other static objects may use it after main. Declare
+/// it in a function: `static NoDestructor<T> object;`. The object is in static storage, so no memory is allocated for it.
 template <class T>
 class NoDestructor {
  public:

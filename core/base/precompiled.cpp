@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A target of precompiled headers needs one source file.
+// Empty: CMake requires a source file in the target that builds the precompiled headers.

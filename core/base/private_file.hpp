@@ -18,12 +18,12 @@
 
 namespace weir::detail {
 
-/// Reads a file that code is loaded from: a regular file that only this user, or root, can write. `fail(code, cause)` must
-/// throw. `what`: "a graph"
+/// Reads a file from which code will be loaded. Calls `fail(code, cause)`, which must throw, unless it is a regular file of
+/// at most `limit` bytes that only this user or root can write. `what`: the kind of the file for the error ("a graph").
 template <class Fail>
 std::vector<std::byte> read_private_file(const std::string& file, std::uint64_t limit, const char* what,
                                          const Fail& fail) {
-  // O_NONBLOCK, because opening a FIFO would wait for a writer.
+  // Without O_NONBLOCK, opening a FIFO would block until another process writes to it.
   const FileDescriptor in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!in || ::fstat(in.number(), &status) != 0)

@@ -21,7 +21,7 @@ std::vector<std::string> search_path() {
   std::vector<std::string> folders;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
-    // An empty or relative element would depend on the current folder.
+    // Skip empty and relative elements: they would depend on the current folder.
     if (path[begin] == '/') folders.push_back(path.substr(begin, end - begin));
     begin = end + 1;
   }

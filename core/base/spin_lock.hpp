@@ -6,7 +6,7 @@
 
 namespace weir {
 
-/// Hints to the processor that the thread is spinning.
+/// Reduces the cost of a polling loop: the processor's pause instruction.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -15,15 +15,15 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// A one-byte lock for sections of a few instructions. It takes one atomic exchange each to lock and unlock, and is small
-/// enough for objects that exist in great numbers.
+/// A one-byte lock for critical sections of a few instructions, in objects that exist in great numbers. Locking costs one
+/// atomic exchange.
 class SpinLock {
  public:
   void lock() noexcept {
     int tries = 0;
     while (held_.exchange(true, std::memory_order_acquire)) {
       while (held_.load(std::memory_order_relaxed)) {
-        // The holder may have lost its core: yield, so that it can run.
+        // The thread that holds the lock may not be running: yield so that it can run.
         if (++tries < 64) {
           spin_pause();
         } else {

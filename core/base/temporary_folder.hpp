@@ -19,11 +19,12 @@
 
 namespace weir::detail {
 
-/// A new private folder in TMPDIR or /tmp. The destructor removes it with its content; if the process is killed before, a
-/// later object removes it. A lock on the folder keeps others from removing it while the object lives.
+/// A new private folder in TMPDIR or /tmp. The destructor removes it with its content. If the process is killed before, the
+/// constructor of a later object, in any process of this user, removes the folder. While this object lives, it locks the
+/// folder (flock) so that no other process removes it.
 class TemporaryFolder {
  public:
-  /// Throws std::system_error with the location.
+  /// Creates the folder. Throws std::system_error, with the parent folder.
   TemporaryFolder() {
     std::string parent = support::environment("TMPDIR").value_or("/tmp");
     if (!parent.starts_with('/')) parent = "/tmp";
@@ -47,9 +48,10 @@ class TemporaryFolder {
 
  private:
   static constexpr const char* prefix = "weir-tmp-";
-  static constexpr std::time_t least_age = 600;  // seconds: a younger folder may not be locked yet
+  static constexpr std::time_t least_age = 600;  // in seconds; a younger folder may be one that its creator has not locked
+                                                 // yet
 
-  /// Opens the folder and locks it. Returns the descriptor that holds the lock, or -1.
+  /// Opens the folder and locks it. Returns the descriptor that holds the lock; -1 if another process holds it.
   static int lock(const std::string& folder) noexcept {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
@@ -57,7 +59,7 @@ class TemporaryFolder {
     return -1;
   }
 
-  /// Removes this user's folders that no process has locked.
+  /// Removes old folders of this user that no process has locked.
   static void remove_abandoned(const std::string& parent) {
     for (const std::string& name : names_in(parent)) {
       struct stat status {};

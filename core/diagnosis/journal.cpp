@@ -22,12 +22,14 @@
 namespace weir::detail {
 namespace {
 
-// Limit on rings, for programs that keep creating streams.
+// If there are more streams than this, the journal forgets all operations, so that programs that keep creating streams do
+// not fill memory.
 constexpr std::size_t most_streams = 1024;
 
 std::atomic<Journal*> journal{nullptr};
 
-/// The value there, if the processor can read it, which it cannot in a device's own memory.
+/// The present value at `wait.address`. Nullopt for device memory, which the host cannot read: process_vm_readv reports
+/// this, while a load would crash.
 std::optional<std::uint64_t> value_at(const MemoryOperation& wait) noexcept {
   std::uint64_t value = 0;
   const iovec here{&value, wait.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t)}, there{wait.address, here.iov_len};
@@ -40,7 +42,7 @@ std::optional<std::uint64_t> value_at(const MemoryOperation& wait) noexcept {
 Journal* Journal::instance() noexcept { return journal.load(std::memory_order_acquire); }
 
 std::unique_ptr<Tool> Journal::make_if_wanted() {
-  // A stuck GPU cannot be diagnosed without a journal.
+  // WEIR_STUCK enables the journal, because without it the report could not name operations on GPUs.
   const long usual = support::environment("WEIR_STUCK") ? 16 : 0;
   const long length = support::environment_number("WEIR_JOURNAL", usual, 1, 4096);
   if (length == 0) return nullptr;
@@ -100,8 +102,8 @@ Journal::Entry Journal::entry_of(const Operation& operation) {
 
 void Journal::after(const Operation& operation) noexcept try {
   if (operation.has_failed || operation.stream == nullptr || operation.capture != 0) return;
-  // A wait may have pulled the stream into a capture, which the stream joins only when the call is over. So query the driver
-  // for captures by other code.
+  // A wait may have made the stream join a capture, which `operation.capture` does not contain yet. Such a wait is not
+  // recorded in the journal. `is_capturing` also finds captures that other code began.
   const bool waits = operation.kind == OperationKind::wait_stream || operation.kind == OperationKind::wait_event;
   if (waits && (open_captures.load(std::memory_order_acquire) != 0 || operation.stream->is_capturing())) return;
   if (operation.kind == OperationKind::record) return add_record(operation);
@@ -111,12 +113,12 @@ void Journal::after(const Operation& operation) noexcept try {
     add(operation.stream_key, std::move(entry));
   }
   drop_done(operation.stream_key);
-} catch (const std::exception& error) {  // a capture by other code, or out of memory
+} catch (const std::exception& error) {  // because other code captures the stream, or memory is exhausted
   support::log(support::LogLevel::debug, "journal: ", error.what());
 }
 
 void Journal::add(const StreamKey& stream, Entry&& entry) {
-  std::vector<Entry> dropped;  // their events are destroyed outside the lock
+  std::vector<Entry> dropped;  // destroyed after the lock is released, because destroying events calls the driver
   const std::lock_guard lock(mutex_);
   if (rings_.size() >= most_streams && !rings_.contains(stream)) rings_.clear();
   Ring& ring = rings_[stream];
@@ -127,7 +129,7 @@ void Journal::add(const StreamKey& stream, Entry&& entry) {
   }
 }
 
-/// Drops the completed operations at the front of a stream's ring.
+/// Removes completed operations from the front of a stream's ring.
 void Journal::drop_done(const StreamKey& stream) {
   for (;;) {
     Entry first;

@@ -17,27 +17,30 @@
 #include "weir/plugin/tool.hpp"
 #include "weir/plugin/waits.hpp"
 
-/// The journal, enabled by WEIR_JOURNAL. GPUs do not report which operation a stream is executing, so the journal stores
-/// each stream's last operations, with an event after each.
+/// The journal, enabled by WEIR_JOURNAL: records the last operations of each stream. GPUs do not report which operation a
+/// stream is executing, so the journal records an event after each operation and queries these events.
 namespace weir::detail {
 
-/// An ordinary tool, so that a process without it pays nothing.
+/// The journal is a tool, so it costs nothing if it is not enabled. Any thread may use it.
 class Journal final : public Tool {
  public:
   /// The process's journal, or null.
   static Journal* instance() noexcept;
-  /// Creates it if the variable is set; otherwise returns null. Throws `invalid_environment`. Called once.
+  /// Creates the journal if WEIR_JOURNAL or WEIR_STUCK is set; otherwise returns null. Throws `invalid_environment`. Called
+  /// once.
   static std::unique_ptr<Tool> make_if_wanted();
 
   void after(const Operation& operation) noexcept override;
 
   /// The stream's first recorded operation that is not complete, if any. Queries the driver.
   std::optional<PendingWork> first_pending(const Stream& stream);
-  /// The streams with incomplete operations, and what the first of these waits for.
+  /// The streams with incomplete operations. If the first one is a wait, the result contains what it waits for. Queries the
+  /// driver.
   std::vector<BusyStream> busy_streams();
-  /// Operations not known to be complete that write the value that `wait` waits for.
+  /// Recorded operations, not known to be complete, that write a value that would end `wait`.
   std::vector<ValueWriter> writers_of(const MemoryOperation& wait);
-  /// Operations of the device's streams that were not known to be complete. Does not query the driver.
+  /// The recorded operations of the device's streams that are not known to be complete. Does not query the driver, which has
+  /// failed.
   std::vector<Suspect> not_known_done(const Device& device);
 
  private:
@@ -45,8 +48,8 @@ class Journal final : public Tool {
     std::uint64_t id;
     PendingWork work;
     EventPtr done;
-    std::optional<StreamKey> awaited;     // for a wait for a stream, or for an event of the stream
-    std::vector<MemoryOperation> values;  // that it waits for or writes
+    std::optional<StreamKey> awaited;     // for a wait: the stream that it waits for, or that recorded the event
+    std::vector<MemoryOperation> values;  // the values that it waits for or writes
   };
   using Ring = std::deque<Entry>;
 
@@ -58,9 +61,10 @@ class Journal final : public Tool {
   void drop_done(const StreamKey& stream);
 
   const std::size_t length_;
-  std::mutex mutex_;  // never held while the driver is called
+  std::mutex mutex_;  // guards the members below; never held during a driver call
   std::map<StreamKey, Ring> rings_;
-  /// For each event: where it was recorded last, and its name then. Events are pooled, so there are few.
+  /// For each event, the stream on which it was recorded last, and its name at that time. Never erased: events are reused,
+  /// so there are few.
   std::unordered_map<const Event*, std::pair<StreamKey, std::string>> recorded_on_;
 };
 

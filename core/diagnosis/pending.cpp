@@ -79,7 +79,7 @@ void detail::name_function(PendingWork& work, const StreamKey& stream) {
 }
 
 std::string detail::line_of(const PendingWork& work) {
-  std::string text = detail::escaped(text_of(work));  // the program chose the names in it
+  std::string text = detail::escaped(text_of(work));  // the text contains names that the program chose
   if (work.behind != 0) text += fmt::format(", and {} operation{} behind it", work.behind, work.behind == 1 ? "" : "s");
   return text;
 }

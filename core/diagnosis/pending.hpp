@@ -6,10 +6,10 @@
 #include "weir/health.hpp"
 #include "weir/plugin/operation.hpp"
 
-/// Describes a stream's current operation.
+/// Descriptions of pending operations, for `Stream::pending` and reports.
 namespace weir::detail {
 
-/// Adds the name of the running host function, if the program has given one.
+/// If `work` is a host function that runs on `stream` and has a name, sets `work.name`.
 void name_function(PendingWork& work, const StreamKey& stream);
 /// `PendingWork::describe` without the chain.
 std::string line_of(const PendingWork& work);

@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* stuck_variable = "WEIR_STUCK";
 
-/// "30s", "500ms" or "2min"; nothing for any other text.
+/// Parses "30s", "500ms" or "2min"; nullopt for any other text.
 std::optional<milliseconds> time_of(std::string_view text) {
   long count = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -52,7 +52,7 @@ std::string object_of(const Operation& operation) {
   return operation.stream != nullptr ? support::label_of(operation.stream_key) : operation.device->describe();
 }
 
-/// Writes the text in one call, so that other threads' lines do not mix with it.
+/// Writes the text in one system call if possible, so that lines of other threads do not appear in between.
 void write_text(int file, const std::string& text) noexcept {
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t written = ::write(file, rest.data(), rest.size());
@@ -61,7 +61,7 @@ void write_text(int file, const std::string& text) noexcept {
   }
 }
 
-/// Listens at that abstract address; returns -1 on failure.
+/// Creates a Unix socket that listens at the abstract address `name`. Returns its descriptor, or -1 on failure.
 int listen_at(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -74,7 +74,7 @@ int listen_at(const std::string& name) {
   return -1;
 }
 
-/// Whether the process at the other end may read this one's state: it belongs to the same user or to root.
+/// Whether the process that has connected may get the report: only processes of the same user or of root may.
 bool may_ask(int file) noexcept {
   ucred other{};
   socklen_t size = sizeof(other);
@@ -99,7 +99,8 @@ std::unique_ptr<Tool> Stuck::make_if_wanted() {
 Stuck::Stuck(milliseconds limit) : limit_(limit) {
   listener_ = listen_at(stuck_address(::getpid()));
   if (listener_ < 0) support::log(support::LogLevel::warn, "weir stuck cannot ask this process: its socket cannot be made");
-  // A forked child has no thread that would answer, and the address belongs to the parent.
+  // Close the socket in forked children: they have no thread that would answer, and the address contains the parent's
+  // process id.
   static int inherited = -1;
   inherited = listener_;
   ::pthread_atfork(nullptr, nullptr, [] {
@@ -139,8 +140,8 @@ void Stuck::answer() const {
   ::close(other);
 }
 
-/// Whether an unreported call has exceeded the limit. If so, marks all waiting calls as reported, because one report covers
-/// them.
+/// Whether a call that was not yet reported has exceeded the limit. If so, marks all present calls as reported, because the
+/// report contains all of them.
 bool Stuck::mark_late_calls() {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(mutex_);

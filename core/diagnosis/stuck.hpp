@@ -10,14 +10,15 @@
 
 #include "weir/plugin/tool.hpp"
 
-/// Finds out why a program hangs: WEIR_STUCK. See docs/health.md.
+/// The report of calls that take too long, enabled by WEIR_STUCK. See docs/health.md.
 namespace weir::detail {
 
-/// Reports each Weir call that takes longer than the variable allows, with what all streams wait for. Sends the same report
-/// to `weir stuck` over a Unix socket.
+/// If a call of Weir takes longer than the time in WEIR_STUCK, writes a report to standard error: all calls in progress, and
+/// what each stream waits for. A thread watches the calls; it also sends the report to the command `weir stuck` over a Unix
+/// socket. A tool, so it costs nothing if it is not enabled.
 class Stuck final : public Tool {
  public:
-  /// Creates it if the variable is set; otherwise returns null. Throws `invalid_environment`. Called once.
+  /// Creates the tool if WEIR_STUCK is set; otherwise returns null. Throws `invalid_environment`. Called once.
   static std::unique_ptr<Tool> make_if_wanted();
 
   void before(const Operation& operation) override;
@@ -26,8 +27,8 @@ class Stuck final : public Tool {
  private:
   using Clock = std::chrono::steady_clock;
   struct Call {
-    const Operation* operation;  // valid until the call is over
-    int thread;                  // the thread's number in the system
+    const Operation* operation;  // valid until `after` is called
+    int thread;                  // the system's id of the thread (gettid)
     Clock::time_point since;
     bool is_told;
   };
@@ -40,11 +41,11 @@ class Stuck final : public Tool {
 
   const std::chrono::milliseconds limit_;
   int listener_ = -1;
-  mutable std::mutex mutex_;  // guards the calls
+  mutable std::mutex mutex_;  // guards `calls_`
   std::map<std::uint64_t, Call> calls_;
 };
 
-/// The abstract address of the socket that sends the report: "weir-stuck-4711".
+/// The abstract address of the socket of process `process`: "weir-stuck-4711".
 std::string stuck_address(int process);
 
 }  // namespace weir::detail

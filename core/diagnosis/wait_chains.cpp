@@ -19,11 +19,11 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t most_told = 64;  // most streams in a report
+constexpr std::size_t most_told = 64;  // the maximum number of streams in a report
 
 constexpr const char* only_the_program = "what that function waits for only the program knows";
 
-/// The description functions that libraries have registered.
+/// The functions that `add_wait_description` has registered.
 struct Descriptions {
   std::mutex mutex;
   std::vector<support::DescribeWait> functions;
@@ -83,7 +83,8 @@ bool WaitChains::all_wait() const noexcept {
   });
 }
 
-/// Returns the stream that must continue next, with the reason. Without a device no such stream is known.
+/// Returns the stream that must make progress to end the wait, with a line that explains why. If no such stream is known,
+/// the key's device is null.
 WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
   if (awaited.stream) return {*awaited.stream, ""};
   if (!awaited.value) return {};
@@ -99,7 +100,7 @@ WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
       return {{}, std::move(text)};
   }
   if (writers.empty()) return {{}, "nothing that was enqueued would write that value, so the host must, or another process"};
-  // If one of them can continue, the wait is not part of a deadlock.
+  // One writer suffices to end the wait, so prefer a stream that is not blocked.
   const auto alive =
       std::find_if(writers.begin(), writers.end(), [this](const ValueWriter& w) { return goes_on(w.stream); });
   const ValueWriter& writer = alive != writers.end() ? *alive : writers.front();
@@ -111,7 +112,7 @@ std::vector<std::string> WaitChains::chain_of(const StreamKey& stream, std::vect
   std::vector<std::string> lines;
   std::vector<StreamKey> path = {stream};
   for (const BusyStream* at = find(stream); at != nullptr && !at->awaited.empty();) {
-    // The stream needs all of them. Follow the one that cannot complete.
+    // The operation waits for all of `awaited`. Follow the one whose stream is blocked.
     Next next;
     for (const Awaited& awaited : at->awaited) {
       Next candidate = next_of(awaited);

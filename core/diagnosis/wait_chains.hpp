@@ -6,20 +6,21 @@
 
 #include "weir/plugin/waits.hpp"
 
-/// Follows chains of waits from stream to stream.
+/// `WaitChains`: follows waits from stream to stream, to find the cause of a hang.
 namespace weir::detail {
 
-/// A snapshot of the streams that have work, on all devices, as far as backends and the journal report them.
+/// A snapshot of all streams with pending work, on all devices, as far as the backends and the journal report them.
 class WaitChains {
  public:
   WaitChains();
 
   const std::vector<BusyStream>& streams() const noexcept { return streams_; }
-  /// The chain of waits that begins at the stream: `PendingWork::chain`. `passed` receives the streams in the chain.
+  /// The chain of waits that begins at `stream`, in the form of `PendingWork::chain`. Appends the streams in the chain to
+  /// `passed`, if it is not null.
   std::vector<std::string> chain_of(const StreamKey& stream, std::vector<StreamKey>* passed = nullptr) const;
-  /// Whether there is work, and all of it waits for something that only the program can do.
+  /// Whether there are streams with pending work and none of them can continue without an action of the program.
   bool all_wait() const noexcept;
-  /// Lists all streams and what they wait for, in lines indented by two.
+  /// Lists all streams and what each waits for, in lines that are indented by two spaces.
   std::string describe() const;
 
  private:

@@ -10,9 +10,9 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::size_t named = 4;  // the number of differences in a message
+constexpr std::size_t named = 4;  // the maximum number of differences in a message
 
-using Fields = std::vector<std::pair<std::string_view, std::string_view>>;  // key and "=value"
+using Fields = std::vector<std::pair<std::string_view, std::string_view>>;  // pairs of "key" and "=value"
 
 Fields fields_of(std::string_view text) {
   Fields fields;
@@ -25,7 +25,7 @@ Fields fields_of(std::string_view text) {
   return fields;
 }
 
-/// "key=value" as in `fields`, or "no key".
+/// The field `key` as "key=value"; "no key" if it is missing.
 std::string entry(const Fields& fields, std::string_view key) {
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == key; });
   return found != fields.end() ? printable(key) + printable(found->second) : "no " + printable(key);

@@ -6,16 +6,16 @@
 
 namespace weir::detail {
 
-/// The differences of two fingerprints, for an error that names both sides: "debug-containers=1, Stream=104".
+/// The fields in which two fingerprints differ, as each side has them: "debug-containers=1, Stream=104".
 struct AbiDifference {
-  std::string theirs, ours;  ///< both empty if they are equal
+  std::string theirs, ours;  ///< both empty if the fingerprints are equal
 };
 
-/// Compares texts of words "key=value". A key that one side lacks is shown as "no key". Lists the first few differences and
-/// counts the others. Replaces unprintable characters with '?'.
+/// Compares two fingerprints: texts of words "key=value". A missing key is shown as "no key". The result contains the first
+/// four differences and the number of others. Unprintable characters become '?'.
 AbiDifference abi_difference(std::string_view theirs, std::string_view ours);
 
-/// Makes text of unknown origin printable for a message: at most 200 characters, with '?' for unprintable ones.
+/// Makes untrusted text printable for a message: at most 200 characters, with '?' for unprintable ones.
 std::string printable(std::string_view text);
 
 }  // namespace weir::detail

@@ -6,13 +6,14 @@
 
 #include "core/plugins/plugin_loader.hpp"
 
-/// Backends that are a part of the library (the build's WEIR_BUILT_IN). They need no plugin, and no plugin replaces them.
+/// Backends that are compiled into the library (the CMake variable WEIR_BUILT_IN). The library does not search plugins for
+/// them.
 namespace weir::detail {
 
-/// The equivalent of a plugin of that name, or nothing if the backend is not built in.
+/// The built-in backend `name` in the form of a loaded plugin; nullopt if the backend is not built in.
 std::optional<Plugin> built_in_backend(std::string_view name);
 
-/// False for a static library, because a plugin would have to share one copy of the core with the program.
+/// False if the library is static: a plugin would then contain or need a second copy of the core.
 bool can_load_plugins() noexcept;
 
 }  // namespace weir::detail

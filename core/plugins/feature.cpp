@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, feature_count> descriptions = {
 #undef WEIR_FEATURE_TEXT
 };
 
-// A feature that needs another one. Indirect needs are listed as well.
+// `feature` cannot work without `needed`. Indirect dependencies are listed as well.
 struct Need {
   Feature feature;
   Feature needed;
@@ -102,7 +102,7 @@ FeatureTable::FeatureTable() {
 void FeatureTable::set(Feature feature, Support support, std::string reason) {
   const auto index = static_cast<std::size_t>(feature);
   if (index >= feature_count) throw Error(Errc::invalid_argument, "FeatureTable::set", "", states_[feature_count].reason);
-  // Every feature that is not native has a reason, even if the backend's author gave none.
+  // Every feature that is not native must have a reason, even if the backend passes none.
   if (support == Support::native) {
     reason.clear();
   } else if (reason.empty()) {

@@ -26,8 +26,8 @@ namespace {
 
 constexpr const char* path_variable = "WEIR_PLUGIN_PATH";
 
-// The file that this library was loaded from; empty if unknown. It is determined at load time, because a relative path (from
-// LD_LIBRARY_PATH) is relative to the current folder at that moment.
+// The absolute path of the file that this library was loaded from; empty if unknown. Determined when the library is loaded:
+// if LD_LIBRARY_PATH is relative, the path is relative to the current folder at that moment.
 char library_path[PATH_MAX];
 const char* const found_library_path = [] {
   Dl_info info;
@@ -98,8 +98,8 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
     attempts.push_back({path, fault});
     throw_unusable_plugin(name, path, fault);
   }
-  // NOW: a missing symbol is reported here, not in the middle of work. LOCAL: the drivers of two vendors must not see each
-  // other's symbols. NODELETE: objects with virtual functions of the plugin may live until the process ends.
+  // RTLD_NOW: a missing symbol must be reported here, not at its first use. RTLD_LOCAL: libraries of two vendors must not
+  // use symbols of each other. RTLD_NODELETE: objects with virtual functions of the plugin may live until the process ends.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const message = ::dlerror();

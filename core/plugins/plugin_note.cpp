@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-// This library's ELF header. The linker defines it.
+// This library's own ELF header; the linker defines the symbol.
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 namespace weir::detail {
@@ -26,7 +26,8 @@ using Segment = ElfW(Phdr);
 using NoteHeader = ElfW(Nhdr);
 using Bytes = std::span<const char>;
 
-constexpr std::size_t greatest_segment = 65536;  // for notes; usually some hundred bytes
+constexpr std::size_t greatest_segment = 65536;  // the maximum size of a segment of notes in bytes; usual ones have some
+                                                 // hundred bytes
 constexpr std::uint32_t plugin_note_type = 1;
 constexpr std::string_view note_name("Weir", 5);
 
@@ -44,7 +45,7 @@ T read(std::ifstream& file, std::uint64_t offset, const char* what) {
   return value;
 }
 
-// Removes a string that ends with a 0 from the front of `bytes` and returns it. Empty if there is no 0.
+// Removes a null-terminated string from the front of `bytes` and returns it; "" if there is no null character.
 std::string take_string(Bytes& bytes) {
   const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
   if (end == nullptr) {
@@ -56,7 +57,7 @@ std::string take_string(Bytes& bytes) {
   return text;
 }
 
-// Searches the notes of one segment. Returns false if none belongs to a plugin.
+// Searches a segment of notes for Weir's note and stores it in `found`. Returns false if there is none.
 bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
   const auto padded = [alignment](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
   while (notes.size() >= sizeof(NoteHeader)) {
@@ -88,7 +89,8 @@ PluginNote read_plugin_note(const std::string& path) {
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw NoPluginNote("it is not a file; give the plugin's file that name");
   }
-  // Touching a mapped page past the end of a file raises SIGBUS, so everything that the loader maps must be within the file.
+  // Checks that a range which the loader would map is within the file: accessing a mapped page past the end of a file raises
+  // SIGBUS.
   const auto check_end = [size = static_cast<std::uint64_t>(status.st_size)](std::uint64_t offset, std::uint64_t length) {
     if (offset > size || length > size - offset) {
       throw NoPluginNote(
@@ -102,7 +104,7 @@ PluginNote read_plugin_note(const std::string& path) {
     throw NoPluginNote(
         "it is not an ELF file, so it is not a Weir plugin; build one with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
-  // Class and byte order are the two bytes after the magic number's four.
+  // Compares the class (32 or 64 bits) and the byte order, which follow the magic number.
   if (std::memcmp(header.e_ident + EI_CLASS, __ehdr_start.e_ident + EI_CLASS, 2) != 0 ||
       header.e_machine != __ehdr_start.e_machine) {
     throw NoPluginNote(fmt::format("it is for another processor (ELF machine {}, this Weir's is {}); build it for this one",
@@ -110,7 +112,8 @@ PluginNote read_plugin_note(const std::string& path) {
   }
   if (header.e_type != ET_DYN) throw NoPluginNote("it is an ELF file, but not a shared object; link it with -shared");
   if (header.e_phentsize != sizeof(Segment)) throw NoPluginNote("its ELF header is damaged; copy or build it again");
-  // The loader ignores the section headers, but they end a file, so a cut in its last bytes shows here.
+  // The loader ignores the section headers, but they are usually at the end of the file, so this check detects a truncated
+  // file.
   if (header.e_shoff != 0) check_end(header.e_shoff, std::uint64_t{header.e_shnum} * header.e_shentsize);
 
   PluginNote found;

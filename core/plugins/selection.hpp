@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-/// Parses names of backends and devices as the user writes them.
+/// Parses WEIR_BACKEND and the names of devices, such as "cuda:1".
 namespace weir::detail {
 
-/// The parsed WEIR_BACKEND.
+/// The value of WEIR_BACKEND.
 struct Selection {
-  bool automatic = false;          ///< `auto`: `names` are all known names in their order
-  std::vector<std::string> names;  ///< in order of preference; not empty, no duplicates
+  bool automatic = false;          ///< the value is `auto`: `names` are then all known names, in their order
+  std::vector<std::string> names;  ///< backends in order of preference, at least one and without duplicates
 };
 
 /// Whether `name` is valid for a backend: `[a-z][a-z0-9_]*`, and not `auto`.
@@ -24,12 +24,13 @@ bool is_backend_name(std::string_view name) noexcept;
 ///     value := "auto" | NAME ("," NAME)*
 ///     NAME  := [a-z][a-z0-9_]*
 ///
-/// No value means `auto`. Does not check whether the backends exist. Throws `invalid_environment`, which lists the `known`
-/// names, for an empty value or element, a repeated name, `auto` in a list, and invalid characters.
+/// Without a value, the result is that of `auto`. Does not check whether the backends exist. Throws `invalid_environment`
+/// for an empty value or element, a repeated name, `auto` in a list, and invalid characters. The error lists the names in
+/// `known`.
 Selection parse_selection(const std::optional<std::string>& value, std::span<const std::string_view> known);
 
-/// Guesses the backend that `name` means, in quotes, or returns "": a known name with a similar spelling, or the equivalent
-/// of another framework's name ("cpu": 'host', "gpu": 'cuda' or 'hip').
+/// Guesses which backend a wrong `name` means, for a suggestion in an error: a known name with a similar spelling, or the
+/// equivalent of another framework's name. Returns it in quotes ("'host'" for "cpu", "'cuda' or 'hip'" for "gpu"), or "".
 std::string meant_backend(std::string_view name, std::span<const std::string_view> known);
 
 /// The parts of a device's name, "cuda:1".

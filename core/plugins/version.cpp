@@ -10,7 +10,7 @@
 
 namespace {
 
-// Before 1.0 each minor version may change everything, from 1.0 on each major version.
+// Versions of one series have compatible interfaces: before 1.0 a series is a minor version, later a major version.
 constexpr std::uint32_t series_of(std::uint32_t version) { return version < 10000 ? version / 100 : version / 10000 * 100; }
 
 std::string version_text(std::uint32_t version) {

@@ -23,8 +23,9 @@ std::string_view to_string(MemoryKind kind) noexcept {
   return "unknown";
 }
 
-/// Unused `Allocation` objects, so that stream-ordered allocation does not allocate on the host. Never destroyed. Each
-/// thread also keeps one object, so that a thread that alternately allocates and frees takes no lock.
+/// Unused `Allocation` objects, which are reused so that stream-ordered allocation does not allocate on the heap. Each
+/// thread also keeps one unused object for itself, so that alternately allocating and freeing needs no lock. Never
+/// destroyed.
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
@@ -68,13 +69,15 @@ class AllocationPool {
     return AllocationPtr(new Allocation);
   }
 
-  // Has no destructor, so that destructors of other thread-local objects can still use it.
+  // The thread's own object. Has no destructor, so that destructors of other thread-local objects can still use it while the
+  // thread ends.
   struct Own {
     Allocation* object = nullptr;
     bool returned_at_end = false;
     bool gone = false;
   };
-  static constinit thread_local Own own __attribute__((tls_model("initial-exec")));  // like ThreadState
+  // The fastest access, as for ThreadState.
+  static constinit thread_local Own own __attribute__((tls_model("initial-exec")));
 
   static void return_at_end() noexcept {
     struct AtEnd {
@@ -131,11 +134,12 @@ void Allocation::dispose() noexcept {
     }
   }
   AllocationPool::instance().give_back(this);
-  // Last, and without a lock, because closing the stream may run the program's code.
+  // Must be last and without a lock: this may destroy the stream, whose `keep_alive` may run code of the program.
   if (stream != nullptr) StreamCore::release_as_dependent(*stream);
 }
 
-/// Returns false and frees nothing if the driver refuses because of another stream's capture.
+/// Frees the memory, and reports the free to tools. Returns false without freeing if the driver refuses because another
+/// stream captures.
 bool StreamCore::free_now(Stream& stream, const Allocation& allocation, const CaptureState& capture) {
   const auto release = [&] { return impl(stream).do_deallocate_async(allocation.data_, capture); };
   if (!is_watched(stream)) [[likely]]
@@ -145,14 +149,15 @@ bool StreamCore::free_now(Stream& stream, const Allocation& allocation, const Ca
   });
 }
 
-/// Frees stream-ordered memory. Returns false and does nothing if a capture forbids it.
+/// Frees stream-ordered memory, unless its graph will free it. Returns false without freeing if an open capture forbids it;
+/// the caller then defers the free.
 bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) noexcept {
   if (stream.device_->is_poisoned()) return true;  // the memory is lost with the device's state
   CaptureState capture;
   try {
     capture = known_capture(stream);
     if (allocation.capture_id_ != 0) {
-      // After its capture the memory belongs to the graph, which frees it.
+      // The capture has ended, so the graph owns the memory and frees it.
       if (capture.id != allocation.capture_id_) return true;
       const auto began = Captures::instance().find(key(stream));
       const bool is_fork =
@@ -166,11 +171,12 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
     support::log(support::LogLevel::error, "stream-ordered memory is leaked: ", e.what());
     return true;
   }
-  // Freeing other memory would become a node of the capture, and free it at each launch.
+  // The memory was not allocated in the present capture. Freeing it now would add a node that frees it again at each launch.
   return capture.status == CaptureStatus::none && try_to_free(stream, allocation);
 }
 
-/// Returns false if the driver refuses because of another stream's capture, or if there is no memory to enqueue the free.
+/// Frees memory outside of captures. Returns false if the driver refuses because another stream captures, or if the host has
+/// no memory to enqueue the free. Other errors leak the memory.
 bool StreamCore::try_to_free(Stream& stream, const Allocation& allocation) noexcept {
   try {
     return free_now(stream, allocation, CaptureState{});
@@ -184,13 +190,13 @@ bool StreamCore::try_to_free(Stream& stream, const Allocation& allocation) noexc
 
 namespace {
 
-/// Guards the streams' lists of deferred frees, which are rare and short.
+/// Guards the lists of deferred frees of all streams. One mutex suffices, because such lists are rare and short.
 std::mutex deferred_mutex;
 
 }  // namespace
 
-/// Defers a free that a capture forbids to the stream's next call or its destruction. If the stream is closed, it leaks the
-/// memory and returns false, because the handle may be destroyed before the capture is over.
+/// Adds the memory to the stream's list of deferred frees. If the stream is closed, leaks the memory and returns false,
+/// because the native stream may be destroyed before the capture ends.
 bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
   {
     const std::lock_guard lock(deferred_mutex);
@@ -207,7 +213,8 @@ bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
   return false;
 }
 
-/// Makes the deferred frees that no capture forbids now. `last_chance`: leaks the others.
+/// Frees the memory in the stream's list of deferred frees, unless a capture still forbids it. With `last_chance`, leaks
+/// memory that cannot be freed; otherwise it stays in the list.
 void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   if ((flags(stream) & flag_deferred) == 0) return;
   const bool is_lost = stream.device_->is_poisoned();
@@ -328,7 +335,7 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
     call.throw_error(Errc::invalid_argument,
                      "only device memory that was allocated at once can be shared; use Device::allocate");
   }
-  // The driver's handle is that of a whole block, and a range allocated by other code may be only a part of one.
+  // A driver's handle is for a whole block of memory, but memory of other code may be only a part of a block.
   if (allocation.deleter_) {
     call.throw_error(
         Errc::invalid_argument,

@@ -25,25 +25,25 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// The time for which the thread polls without a pause after work was completed or added. Drivers answer in about a
+// For this long after work was completed or added, the thread polls without pauses. A query of a driver takes about a
 // microsecond.
 constexpr Clock::duration eager = 200us;
 
-/// The pause between two polls after waiting for `waited`: the delay in noticing is a small part of the work's duration. The
-/// kernel's timers add about 4 us.
+/// The pause between two polls. It is 1/256 of the time waited so far, so that completion is detected with a small relative
+/// delay. Timers of Linux add about 4 us.
 Clock::duration pause_after(Clock::duration waited) { return std::clamp<Clock::duration>(waited / 256, 2us, 500us); }
 
-/// An event recorded in a capture never completes by itself.
+/// Throws `captured_event` if the event was last recorded in a capture, because it then never completes by itself.
 void throw_captured_event(const Event& event) {
   if (detail::impl(event).is_captured()) (void)event.is_complete();  // throws the error
 }
 
 struct Awaited {
   Ptr<Event> event;
-  StreamPtr stream;  // null if only the event is awaited
+  StreamPtr stream;  // the stream whose work is awaited; null if the program waits for an event
   UniqueFunction<void(std::exception_ptr)> function;
 
-  /// Whether it is complete. `error`: set if it failed.
+  /// Whether the event is complete. Sets `error` if the work failed.
   bool is_over(std::exception_ptr& error) const {
     try {
       throw_captured_event(*event);
@@ -57,7 +57,7 @@ struct Awaited {
   }
 
  private:
-  /// Reports a successful query to tools. They cannot refuse it.
+  /// Reports to tools that a query has found the event complete. Tools cannot refuse this operation.
   void tell_tools() const {
     detail::perform_always(event->device(), OperationKind::query, "when_done",
                            [this](ToolNotice& notice) {
@@ -68,7 +68,8 @@ struct Awaited {
   }
 };
 
-/// The polling thread. It starts with the first awaited work, and stops at exit, before drivers shut down.
+/// The polling thread and its list of awaited work. The thread starts when work is first added, and stops at exit, before
+/// drivers shut down.
 class Completions {
  public:
   static Completions& instance() noexcept {
@@ -107,7 +108,7 @@ class Completions {
           std::move(added_.begin(), added_.end(), std::back_inserter(open));
           added_.clear();
           lock.unlock();
-          open.clear();  // destroyed while drivers still work
+          open.clear();  // now, because destroying events calls the driver, which still works
           lock.lock();
           has_stopped_ = true;
           return changed_.notify_all();
@@ -120,7 +121,7 @@ class Completions {
     }
   }
 
-  /// Calls the functions of completed work and keeps the rest. Returns whether any was complete.
+  /// Calls the functions of all completed work and removes it from `open`. Returns whether any work was complete.
   static bool call_those_that_are_over(std::vector<Awaited>& open) noexcept {
     bool any = false;
     for (std::size_t i = 0; i < open.size();) {
@@ -145,11 +146,12 @@ class Completions {
   }
 
   void stop() noexcept {
-    if (process_ != ::getpid()) return;  // a forked child has no such thread
+    if (process_ != ::getpid()) return;  // the polling thread does not exist in a forked child
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    // A function may have called `exit`, or may wait for something that happens only after this.
+    // Do not wait for ever: a function on the polling thread may have called `exit`, or may wait for an event that comes
+    // only after this handler.
     const bool is_own = std::this_thread::get_id() == thread_.get_id();
     if (is_own || !changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) return thread_.detach();
     lock.unlock();

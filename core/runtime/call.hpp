@@ -13,19 +13,20 @@
 #include "weir/feature.hpp"
 #include "weir/span.hpp"
 
-/// The checks that calls of Weir's public functions share.
+/// `Call`: the checks that all public functions share, and the errors that they throw.
 namespace weir::detail {
 
-/// "feature 'graph_clone' is absent: …"
+/// Returns "feature 'graph_clone' is absent: …", with the reason.
 inline std::string absence(const Device& device, Feature feature) {
   return "feature '" + std::string(to_string(feature)) + "' is absent: " + device.feature(feature).reason;
 }
 
-/// One call of a public function: its name and its object, which errors name.
+/// One call of a public function. Stores the function's name and its object for errors.
 template <class Object>
 class Call {
  public:
-  /// Throws if Weir may not be called here, or if the device is poisoned. `operation`: "Device::allocate".
+  /// Throws in a host function, in a forked process, and if the device is poisoned. `operation`: the function's name,
+  /// "Device::allocate".
   Call(const Object& object, const char* operation) : object_(object), operation_(operation) {
     if (is_refused(device())) [[unlikely]] throw_refused(device(), object, operation);
   }
@@ -48,21 +49,22 @@ class Call {
     if (!device().supports(feature)) [[unlikely]]
       throw_missing_feature(*this, feature);
   }
-  /// Dereferences `ref`. Throws `invalid_argument` for null. `what`: "the event".
+  /// Returns `*ref`. Throws `invalid_argument` for null. `what`: the name of the argument for the error, "the event".
   template <class R>
   auto& not_null(const R& ref, const char* what) const {
     if (!ref) [[unlikely]]
       throw_null(*this, what);
     return *ref;
   }
-  /// Throws `wrong_device` for an object of another device. `what`: "the event".
+  /// Throws `wrong_device` if an argument belongs to another device. `what`: the name of the argument for the error, "the
+  /// event".
   void check_device(const Device& other, const char* what) const {
     if (&other != &device()) [[unlikely]] throw_error(Errc::wrong_device, std::string(what) + " is of " + other.describe());
   }
-  /// Throws `invalid_argument` for more bytes than any memory has.
+  /// Throws `invalid_argument` if `bytes * times` is more than any memory has.
   void check_bytes(std::size_t bytes, std::size_t times = 1) const { (void)byte_count(operation_, bytes, times); }
-  /// Throws `invalid_argument` for a value beyond `last`, the enumeration's last enumerator; such values come from casts and
-  /// uninitialized variables. `type`: the enumeration's name.
+  /// Throws `invalid_argument` for a value greater than `last`, the last enumerator of the enumeration. Such values come
+  /// from casts and uninitialized variables. `type`: the enumeration's name for the error.
   template <class E>
   void check_enumerator(const char* type, E value, E last) const {
     if (value > last) [[unlikely]] {
@@ -71,7 +73,8 @@ class Call {
                                          "; use the enumerators");
     }
   }
-  /// Throws `capture_unsupported` if an open capture forbids the calling thread to make unsafe calls on the device.
+  /// Throws `capture_unsupported` if the mode of an open capture does not allow the calling thread to make unsafe calls on
+  /// the device (see `CaptureMode`).
   void check_unsafe() const {
     if (open_captures.load(std::memory_order_acquire) == 0) [[likely]] return;
     if (const auto capture = Captures::instance().forbidding_unsafe_calls(device().backend())) {
@@ -79,7 +82,7 @@ class Call {
     }
   }
 
-  /// Throws `capture_unsupported` for a graph that an open capture continues.
+  /// Throws `capture_unsupported` for a graph into which a stream still captures (`Stream::resume_capture`).
   void check_not_continued(const Graph& graph) const {
     if (open_captures.load(std::memory_order_acquire) == 0) [[likely]]
       return;
@@ -94,7 +97,8 @@ class Call {
   const char* operation_;
 
  private:
-  // Error paths take a copy of the call, so that the compiler keeps the original in registers.
+  // The functions that throw get the call by value: if its address escaped, the compiler could not keep the original in
+  // registers.
   [[noreturn, gnu::cold, gnu::noinline]] static void throw_error(const Object& object, const char* operation, Errc code,
                                                             std::string_view cause) {
     throw Error(code, operation, object.describe(), cause);
@@ -107,7 +111,7 @@ class Call {
   }
 };
 
-/// For calls that wait for the whole device: throws `capture_unsupported` if an open capture forbids it.
+/// For calls that wait for a whole device: throws `capture_unsupported` if an open capture forbids the wait.
 void check_device_wait(const Call<Device>& call);
 
 }  // namespace weir::detail

@@ -56,14 +56,15 @@ Captures& Captures::instance() noexcept {
 void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
                     std::shared_ptr<CapturedWork>&& work, const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
-  std::unique_ptr<Entry> replaced;  // outlives the lock, because destroying its objects may run the program's code
+  std::unique_ptr<Entry> replaced;  // declared before the lock, so destroyed after it: destroying its objects may run code
+                                    // of the program
   std::unique_lock lock(mutex_);
   device_wide_calls_over_.wait(lock, [&] { return std::ranges::count(device_wide_calls_, device) == 0; });
   if (resumed != nullptr && continues(*resumed)) {
     lock.unlock();
     throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
   }
-  // Everything that can fail comes before the driver's begin.
+  // Do everything that can fail before the driver begins the capture.
   auto entry = spare_ != nullptr ? std::move(spare_) : std::make_unique<Entry>();
   if (const Entry* const outer = find(device->backend(), capture.outer)) capture.mode = outer->capture.mode;
   entry->capture = capture;
@@ -72,7 +73,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   entry->resources.work = std::move(work);
   open_.reserve(open_.size() + 1);
   entry->capture.id = begin();
-  // A stream is in one capture at a time, so an earlier one was ended by external code.
+  // A stream can be in only one capture. So if there is an entry for an earlier one, external code has ended that capture.
   const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Entry>& r) {
     return !r->capture.ending && r->capture.origin == entry->capture.origin;
   });
@@ -91,7 +92,8 @@ std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uin
 }
 
 void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
-  CaptureResources kept;  // these two outlive the lock
+  CaptureResources kept;  // these two are destroyed after the lock is released, because their destructors may run code of
+                          // the program
   std::shared_ptr<void> attached;
   const std::lock_guard lock(mutex_);
   Entry* const entry = find(backend, id);
@@ -108,7 +110,7 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
 bool Captures::leave_open(const Backend& backend, std::uint64_t id, std::shared_ptr<const void> native_stream) noexcept {
   const std::lock_guard lock(mutex_);
   Entry* const body = find(backend, id);
-  // The driver destroys captures nested in this one together with its graph.
+  // The driver destroys captures that are nested in this one together with this one's graph.
   for (auto& nested : std::exchange(body->resources.open_bodies, {})) (void)leave_open_in(nullptr, std::move(nested));
   return leave_open_in(find(backend, body->capture.outer), std::move(native_stream));
 }
@@ -151,7 +153,7 @@ void Captures::forget(const Stream& stream) noexcept {
 void CaptureHeld::hold(bool held) noexcept {
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
-  StreamCore::hold(*stream_, held);  // other code may have begun the capture
+  StreamCore::hold(*stream_, held);  // separately, because there is no entry if other code began the capture
   auto* const entry = captures.find(stream_->device().backend(), id_);
   if (entry == nullptr) return;
   held ? ++entry->capture.bodies : --entry->capture.bodies;
@@ -279,7 +281,7 @@ void JoinCapture::done() noexcept {
   joined_ = true;
   Captures& captures = Captures::instance();
   const std::lock_guard lock(captures.mutex_);
-  // Unless the capture has ended meanwhile.
+  // The capture may have ended meanwhile.
   if (const auto* const entry = captures.find(stream_.device().backend(), id_)) {
     StreamCore::enter_capture(stream_, id_, entry->capture.outer != 0, entry->resources.work != nullptr);
     StreamCore::hold(stream_, entry->capture.bodies != 0);
@@ -300,7 +302,7 @@ void throw_device_captures(const char* operation, const Device& device) {
 }
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
-  const StreamKey& origin = capture.origin;  // its object may be destroyed
+  const StreamKey& origin = capture.origin;  // identified by its key, because the `Stream` object may have been destroyed
   throw Error(Errc::capture_unsupported, operation, object,
               "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
                   (origin.thread != 0 ? origin.device->describe() + " per-thread default stream"

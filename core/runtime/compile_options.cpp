@@ -10,7 +10,8 @@
 namespace weir::detail {
 namespace {
 
-// `NAME` or `NAME(parameters)`. In any other text a part of the name would become a part of the value.
+// Whether the text has the form `NAME` or `NAME(parameters)`. Any other text would define another macro or value than
+// intended.
 bool is_macro(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };

@@ -12,11 +12,11 @@ struct CompileOptions;
 
 namespace weir::detail {
 
-/// Throws `invalid_argument`, with the fault, for options that no compiler accepts.
+/// Throws `invalid_argument`, with the cause, for options that are invalid for every compiler.
 void check_options(const CompileOptions& options, const char* operation, const std::string& object);
 
-/// Makes a bundle of the source, which is compiled with these options on any backend; options in `extra` are only for
-/// `backend`. Header folders are left out.
+/// Makes a kernel bundle that contains the source and these options, so that it can be compiled for a device of any backend.
+/// The options in `extra` are marked as options for `backend`. `include_directories` are not stored.
 std::vector<std::byte> bundle_of(std::string_view source, const CompileOptions& options, std::string_view backend);
 
 }  // namespace weir::detail

@@ -66,7 +66,7 @@ int Device::priority_number(Priority level) const {
 
 namespace {
 
-/// The vendor's number for the requested priority.
+/// Returns the vendor's number for the requested priority. Throws `invalid_argument` if it is out of range.
 template <class Object>
 int checked_priority(const Call<Object>& call, Device& device, const StreamOptions& options) {
   if (const Priority* const level = std::get_if<Priority>(&options.priority)) {
@@ -135,7 +135,7 @@ StreamPtr Device::default_stream() {
 StreamPtr Device::per_thread_stream() {
   const Call call(*this, "Device::per_thread_stream");
   call.require(Feature::per_thread_default_stream);
-  // The thread is ending, so the stream is not kept.
+  // The thread is ending and its list of streams was destroyed, so create a stream that is not kept.
   if (detail::thread_state.streams_gone) return impl(*this).do_create_per_thread_stream();
   thread_local ThreadStreams streams;
   for (const StreamPtr& stream : streams.list) {

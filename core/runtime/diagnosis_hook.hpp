@@ -7,13 +7,13 @@
 #include "weir/health.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// The functions of core/diagnosis that the runtime calls.
+/// Declares the functions of core/diagnosis that core/runtime calls, because core/runtime must not include core/diagnosis.
 namespace weir::detail {
 
-/// Creates the library's own tools that variables enable: WEIR_JOURNAL, WEIR_STUCK. Throws `invalid_environment`. Called
-/// once.
+/// Creates the tools that WEIR_JOURNAL and WEIR_STUCK enable. Throws `invalid_environment`. Called once.
 std::vector<std::unique_ptr<Tool>> make_diagnosis_tools();
-/// With WEIR_JOURNAL: operations of the device's streams that were not known to be complete. Does not call the driver.
+/// The operations in the journal, on streams of `device`, that are not known to be complete. Empty without WEIR_JOURNAL.
+/// Does not call the driver.
 std::vector<Suspect> operations_not_known_done(const Device& device);
 
 }  // namespace weir::detail

@@ -11,7 +11,8 @@
 namespace weir {
 namespace {
 
-// The texts of a code. `standard`: the equivalent <system_error> condition, for comparisons in code that does not use Weir.
+// The name and the message of a code, and the equivalent std::errc, if there is one, so that code which does not use Weir
+// can compare with it.
 struct CodeText {
   const char* name;
   const char* sentence;
@@ -115,7 +116,7 @@ std::string_view to_string(Errc code) noexcept { return text_of(code).name; }
 Error::Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native)
     : std::system_error(make_error_code(code)) {
   Texts texts{detail::escaped(operation, ""), detail::escaped(object, ""), detail::escaped(detail, "\n\t"), "",
-              std::move(native)};  // lines: logs
+              std::move(native)};  // line ends and tabs are kept, for compiler logs
   texts.what = detail::escaped(compose(texts.operation, texts.object, texts.detail, code, texts.native), "\n\t");
   texts_ = std::make_shared<const Texts>(std::move(texts));
 }

@@ -41,7 +41,7 @@ std::string_view to_string(NodeKind kind) noexcept {
 
 // --- The end ----------------------------------------------------------------------------------------------------------
 
-// Tools identify graphs by their addresses.
+// The destructors report to tools, because tools identify graphs by their addresses, which may be reused.
 Graph::~Graph() {
   detail::perform_always(device_, OperationKind::destroy_graph, "Graph", [this](auto& w) { w->graph = this; }, [] {});
 }
@@ -144,7 +144,7 @@ void support::throw_second_owner_of_memory(const char* operation, const std::str
 
 namespace {
 
-// Guards the captured work of executables, because an update may run concurrently with a launch on a capturing stream.
+// Guards `GraphExec::captured_work_`, because an update may run concurrently with a launch on a capturing stream.
 std::mutex exec_mutex;
 
 }  // namespace
@@ -155,7 +155,8 @@ std::shared_ptr<const detail::CapturedWork> detail::CapturedWork::of(const Graph
 }
 
 void detail::CapturedWork::set(GraphExec& exec, const std::shared_ptr<const CapturedWork>& work) {
-  std::shared_ptr<const CapturedWork> former = work;  // destroyed outside the lock
+  std::shared_ptr<const CapturedWork> former = work;  // declared before the lock, so the old value is destroyed after the
+                                                      // lock is released
   const std::lock_guard lock(exec_mutex);
   exec.captured_work_.swap(former);
 }
@@ -271,7 +272,7 @@ void GraphExec::apply(const GraphChanges& changes) {
       impl(*this).do_apply(changes);
     } catch (const Error& error) {
       if (error.errc() != Errc::graph_update_failed)
-        changed_.store(true, std::memory_order_relaxed);  // some changes may be in effect
+        changed_.store(true, std::memory_order_relaxed);  // the driver may have made some of the changes
       throw;
     }
     changed_.store(true, std::memory_order_relaxed);

@@ -44,9 +44,9 @@ GraphPtr GraphBuilder::finish() {
         Errc::not_capturing, "GraphBuilder::finish", stream_->describe(),
         "a function of GraphBuilder::add ended the capture, and the graph with it; let the functions only submit work");
   }
-  // throws the error that invalidated the capture
+  // The capture was invalidated: `end_capture` throws that error.
   if (!capture.graph) return std::exchange(stream_, nullptr)->end_capture();
-  // After all leaves, because some HIP releases treat a node that the stream does not depend on as unjoined.
+  // Make the stream depend on all leaves, because some HIP releases throw `capture_unjoined` for other leaves.
   std::vector<GraphNode> leaves;
   for (const std::uint32_t node : capture.graph->topology().leaves()) leaves.push_back({node});
   stream_->set_capture_dependencies(leaves);

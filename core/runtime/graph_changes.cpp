@@ -56,8 +56,8 @@ void** GraphChanges::arguments_of(const NodeChange& change) const {
 
 namespace {
 
-/// A copy of the parameters that is never destroyed, because a change may outlive its list: one for each list of parameters;
-/// programs have few such lists.
+/// Returns a copy of the parameters that is never freed, because a change may outlive the caller's array. Equal arrays share
+/// one copy; programs have few different ones.
 std::span<const Parameter> lasting(std::span<const Parameter> parameters) {
   static auto* const known = new std::set<std::vector<Parameter>>;
   static std::mutex mutex;

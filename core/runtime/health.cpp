@@ -25,7 +25,7 @@ std::atomic<bool> detail::process_exceptional{false};
 
 namespace {
 
-/// The devices of all backends, which live until the process ends.
+/// The list of all devices of all backends. Devices live until the process ends.
 struct Devices {
   std::mutex mutex;
   std::vector<const Device*> list;
@@ -74,7 +74,7 @@ void support::note_fault(const Error& error) noexcept try {
     if (!device->is_poisoned() && HealthCore::ask(*device)) HealthCore::poison(*device, error);
   }
 } catch (const std::exception&) {
-  // Out of memory: the next failure is recorded instead.
+  // Out of memory: the device will be poisoned at the next failure.
 }
 
 void support::poison(const Device& device, const Error& error) noexcept try {
@@ -123,7 +123,7 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
-/// Now plus `timeout`, saturated.
+/// The present time plus `timeout`, or the greatest time if the sum overflows.
 Time deadline_of(std::chrono::nanoseconds timeout) noexcept {
   const Time now = std::chrono::steady_clock::now();
   return timeout > Time::max() - now ? Time::max() : now + timeout;
@@ -149,7 +149,7 @@ bool EventImpl::do_synchronize_until(Time deadline) const {
 
 namespace {
 
-/// Tools see a wait with a timeout as a query.
+/// A wait with a timeout. Reported to tools as a query, because it may return before the work is done.
 struct TimedWait {
   static constexpr OperationKind kind = OperationKind::query;
   static constexpr Capturing capturing = Capturing::by_driver;
@@ -192,7 +192,7 @@ bool DeviceImpl::do_synchronize_until(Time deadline) {
       wait->over.notify_one();
     }).detach();
   }
-  // Even with a zero timeout, an idle device needs some time to answer.
+  // At least 10 ms, because even on an idle device the thread needs time to start and to call the driver.
   deadline = std::max(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
   std::unique_lock lock(wait->mutex);
   if (!wait->over.wait_until(lock, deadline, [&] { return wait->is_over; })) return false;
@@ -218,7 +218,7 @@ bool Event::synchronize_for(Timeout timeout) const {
                  [&] { return impl(*this).do_synchronize_until(deadline); });
 }
 
-// --- What a stream waits for, of backends that do not report it ---------------------------------------------------------
+// --- Defaults for backends that cannot report what a stream waits for ---------------------------------------------------
 
 PendingWork StreamImpl::do_pending() const {
   return {.kind = do_is_complete() ? PendingWork::Kind::nothing : PendingWork::Kind::unknown};

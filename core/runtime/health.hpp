@@ -7,26 +7,26 @@
 #include "core/runtime/thread_state.hpp"
 #include "weir/device.hpp"
 
-/// Poisoned devices. As soon as one device is poisoned, calls on all devices check for that.
+/// Detection of poisoned devices, and the check of each call for a poisoned device, a forked process and a host function.
 namespace weir::detail {
 
 struct HealthCore {
-  /// Registers the device for `support::note_fault`.
+  /// Adds a device to the list that `support::note_fault` queries.
   static void add(Device& device);
   static std::vector<const Device*> devices();
-  /// The first error poisons the device; later ones change nothing.
+  /// Marks the device as poisoned by `error`. Does nothing if it already is.
   static void poison(const Device& device, const Error& error);
-  /// Throws the device's first error, with the operation and the object of the refused call.
+  /// Throws the error that poisoned the device, with the operation and the object of the present call.
   [[noreturn]] static void throw_poisoned(const Device& device, const char* operation, const std::string& object);
   static std::optional<Error> ask(const Device& device);
 };
 
-/// Whether calls on the device are refused: in a host function, in a forked process, and on a poisoned device. It calls no
-/// function, so that an accepted call need not save registers.
+/// Whether a call on the device must throw: in a host function, in a forked process, or on a poisoned device. Inline and
+/// without function calls, so that a successful call need not save registers.
 inline bool is_refused(const Device& device) noexcept {
   return calls_forbidden() && (thread_state.in_host_function || forked() || device.is_poisoned());
 }
-/// Throws the error for a refused call. `object`: the object of the call.
+/// Throws the error if `is_refused`. `object`: the object of the call, for the error.
 template <class Object>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object,
                                                           const char* operation) {

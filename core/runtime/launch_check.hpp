@@ -10,11 +10,12 @@
 #include "weir/device.hpp"
 #include "weir/module.hpp"
 
-/// Checks whether a launch is possible, for streams and for nodes of graphs.
+/// Checks whether a device can run a launch, for launches on streams and for changes of kernel nodes.
 namespace weir::detail {
 
 inline bool within(const Dim3& d, const Dim3& max) noexcept {
-  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned, so 0 is out of range as well
+  // Unsigned, so an extent of 0 becomes too large and is rejected, too.
+  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;
 }
 
 inline bool block_fits(const Dim3& block, const DeviceProperties& limits) noexcept {
@@ -22,10 +23,11 @@ inline bool block_fits(const Dim3& block, const DeviceProperties& limits) noexce
          std::uint64_t{block.x} * block.y * block.z <= static_cast<std::uint64_t>(limits.max_threads_per_block);
 }
 
-/// Whether the arguments' number, sizes and kinds are those of the kernel, as far as the backend can determine those.
+/// Whether the number, sizes and kinds of the arguments match the kernel's parameters, as far as the backend can determine
+/// them.
 bool are_parameters(const Kernel& kernel, std::span<const Parameter> given) noexcept;
 
-/// A fast comparison that accepts nearly all launches. `are_parameters` decides about those that it does not accept.
+/// A fast check of the arguments. If it returns false, the arguments may still be valid: `are_parameters` decides.
 struct ParameterMatch {
   static std::uint64_t bits(const Parameter& parameter) noexcept {
     static_assert(sizeof(Parameter) == sizeof(std::uint64_t));
@@ -33,7 +35,8 @@ struct ParameterMatch {
     __builtin_memcpy(&bits, &parameter, sizeof(bits));
     return bits;
   }
-  /// The bytes to compare. An address counts as an integer: neither is a floating-point number.
+  /// The bits of a `Parameter` that `of` compares. Of the kind it compares only the bits for integers and floating-point
+  /// numbers: `ParameterKind::address` has the bit for integers.
   static std::uint64_t mask(bool has_sizes, bool has_kinds) noexcept {
     const auto number = static_cast<unsigned>(ParameterKind::integer) | static_cast<unsigned>(ParameterKind::floating);
     return bits({has_sizes ? ~std::uint32_t{0} : 0, static_cast<ParameterKind>(has_kinds ? number : 0),
@@ -51,7 +54,7 @@ struct ParameterMatch {
   }
 };
 
-/// Whether grid and block are possible.
+/// Whether the device can run this grid, block size and amount of dynamic shared memory.
 inline bool is_possible_shape(const Device& device, const Kernel& kernel, const LaunchConfig& config) noexcept {
   const DeviceProperties& limits = device.properties();
   return &kernel.device() == &device && block_fits(config.block, limits) && within(config.grid, limits.max_grid) &&
@@ -59,11 +62,11 @@ inline bool is_possible_shape(const Device& device, const Kernel& kernel, const 
                                               config.shared_memory_bytes <= limits.shared_memory_per_block_optin));
 }
 
-/// Whether the device supports the launch's attributes.
+/// Whether the device supports the launch attributes in `config`.
 bool are_possible_attributes(const Device& device, const LaunchConfig& config) noexcept;
 
-/// Whether a launch is possible. Separate from `throw_impossible_launch`, whose messages need much code, so that launches
-/// are fast.
+/// Whether the device can run the launch. Does not determine the cause, so that valid launches are fast: for invalid ones,
+/// call `throw_impossible_launch`.
 inline bool is_possible_launch(const Device& device, const Kernel& kernel, const LaunchConfig& config,
                                const std::span<const Parameter>& parameters) noexcept {
   return is_possible_shape(device, kernel, config) &&
@@ -71,7 +74,7 @@ inline bool is_possible_launch(const Device& device, const Kernel& kernel, const
          (!config.has_attributes() || are_possible_attributes(device, config));
 }
 
-/// Throws the reason why a launch is not possible. `object`: named in the error.
+/// Throws the error for a launch for which `is_possible_launch` is false. `object`: the object of the call, for the error.
 [[noreturn]] void throw_impossible_launch(const Device& device, const char* operation, const std::string& object,
                                           const Kernel& kernel, const LaunchConfig& config,
                                           std::span<const Parameter> parameters);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> words = {"error", "warn", "info", "debug"};
 
-/// The levels of parts with their own level, and the level of all others.
+/// The levels of parts that have a level of their own, and the level of all other parts.
 struct Levels {
   LogLevel others = LogLevel::warn;
   std::vector<std::pair<std::string, LogLevel>> parts;
@@ -80,11 +80,11 @@ struct Log {
     try {
       levels = levels_of_environment();
     } catch (...) {
-      // Lines are not lost if WEIR_LOG does not parse. Registry::instance throws for that.
+      // If WEIR_LOG is invalid, log with the default levels. Registry::instance throws the error.
     }
     publish();
   }
-  /// Call it after the levels have changed.
+  /// Updates `highest`. Must be called after each change of the levels.
   void publish() noexcept {
     LogLevel level = levels.others;
     for (const auto& part : levels.parts) level = std::max(level, part.second);
@@ -95,7 +95,7 @@ struct Log {
     static detail::NoDestructor<Log> log;
     return *log;
   }
-  /// The highest level of any part; negative before WEIR_LOG is read.
+  /// The highest level of all parts, so that most calls need no lock; negative until WEIR_LOG has been read.
   static inline std::atomic<int> highest{-1};
 };
 
@@ -128,7 +128,7 @@ void write_all(const char* data, std::size_t size) noexcept {
   }
 }
 
-/// Writes in one call, so that lines of different threads do not mix.
+/// Writes the line in one system call, so that lines of different threads do not mix.
 void write_line(LogLevel level, const std::string& message) {
   const std::string text = "weir " + std::string(to_string(level)) + ": " + message + '\n';
   write_all(text.data(), text.size());
@@ -147,7 +147,7 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
   const std::string_view part = part_of(__builtin_return_address(0));
   const int outer_errno = errno;
   try {
-    // One line per call, even if the message of a compiler or a driver has several.
+    // A message is one line: replaces line ends, which messages of compilers and drivers may contain.
     std::string message = std::string(line).append(rest);
     std::replace_if(
         message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -157,7 +157,7 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
       Log& log = Log::instance();
       const std::lock_guard lock(log.mutex);
       if (level > log.levels.of(part)) {
-        // Another part's level allows such lines, but not this one's.
+        // The line is not logged: another part has this level, but the calling part does not.
       } else if (log.sink) {
         detail::thread_state.in_log_sink = true;
         try {

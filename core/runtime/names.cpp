@@ -32,7 +32,8 @@ struct NamedMemory {
 };
 
 struct StreamName {
-  const Stream* set_by = nullptr;  // null once that object is closed, because its work may still run
+  const Stream* set_by = nullptr;  // the object that set the name; null once it is closed: the name remains for work that
+                                   // still runs
   std::string name;
 };
 
@@ -43,21 +44,22 @@ struct NamedFunction {
   HostFunction function;
 };
 
-/// A named function that is running; a node in a list. Created by the thread that runs it.
+/// A named function that is running: an element of a linked list, on the stack of the thread that runs it.
 class Running;
 
 struct Table {
   std::mutex mutex;
-  std::map<StreamKey, std::vector<StreamName>> streams;  // newest last
+  std::map<StreamKey, std::vector<StreamName>> streams;  // the names that different objects have set for a native stream,
+                                                         // the newest last
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
-  Running* running = nullptr;  // started last
+  Running* running = nullptr;  // the function that started last: the head of the list
 };
 
-/// The number of names that belong to closed streams.
+/// The number of names of closed streams. If it is 0, `begin` need not lock the table.
 constinit std::atomic<std::size_t> closed_names = 0;
 
-/// Never destroyed, because objects with static lifetime may be destroyed later.
+/// Never destroyed, because static objects that are destroyed later may use it.
 Table& table() noexcept {
   static NoDestructor<Table> names;
   return *names;
@@ -97,8 +99,9 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// Call it under the lock. If several run on that stream, returns the one that started last: a function may wait for a
-  /// stream, and its thread then runs that stream's functions.
+  /// The name of the function that runs on `stream`, or "". The caller must hold the table's mutex. If there are several,
+  /// returns the one that started last: a function may wait for its stream, and the thread then runs further functions of
+  /// it.
   static std::string on(const StreamKey& stream) {
     for (const Running* each = table().running; each != nullptr; each = each->before_) {
       if (each->function_.stream == stream) return each->function_.name;
@@ -114,7 +117,7 @@ class Running {
 
 std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// Removes the name that this object has set, or with null those of closed objects.
+/// Removes the name that `set_by` has set for the stream; if `set_by` is null, the names that closed objects have left.
 void drop(const StreamKey& stream, const Stream* set_by) noexcept {
   const auto found = table().streams.find(stream);
   if (found == table().streams.end()) return;

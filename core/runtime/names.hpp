@@ -8,32 +8,34 @@
 #include "weir/plugin/operation.hpp"
 #include "weir/unique_function.hpp"
 
-/// The names that the program has given. They are stored outside the objects, which have only one bit for whether they have
-/// a name. So objects without names cost nothing, and destroying a named object removes its name.
+/// The names that the program has given to streams, events, memory and host functions. They are stored in one table outside
+/// of the objects, so that objects without a name cost nothing: an object has only a bit for whether it has a name. Any
+/// thread.
 namespace weir::detail::names {
 
-// An empty name removes the present one.
+// Sets the name of an object. An empty `name` removes it.
 void set(const Stream& stream, std::string_view name);
-/// Called when the object is closed. If the stream `ends` with it, its names stay for the remaining work, until a stream
-/// with the same handle is created.
+/// Called when a `Stream` object is closed; removes the name that it has set. If `ends`, the native stream is destroyed:
+/// then its names are kept for work that still runs, until `begin` is called for a new stream with the same handle.
 void close(const Stream& stream, bool ends) noexcept;
 void begin(const Stream& stream) noexcept;
 void set(const Event& event, std::string_view name);
 void set(const Allocation& memory, std::string_view name);
 
-/// Empty if the stream has no name.
-std::string of(const StreamKey& stream);  // the newest
-std::string of(const Stream& stream);     // only a name set through this object
+/// The name of an object; empty if it has none.
+std::string of(const StreamKey& stream);  // the newest name that any object has set for this native stream
+std::string of(const Stream& stream);     // only the name that this object has set
 std::string of(const Event& event);
-/// The name of the memory that contains this byte.
+/// The name of the allocation that contains the address.
 std::string of_memory(const void* address);
 
-/// " 'copies'", for a description, with control characters escaped; "" without a name.
+/// Formats a name for a description: " 'copies'", with a leading space and with control characters escaped; "" for an empty
+/// name.
 std::string quoted(const std::string& name);
 
-/// The name of the host function that runs on that stream now; "" if there is none.
+/// The name of the host function that runs on `stream` now; "" if none runs or it has no name.
 std::string running_function(const StreamKey& stream);
-/// Wraps `function`, so that its name is known while it runs on that stream.
+/// Returns a function that calls `function`, during which `running_function(stream)` returns `name`.
 HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function);
 
 }  // namespace weir::detail::names

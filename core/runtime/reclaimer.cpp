@@ -28,10 +28,11 @@ Reclaimer& Reclaimer::of_modules() noexcept {
 }
 
 namespace {
-std::atomic<pid_t> exiting_thread{0};  // the thread that runs the exit handlers
+std::atomic<pid_t> exiting_thread{0};  // the id of the thread that runs the exit handlers; 0 before
 }  // namespace
 
-// Handlers run in reverse order of registration, and a driver registers its handler when it is opened.
+// Exit handlers run in reverse order of registration, and a driver registers its handler when it is opened. So this handler
+// must be registered after that.
 void Reclaimer::stop_at_exit() noexcept {
   std::atexit([] {
     exiting_thread = ::gettid();
@@ -49,7 +50,8 @@ void Reclaimer::dispose(RefCounted* object) noexcept {
 }
 
 bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
-  auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};  // out of memory: leaks the object
+  // Null: `try_to_end` is destroyed, so the object leaks.
+  auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};
   if (kept == nullptr) return false;
   const std::lock_guard lock(mutex_);
   if (!start()) return false;
@@ -57,7 +59,8 @@ bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
   return true;
 }
 
-/// The caller holds the lock. Returns false, and logs it, if the thread cannot be started.
+/// Starts or wakes the thread. The caller must hold `mutex_`. If the thread cannot be started, logs an error and returns
+/// false.
 bool Reclaimer::start() {
   if (thread_ == nullptr) {
     try {
@@ -115,11 +118,11 @@ void Reclaimer::thread_main() noexcept {
 }
 
 void Reclaimer::stop() {
-  if (process_ != ::getpid()) return;  // a forked child has no such thread
+  if (process_ != ::getpid()) return;  // the thread does not exist in a forked child
   std::unique_lock lock(mutex_);
   if (std::exchange(stopping_, true)) return;
   changed_.notify_all();
-  // A driver may wait for work that never ends.
+  // Do not wait for ever: the thread may be in a driver call that waits for work that never ends.
   if (!changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) {
     thread_->detach();
     return;

@@ -11,30 +11,32 @@
 
 namespace weir {
 
-/// A background thread that destroys objects that cannot be destroyed where their last owner released them:
+/// A background thread that destroys objects which cannot be destroyed at once, on the thread that released the last owner:
 ///
-/// - objects dropped in host functions, where the driver may not be called;
-/// - objects that work still uses: memory pools until the frees of their memory are over; on HIP streams until they are
-///   idle, and executable graphs until their last launch is over. It polls the driver and never waits for it.
+/// - objects released in host functions, which must not call the driver;
+/// - objects that pending work still uses: memory pools until their memory is freed; on HIP also streams until they are
+///   idle, and executable graphs until their last launch is done. The thread polls the driver; it does not block in it.
 ///
-/// The thread starts with the first such object. It stops at exit, before drivers shut down; remaining objects are lost with
-/// the process.
+/// The thread starts with the first such object, and stops at exit, before drivers shut down. Objects that are left then are
+/// not destroyed.
 class Reclaimer {
  public:
   static Reclaimer& instance() noexcept;
-  /// Modules have their own thread, because a driver may wait for all work of the device before it unloads one.
+  /// A second reclaimer with its own thread, for modules: a driver may block until all work of the device is done before it
+  /// unloads a module.
   static Reclaimer& of_modules() noexcept;
-  /// Stops both threads at exit, before exit handlers that were registered earlier. Call it again after opening each driver,
-  /// because a thread may be older than the driver.
+  /// Registers an exit handler that stops both threads. Handlers that were registered later run first, so call this again
+  /// after each driver was opened: the threads must stop before that driver shuts down.
   static void stop_at_exit() noexcept;
 
-  /// Destroys an object without owners. Allocates nothing.
+  /// Destroys, on the thread, an object that has lost its last owner. Allocates no memory, so it cannot fail.
   void dispose(RefCounted* object) noexcept;
-  /// Calls `try_to_end()` until it returns true. Out of memory it returns false and the object leaks.
+  /// Calls `try_to_end()` repeatedly, on the thread, until it returns true. If memory is exhausted, returns false, and the
+  /// object leaks.
   bool retry(UniqueFunction<bool()>&& try_to_end) noexcept;
 
  private:
-  // A node of a list, so that nothing is allocated where a failure could not be reported.
+  // An element of a linked list, so that the thread itself never allocates memory.
   struct Retry {
     UniqueFunction<bool()> try_to_end;
     Retry* next = nullptr;

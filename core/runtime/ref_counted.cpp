@@ -41,7 +41,7 @@ HostFunctionScope::~HostFunctionScope() { detail::thread_state.in_host_function 
 }  // namespace support
 
 void RefCounted::last_release() const noexcept {
-  // In a forked child the drivers do not work, and threads that no longer exist may hold locks: leak the object.
+  // Leak the object in a forked child: drivers do not work there, and threads that do not exist in the child may hold locks.
   if (detail::forked()) [[unlikely]] return;
   auto* const self = const_cast<RefCounted*>(this);
   if (detail::thread_state.in_host_function && disposal() == Disposal::driver) {

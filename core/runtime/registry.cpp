@@ -41,7 +41,7 @@ bool is_known(std::string_view name) { return std::find(known.begin(), known.end
 
 // --- Forks ------------------------------------------------------------------------------------------------------------
 
-// True as soon as creation of the registry begins.
+// Whether the creation of the registry has begun.
 std::atomic<bool> registry_opened{false};
 
 void after_fork_in_child() {
@@ -50,21 +50,21 @@ void after_fork_in_child() {
   detail::process_exceptional.store(true, std::memory_order_relaxed);
 }
 
-// Registered at load time, so that no fork can come between opening the registry and this. It fails only without memory; a
-// program that does not fork must still run.
+// Registered when the library is loaded, so that no fork can happen between the creation of the registry and this. The
+// result is ignored: this fails only if memory is exhausted, and programs that do not fork must still run.
 [[maybe_unused]] const int forks_watched = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
 
 // --- Outcomes ---------------------------------------------------------------------------------------------------------
 
-// The state of one backend. Created when its name is first requested, never destroyed.
+// The state of one backend. Created when a name is first used, never destroyed.
 struct Entry {
   explicit Entry(std::string_view name) { info.name = name; }
 
-  std::uint64_t opener = 0;          // the thread that is opening the backend, or 0; guarded by the registry's mutex
-  std::atomic<bool> settled{false};  // true once the members below are final; before, only the opener uses them
+  std::uint64_t opener = 0;          // the thread that is opening the backend now, or 0; guarded by the registry's mutex
+  std::atomic<bool> settled{false};  // true when the members below are final; before, only the opener accesses them
   BackendInfo info;
-  std::optional<Error> error;  // thrown by `open`; empty if the backend is usable
-  Backend* made = nullptr;     // the factory's result, kept even if it is not usable: backends are never destroyed
+  std::optional<Error> error;  // the error that `open` throws; empty if the backend is usable
+  Backend* made = nullptr;     // the factory's result, even if it is not usable: backends are never destroyed
 };
 
 BackendState state_of(Errc code) {
@@ -80,13 +80,13 @@ BackendState state_of(Errc code) {
   }
 }
 
-// Whether skipping a backend in this state deserves a warning, because the machine seems to be equipped for it.
+// Whether the user should be warned if `auto` skips a backend in this state: the machine seems to have the hardware for it.
 bool is_surprising(BackendState state) {
   return state == BackendState::plugin_incompatible || state == BackendState::driver_too_old ||
          state == BackendState::driver_failed;
 }
 
-// The failed attempts that `cause` does not mention already.
+// Lists the failed attempts that `cause` does not already contain.
 std::string tried(std::span<const LoadAttempt> attempts, std::string_view cause) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
@@ -98,8 +98,8 @@ std::string tried(std::span<const LoadAttempt> attempts, std::string_view cause)
   return text;
 }
 
-// The attempts that a backend's error should list: those for the driver once the plugin was opened, and none if the driver
-// was found.
+// The attempts that the error should list: if no plugin was opened, all attempts; if the plugin was opened but the driver
+// was not, the attempts to open the driver; otherwise none.
 std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc code) {
   if (info.plugin_path.empty()) return info.attempts;
   if (code != Errc::driver_not_found && code != Errc::driver_too_old) return {};
@@ -130,7 +130,7 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
                             "folder in WEIR_PLUGIN_PATH",
                             name, recipe.option, recipe.needs));
   }
-  // The attempted paths follow in the error's text, so the suggestion comes first.
+  // The caller appends the attempted paths to the error's text, so put the suggestion at its beginning.
   const std::string meant = detail::meant_backend(name, known);
   if (!detail::is_backend_name(name)) {
     throw Error(Errc::backend_unknown, "", "",
@@ -143,12 +143,14 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
                           "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
 }
 
-// Calls the plugin's factory. Converts every failure to an error for the registry.
+// Calls the plugin's factory, and converts every failure to an `Error` without operation and object, which the registry
+// adds.
 void start(const detail::Plugin& plugin, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
     PluginContext context(e.info);
-    if (e.made == nullptr) e.made = plugin.create(context);  // not null if an earlier attempt ran out of memory afterwards
+    // Not null if an earlier attempt has called the factory and then ran out of memory.
+    if (e.made == nullptr) e.made = plugin.create(context);
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
@@ -174,7 +176,7 @@ void start(const detail::Plugin& plugin, Entry& e) {
   }
 }
 
-// Returns the built-in backend, otherwise its plugin. `path`: the plugin that was loaded, or "".
+// Returns the built-in backend `name`; if there is none, loads its plugin and sets `path` to the plugin's file.
 detail::Plugin find_backend(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts,
                             std::string& path) {
   if (const auto built_in = detail::built_in_backend(name)) return *built_in;
@@ -206,10 +208,12 @@ struct Registry::Implementation {
   const int default_ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", 0, 0, INT_MAX));
   const std::vector<std::string> folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
 
-  std::mutex mutex;  // guards the members below, except the entries' outcomes; never held while a plugin or a driver runs
+  std::mutex mutex;  // guards the members below, except members of entries after `settled`; never held while code of a
+                     // plugin or a driver runs
   std::map<std::string, Entry, std::less<>> entries;
-  std::condition_variable opened;  // signalled when an entry's opener is done
-  // A thread that waits for an entry's opener. A factory may open other backends, so threads may wait for each other.
+  std::condition_variable opened;  // signalled when a thread has finished opening a backend
+  // A thread that waits until another thread has opened a backend. Stored to detect deadlocks: a factory may open other
+  // backends, so that two threads could wait for each other.
   struct Waiting {
     std::uint64_t thread;
     const Entry* entry;
@@ -218,7 +222,8 @@ struct Registry::Implementation {
   std::atomic<Backend*> default_backend{nullptr};
   std::atomic<Device*> default_device{nullptr};
 
-  // Whether the opener of `entry` is the calling thread, or waits for it, directly or through other threads.
+  // Whether waiting for `entry` would deadlock: its opener is thread `me`, or waits for thread `me`, directly or through
+  // other threads.
   bool waits_for_me(const Entry& entry, std::uint64_t me) const {
     for (const Entry* e = &entry; e != nullptr;) {
       if (e->opener == me) return true;
@@ -229,7 +234,8 @@ struct Registry::Implementation {
     return false;
   }
 
-  // Returns the entry of that name. It is settled, or the calling thread is now its opener and must settle it.
+  // Returns the entry of a backend. If it is not settled, the calling thread is now its opener and must settle it. Blocks
+  // while another thread is the opener.
   Entry& claim(std::string_view name) {
     const std::uint64_t me = detail::this_thread();
     std::unique_lock lock(mutex);
@@ -252,11 +258,11 @@ struct Registry::Implementation {
     return e;
   }
 
-  // Returns the settled entry of that name.
+  // Returns the settled entry of a backend; opens the backend if necessary.
   Entry& settle(std::string_view name) {
     Entry& e = claim(name);
     if (e.settled.load(std::memory_order_acquire)) return e;
-    // If memory runs out before the entry is settled, the next caller tries again.
+    // Also runs if memory is exhausted before the entry is settled: the next caller then tries again.
     struct Opened {
       Implementation& registry;
       Entry& entry;
@@ -293,13 +299,13 @@ struct Registry::Implementation {
   // The value of WEIR_BACKEND, for messages.
   std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
 
-  // Throws a backend's error as an error of the choice.
+  // Throws the error of a backend as an error of `default_backend`, with the value of WEIR_BACKEND.
   [[noreturn]] void throw_choice_error(const Error& error) const {
     throw Error(error.errc(), "Registry::default_backend", choice_text(), error.detail(), error.native());
   }
 
   Backend& choose() {
-    // A name without a backend is an error, even if an earlier one is usable.
+    // An unknown name in WEIR_BACKEND is an error, even if a backend that precedes it is usable.
     for (const std::string& name : selection.names) {
       std::vector<LoadAttempt> attempts;
       if (is_known(name) || !detail::find_plugin(name, folders, attempts).empty()) continue;
@@ -325,7 +331,8 @@ struct Registry::Implementation {
     throw Error(last.errc(), "Registry::default_backend", choice_text(), reasons);
   }
 
-  // Threads that choose at the same time choose the same backend; the first one logs it.
+  // Stores the chosen backend. Several threads may choose concurrently; they choose the same backend, and only the first one
+  // logs the choice.
   void chosen(Backend& backend, const std::vector<const Entry*>& passed_over) {
     Backend* none = nullptr;
     if (!default_backend.compare_exchange_strong(none, &backend, std::memory_order_acq_rel)) return;
@@ -341,11 +348,11 @@ Registry::Registry() : implementation_(new Implementation) {}
 
 Registry& Registry::shared() {
   enter("Registry::instance");
-  // Never destroyed, because static objects may hold streams after main.
+  // Never destroyed, because static objects may own streams after main.
   static Registry* const registry = [] {
     registry_opened.store(true, std::memory_order_relaxed);
     try {
-      // All variables are read here, so that an invalid one is reported immediately in every program.
+      // Read all environment variables now, so that every program reports an invalid one at once.
       detail::check_log_variable();
       detail::disabled_features();
       detail::open_tools();

@@ -7,7 +7,8 @@
 namespace weir {
 namespace {
 
-/// The error for being out of memory even for an error's text. Created when the library is loaded, and then copied.
+/// The error to return if memory is exhausted, so that not even an error's text can be allocated. Created when the library
+/// is loaded; copying it allocates no memory.
 const Error& no_memory() noexcept {
   static const Error error(Errc::out_of_memory, "attempt", "", "the host has no memory left");
   return error;

@@ -10,8 +10,8 @@ namespace {
 sigset_t signals_to_block() noexcept {
   sigset_t set;
   sigfillset(&set);
-  // A thread must receive signals for its own faults, or their handler would not run. Profilers send SIGPROF to any running
-  // thread.
+  // If a thread blocked the signals of its own faults, their handlers would not run. SIGPROF stays enabled so that profilers
+  // also sample these threads.
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&set, signal);
   return set;
 }

@@ -33,7 +33,8 @@ StreamImpl::StreamImpl(Device& device, void* handle, StreamKind kind, std::share
   if (kind == StreamKind::per_thread_default) {
     thread_ = detail::this_thread();
     flags |=
-        StreamCore::flag_per_thread | StreamCore::flag_external;  // external code can use it without a handle from Weir
+        // Other code can use this stream without getting its handle from Weir.
+        StreamCore::flag_per_thread | StreamCore::flag_external;
   }
   if (kind == StreamKind::legacy_default) flags |= StreamCore::flag_legacy;
   if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= StreamCore::flag_external;
@@ -206,7 +207,7 @@ std::string Stream::describe() const {
     if (status == CaptureStatus::active) text += " (capturing)";
     if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
   } catch (const std::exception&) {
-    // Descriptions are part of error messages, so their own failure must not replace the error.
+    // Ignore the error: the description may be a part of an error message.
   }
   return text;
 }
@@ -243,8 +244,8 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
   const std::uint32_t flags = stream.flags_.fetch_or(flag_closed, std::memory_order_release);
   if ((flags & flag_named) != 0) forget_name(stream);
   if (open_captures.load(std::memory_order_acquire) != 0) {
-    // The owner of a handle ends any capture on it, a borrower only one that it began itself. The capture of a conditional
-    // node's body ends when the body's function returns.
+    // If this object owns the handle, end any capture of it; otherwise only a capture that this object began. The capture of
+    // a conditional node's body is ended elsewhere, when the function that captures the body returns.
     const auto capture = Captures::instance().find(key(stream));
     if (capture && capture->outer == 0 &&
         (destroys_handle(stream) || capture->id == impl(stream).began_.load(std::memory_order_relaxed))) {
@@ -257,7 +258,7 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
 void StreamCore::finish_closing(Stream& stream, bool destroy) {
   StreamImpl& closed = impl(stream);
   closed.closing_postponed_ = false;
-  // `keep_alive` is released after the driver has released the stream, even if that failed.
+  // Destroyed at the end of this function: after the driver has released the stream, even if `do_close` throws.
   const std::shared_ptr<const void> keep_alive = std::move(closed.keep_alive_);
   closed.do_close(destroy);
 }
@@ -267,7 +268,8 @@ void Stream::close() {
   check_closable(*this, "Stream::close");
   StreamCall::check_not_held(*this, "Stream::close");
   StreamCore::begin_closing(*this);
-  // Memory that is still to be freed on this stream needs the handle. Releasing the last such memory closes the stream.
+  // Memory that will be freed in the order of this stream still needs the handle. The release of the last such memory
+  // destroys the stream.
   if (dependents() != 0) {
     StreamCore::postpone_closing(*this);
     return;

@@ -8,12 +8,12 @@
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
-// Streams: captures. docs/internals.md explains them.
+// The functions of `Stream` for captures. docs/internals.md explains how captures work.
 namespace weir {
 
 // --- The stored capture of a stream -----------------------------------------------------------------------------------
 
-// The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
+// `leave_capture` clears the id last: the destruction of a stream locks the mutex of `Captures` only if the id is not 0.
 void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept {
   impl(stream).capture_.store(id, std::memory_order_release);
   stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0) | (written_down ? flag_watched : 0),
@@ -28,7 +28,7 @@ void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
 }
 
 CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags) {
-  // This thread cannot name another thread's default stream: the driver would use this thread's own.
+  // A driver has one handle for the per-thread default streams of all threads, so a query would report this thread's stream.
   if ((flags & flag_per_thread) != 0 && impl(stream).is_of_another_thread()) [[unlikely]] return {};
   CaptureState capture = impl(stream).do_capture_state();
   if (capture) [[unlikely]] {
@@ -87,7 +87,8 @@ struct BeginCapture {
 
 void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                        std::shared_ptr<detail::CapturedWork>&& work, const std::function<std::uint64_t()>& native_begin) {
-  const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not report this for a capturing stream
+  // Query this before the capture begins: drivers do not report it for a capturing stream.
+  const bool blocking = !impl(stream).do_is_non_blocking();
   const auto open = [&] {
     Captures::instance().open(stream, {.origin = StreamCore::key(stream), .thread = this_thread(), .mode = mode}, blocking,
                               resumed, std::move(work), native_begin);
@@ -124,7 +125,7 @@ void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
   const GraphPtr graph(&call.not_null(continued, "the graph"));
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
-  // A copy, because clones and executables share the graph's present record.
+  // A copy, because clones and executables of the graph share the present object.
   std::shared_ptr<detail::CapturedWork> work;
   if (graph->captured_work_ != nullptr) work = graph->captured_work_->copy();
   StreamCore::begin(*this, mode, graph, std::move(work), [&] { return impl(*this).do_resume_capture(graph, mode); });
@@ -156,7 +157,7 @@ struct EndCapture {
   static constexpr OperationKind kind = OperationKind::end_capture;
   static constexpr Capturing capturing = Capturing::only;
   CaptureResources& kept;
-  bool& asked;  // whether the driver must be queried
+  bool& asked;  // set when the driver has been called to end the capture
   void describe(ToolNotice&) const {}
   GraphPtr enqueue(StreamImpl& stream, const CaptureState&) const {
     asked = true;
@@ -164,8 +165,8 @@ struct EndCapture {
   }
 };
 
-/// Ends the driver's capture even if a tool refuses that: otherwise the driver would continue to capture, and the stream's
-/// later work would never run.
+/// Ends the capture in the driver, even if a tool throws: otherwise the stream would continue to capture, and its later work
+/// would never run.
 GraphPtr end_drivers_capture(Stream& stream, const char* operation, const CaptureState& capture, CaptureResources&& kept) {
   bool asked = false;
   try {
@@ -189,7 +190,7 @@ GraphPtr Stream::end_capture() {
     if (state.status == CaptureStatus::none) {
       call.throw_capture_error(Errc::not_capturing);
     }
-    capture = captures.find(StreamCore::key(*this));  // another thread may have begun it meanwhile
+    capture = captures.find(StreamCore::key(*this));  // again, because another thread may have begun it meanwhile
     if (!capture) {
       const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
       if (external && !captures.is_open(backend, state.id)) return end_drivers_capture(*this, call.operation(), state, {});
@@ -236,7 +237,7 @@ void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept
   try {
     (void)impl(stream).do_end_capture(std::move(kept));
   } catch (const std::exception& e) {
-    // The driver may not have ended the capture: from now on it must be queried.
+    // The driver may not have ended the capture, so query it at each call from now on.
     set_shared(stream);
     support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
   }
@@ -263,7 +264,7 @@ void Stream::discard_capture() {
 GraphPtr Stream::capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function) {
   if (!function) StreamCall(*this, "Stream::capture").throw_error(Errc::invalid_argument, "the function is empty");
   begin_capture(options);
-  const StreamPtr self(this);  // the function may drop the last other owner
+  const StreamPtr self(this);  // an owner, because the function may release all other owners
   struct End {
     Stream& stream;
     const bool external;
@@ -292,7 +293,8 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   try {
     if (is_watched(stream)) ToolNotice(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
     if (impl(stream).is_of_another_thread()) {
-      // This thread cannot name that stream: the driver would use this thread's own.
+      // A driver has one handle for the per-thread default streams of all threads, so the call would end a capture of this
+      // thread's stream.
       support::log(
           support::LogLevel::warn,
           stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
@@ -312,7 +314,8 @@ StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer
                                      const std::function<std::uint64_t()>& begin)
     : body_(body) {
   Captures::instance().open(
-      body, {.origin = StreamCore::key(body), .thread = detail::this_thread(), .outer = outer.id},  // whose mode it inherits
+      // `open` copies the mode of the outer capture.
+      body, {.origin = StreamCore::key(body), .thread = detail::this_thread(), .outer = outer.id},
       false, nullptr, {}, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
@@ -346,7 +349,8 @@ CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
   const StreamCall call(stream, "Stream::capture_info", StreamCall::ReadOnly());
   CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
-  state = impl(stream).do_capture_state();  // only the driver can report whether an error invalidated it
+  state = impl(stream).do_capture_state();  // Weir does not know whether an error has invalidated the capture, so query the
+                                            // driver
   return {state.status, state.id, state && with_graph ? impl(stream).do_captured_graph() : nullptr};
 }
 
@@ -407,7 +411,7 @@ struct Conditional {
 };
 
 void submit_conditional(Stream& stream, const char* operation, const Conditional& node) {
-  const StreamPtr self(&stream);  // a body may drop the last other owner
+  const StreamPtr self(&stream);  // an owner, because a function that captures a body may release all other owners
   submit(stream, operation, node);
 }
 

@@ -21,48 +21,49 @@ struct StreamKey;
 
 namespace weir::detail {
 
-/// The core's access to a stream: its capture, its closing, and deferred frees.
+/// The core's access to private members of streams: flags, the stream's capture, closing, and frees of stream-ordered
+/// memory. A friend of `Stream` and `StreamImpl`.
 struct StreamCore {
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  // External code may use the handle and capture the stream, so the driver is queried for captures.
+  // Other code may use the handle and capture the stream, so calls query the driver for captures.
   static constexpr std::uint32_t flag_external = 8;
-  static constexpr std::uint32_t flag_capturing = 16;  // in a capture begun through Weir, whose id is `capture_`
-  static constexpr std::uint32_t flag_body = 32;       // that capture belongs to the body of a conditional node
-  static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
-  static constexpr std::uint32_t flag_named = 256;     // it has a name: core/runtime/names.hpp
-  // The body of a conditional node in its capture is being captured: see `CaptureHeld`.
+  static constexpr std::uint32_t flag_capturing = 16;  // the stream is in a capture that was begun through Weir; `capture_`
+                                                       // is its id
+  static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
+  static constexpr std::uint32_t flag_deferred = 64;   // the list `deferred_` is not empty
+  static constexpr std::uint32_t flag_named = 256;     // the stream has a name (core/runtime/names.hpp)
+  // The body of a conditional node in the stream's capture is being captured (see `CaptureHeld`).
   static constexpr std::uint32_t flag_held = 512;
-  // Tools see the stream's operations, or its capture records them: core/runtime/tools.hpp.
+  // Tools are loaded, or the stream is in a portable capture, so operations are reported (core/runtime/tools.hpp).
   static constexpr std::uint32_t flag_watched = Stream::flag_watched;
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
-  /// Whether the flags alone decide about calls on the stream: StreamCall's slow checks and a query for captures are
-  /// unnecessary.
+  /// Whether a call on the stream needs neither the slow checks of `StreamCall` nor a query of the driver for captures.
   static bool is_plain(const Stream& stream) noexcept {
     constexpr std::uint32_t special =
         flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_held | flag_watched;
     return (flags(stream) & special) == 0 && !calls_forbidden();
   }
-  /// Records that external code may use the handle.
+  /// Records that other code may use the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
   static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;
   static bool destroys_handle(const Stream& stream) noexcept {
     return stream.kind_ == StreamKind::owned || stream.kind_ == StreamKind::adopted;
   }
 
-  /// The driver's handle of the stream.
+  /// The native stream.
   static void* handle(const Stream& stream) noexcept { return stream.handle_; }
-  /// Identifies the native stream: several objects may share one.
+  /// The key that identifies the native stream. Several `Stream` objects may have the same one.
   static StreamKey key(const Stream& stream) noexcept { return {stream.device_, stream.handle_, impl(stream).thread_}; }
 
-  /// Such a stream keeps its partition alive; other owned streams keep nothing alive.
+  /// Whether the stream belongs to a partition. Of the owned streams, only these keep an object alive: their partition.
   static bool is_of_partition(const Stream& stream) noexcept {
     return stream.kind_ == StreamKind::owned && impl(stream).keep_alive_ != nullptr;
   }
 
   // --- The capture that a stream is in ----------------------------------------------------------------------------
 
-  /// Call these under the lock of `Captures`.
+  /// Mark the stream as in a capture, or no longer in it. The caller must hold the mutex of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body, bool written_down) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   static void hold(Stream& stream, bool held) noexcept {
@@ -72,21 +73,21 @@ struct StreamCore {
       stream.flags_.fetch_and(~flag_held, std::memory_order_release);
     }
   }
-  /// The stream's capture. Costs one load for a stream that does not capture and whose handle external code cannot use.
+  /// The stream's capture state. Costs one load if the stream is not capturing and no other code can use its handle.
   [[gnu::always_inline]] static CaptureState known_capture(const Stream& stream) {
     const std::uint32_t bits = flags(stream);
     return (bits & flag_external) == 0 ? stored_capture(stream, bits) : asked_capture(stream, bits);
   }
-  /// The stream's capture as recorded by Weir. `flags`: the stream's.
+  /// The stream's capture state as stored by Weir, without a query of the driver. `flags`: the result of `flags(stream)`.
   [[gnu::always_inline]] static CaptureState stored_capture(const Stream& stream, std::uint32_t flags) noexcept {
     if ((flags & flag_capturing) == 0) [[likely]] return {};
     const std::uint64_t id = impl(stream).capture_.load(std::memory_order_acquire);
-    if (id == 0) return {};  // the stream has just left it
+    if (id == 0) return {};  // the capture has just ended on another thread
     return {id, CaptureStatus::active, (flags & flag_body) != 0};
   }
-  /// Queries the driver. `flags`: the stream's.
+  /// The stream's capture state as reported by the driver. `flags`: the result of `flags(stream)`.
   static CaptureState asked_capture(const Stream& stream, std::uint32_t flags);
-  /// Whether the stream kept `module` last, for this capture.
+  /// Whether the last call of `keep_module` was for this module and this capture.
   static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
     return impl(stream).kept_for_.load(std::memory_order_acquire) == capture.id &&
            impl(stream).kept_module_.load(std::memory_order_relaxed) == &module;
@@ -94,13 +95,14 @@ struct StreamCore {
   static void keep_module(Stream& stream, const ModulePtr& module, const CaptureState& capture) {
     impl(stream).keep_module(module, capture);
   }
-  /// Whether the stream is in that capture. Queries the driver only if external code may have ended it.
+  /// Whether the stream is in the capture with this id, or in an invalidated one. Queries the driver only if other code may
+  /// use the stream.
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed, std::shared_ptr<CapturedWork>&& work,
                     const std::function<std::uint64_t()>& native_begin);
-  /// `begin_capture({.external = true})` in a capture begun by other code.
+  /// Implements `begin_capture({.external = true})`: joins the capture that other code began.
   static void join(Stream& stream, std::uint64_t capture) noexcept;
-  /// Undoes one `join`. Returns false if the stream has not joined its capture.
+  /// Undoes one `join`. Returns false if the stream has not joined the capture that it is in.
   static bool leave_joined(Stream& stream);
   static std::uint32_t joins(const Stream& stream) noexcept {
     return impl(stream).joined_depth_.load(std::memory_order_relaxed);
@@ -109,13 +111,14 @@ struct StreamCore {
   static void leave_joined(Stream& stream, std::uint32_t kept) noexcept {
     if (joins(stream) > kept) impl(stream).joined_depth_.store(kept, std::memory_order_relaxed);
   }
-  /// Ends an open capture that the stream began, and drops its graph. Returns false if another call is already ending it.
+  /// Ends the capture `id`, which the stream began, and drops its graph. Returns false if another call is ending it or has
+  /// ended it.
   static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;
-  /// Drops the capture that this object began last.
+  /// The same for the capture that this object began last.
   static bool drop_own_capture(Stream& stream) noexcept {
     return drop_capture(stream, impl(stream).began_.load(std::memory_order_relaxed));
   }
-  /// Ends the driver's capture and drops the graph. Logs a failure.
+  /// Ends the capture in the driver and drops the graph. Logs an error instead of throwing.
   static void end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
@@ -128,7 +131,7 @@ struct StreamCore {
   static std::string describe_handle(const Stream& stream) { return impl(stream).describe_handle(); }
   static void forget_name(Stream& stream) noexcept;
   static void begin_closing(Stream& stream) noexcept;
-  /// The stream closes when the last memory that must be freed on it is released.
+  /// Defers the destruction of the native stream until the last memory that must be freed in its order is released.
   static void postpone_closing(Stream& stream) noexcept { impl(stream).closing_postponed_ = true; }
   static void finish_closing(Stream& stream, bool destroy);
 
@@ -142,7 +145,7 @@ struct StreamCore {
   static void release_as_dependent(Stream& stream) noexcept { stream.release_as_dependent(); }
 };
 
-/// A stream's key: the same for all objects of one native stream.
+/// The same as `StreamCore::key`, for code that does not include this header's dependencies.
 StreamKey key_of(const Stream& stream) noexcept;
 
 }  // namespace weir::detail

@@ -24,7 +24,7 @@ bool aligned(const void* address, std::size_t alignment) noexcept {
 
 namespace {
 
-/// Returns false if there is nothing to copy.
+/// Throws for a null address. Returns false if `bytes` is 0, so that there is nothing to copy.
 bool check_copy(StreamCall call, const void* destination, const void* source, std::size_t bytes) {
   if (bytes == 0) return false;
   call.check_bytes(bytes);
@@ -47,7 +47,8 @@ struct Copy {
 
 using detail::PitchedBytes;
 
-/// Throws unless a box's rows do not overlap and its slices are a whole number of rows apart. `side`: "the destination".
+/// Throws if rows or slices of a box overlap, or if the slice pitch is not a multiple of the row pitch. `side`: "the
+/// destination" or "the source", for the error.
 void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
   const auto throw_error = [&](const std::string& cause) { call.throw_error(Errc::invalid_argument, side + cause); };
   if (box.data == nullptr) throw_error(" is null");
@@ -64,11 +65,11 @@ void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
 }
 
 PitchedCopy::Side side_of(const PitchedBytes& box) noexcept {
-  const std::size_t pitch = std::max(box.row_pitch, box.width);  // the pitch of a single row does not matter
+  const std::size_t pitch = std::max(box.row_pitch, box.width);  // for a single row, the pitch may be less than the width
   return {static_cast<std::byte*>(box.data), pitch, box.depth > 1 ? box.slice_pitch / pitch : box.height};
 }
 
-/// One access for each slice.
+/// Reports a box to tools as one access for each slice.
 void tell_slices(ToolNotice& notice, const PitchedBytes& box, AccessKind kind) {
   for (std::size_t z = 0; z < box.depth; ++z) {
     notice.touches(
@@ -167,11 +168,11 @@ void Stream::read_bytes(void* destination, const void* source, std::size_t bytes
   call.check_host_wait();
   const Copy copy{destination, source, bytes};
   if (copy.validate(call)) perform(*this, "Stream::copy", {}, copy);
-  // No further check: if this threw during the copy, the caller would free memory that is being written.
+  // Do not throw before the copy is done: the caller would then free memory to which the driver still writes.
   try {
     detail::wait_on_host(*this);
   } catch (...) {
-    if (is_watched()) impl(*this).do_synchronize();  // a tool may have refused the wait
+    if (is_watched()) impl(*this).do_synchronize();  // a tool may have thrown before the wait
     throw;
   }
 }
@@ -191,7 +192,7 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
 
 namespace {
 
-/// Throws unless the driver's memset can write such elements there.
+/// Throws unless elements have 1, 2 or 4 bytes and the destination is aligned to them, as the driver's memset requires.
 [[gnu::always_inline]] inline void check_elements(const StreamCall& call, const void* destination,
                                                   std::size_t element_size) {
   if (element_size != 1 && element_size != 2 && element_size != 4) {
@@ -271,7 +272,8 @@ struct FillPitched {
 
 namespace {
 
-/// Elements that no single memset can write: uses one strided memset for each word of an element.
+/// A fill with elements of any size. If all words of the element are equal, uses one memset; otherwise one strided memset
+/// for each word.
 struct FillPattern {
   static constexpr OperationKind kind = OperationKind::fill;
   static constexpr Capturing capturing = Capturing::by_driver;
@@ -330,7 +332,7 @@ void Stream::fill_pitched(const PitchedBytes& to, std::uint32_t value, std::size
 
 namespace {
 
-/// Whether `has` is true for all features that an operation needs.
+/// Calls `has` for each feature that an operation needs. Returns whether all results are true.
 template <class Has>
 bool has_all_needed(const MemoryOperation& op, Has&& has) {
   switch (op.kind) {
@@ -346,7 +348,7 @@ bool has_all_needed(const MemoryOperation& op, Has&& has) {
          (op.remote_writes != RemoteWrites::flush || has(Feature::wait_value_flush));
 }
 
-/// Whether an operation is valid and supported. Called for each operation of a batch.
+/// Whether an operation is valid and supported. Inline, because it is called for each operation of a batch.
 inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
   return op.kind <= MemoryOperation::Kind::flush_remote_writes && op.condition <= WaitCondition::bit_nor &&
          op.remote_writes <= RemoteWrites::flush &&
@@ -355,7 +357,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
           (op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4)));
 }
 
-/// Throws the reason why an operation is not usable.
+/// Throws the error for an operation for which `is_usable` is false.
 [[noreturn, gnu::cold]] void throw_unknown_operation(StreamCall call, const MemoryOperation& op) {
   call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
   call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);

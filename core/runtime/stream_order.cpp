@@ -8,7 +8,7 @@
 #include "weir/event.hpp"
 #include "weir/stream.hpp"
 
-// Streams: the order among streams, events and the host.
+// The functions of `Stream` for events, waits, host functions and synchronization.
 namespace weir {
 
 namespace {
@@ -23,7 +23,8 @@ void check_recordable(StreamCall call, const Event& event) {
     throw_wrong_device(call, event);
 }
 
-/// Throws if a wait would invalidate a capture. `theirs`: the id of the capture that contains the awaited work, or 0.
+/// Throws if a wait would invalidate a capture. `mine`: the capture of the stream that waits. `theirs`: the id of the
+/// capture that contains the work to wait for, or 0.
 void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
   if (mine.status == CaptureStatus::active) {
     if (theirs == 0) call.throw_capture_error(Errc::capture_isolation);
@@ -123,7 +124,7 @@ struct NamedHostCall : HostCall {
     HostCall::describe(notice);
   }
   void enqueue(StreamImpl& stream, const CaptureState& capture) const {
-    // A captured function runs on the streams of the graph's launches.
+    // Only for functions that are not captured: a captured one runs on other streams, on which the graph is launched.
     if (!capture) function = detail::names::named_function(detail::key_of(stream), name, std::move(function));
     HostCall::enqueue(stream, capture);
   }
@@ -184,7 +185,7 @@ void Stream::record(Ref<Event> recorded) {
 void Stream::record_external(Ref<Event> recorded) {
   Event& event = StreamCall(*this, "Stream::record_external").not_null(recorded, "the event");
   submit(*this, "Stream::record_external", RecordExternal{event});
-  // Launches of the graph record it, so the host may use it like any other event.
+  // Not marked as captured: launches of the graph record this event, so the host may query it and wait for it.
   event.record_state_.store(Event::recorded, std::memory_order_release);
 }
 
@@ -198,7 +199,8 @@ void Stream::wait(EventRef awaited) {
   if (state < Event::captured_base) [[likely]] {
     if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
     perform(*this, "Stream::wait", mine, operation);
-    // External code that uses the event may have recorded it in a capture, which this stream has then joined.
+    // If other code has the event's handle, it may have recorded the event in a capture. Then this stream has now joined
+    // that capture, so query the driver from now on.
     if ((event.flags_.load(std::memory_order_relaxed) & Event::shared) != 0 && !mine &&
         impl(*this).do_capture_state().status != CaptureStatus::none) [[unlikely]]
       StreamCore::set_shared(*this);

@@ -12,7 +12,7 @@
 namespace weir {
 namespace detail {
 
-/// Shared by a pool and its leases: a lease may outlive the pool.
+/// The streams of a pool. The pool and its leases own this object, because a lease may outlive the pool.
 class StreamPoolState final : public RefCounted {
  public:
   StreamPoolState(Device& device, const StreamPoolOptions& options) : device_(device), options_(options) {
@@ -28,7 +28,7 @@ class StreamPoolState final : public RefCounted {
     return streams_.size();
   }
 
-  /// Returns a slot and its stream; null if none is available.
+  /// Returns the index of a slot and its stream; a null stream if none is available.
   std::pair<std::size_t, StreamPtr> take() {
     std::lock_guard lock(mutex_);
     return options_.sharing == PoolSharing::round_robin ? take_turn() : take_free();
@@ -42,13 +42,13 @@ class StreamPoolState final : public RefCounted {
 
  private:
   std::pair<std::size_t, StreamPtr> grow() {
-    free_.reserve(streams_.size() + 1);  // so that `give_back` cannot fail
+    free_.reserve(streams_.size() + 1);  // so that `give_back` never allocates memory
     streams_.push_back(device_.create_stream(options_.stream));
     return {streams_.size() - 1, streams_.back()};
   }
 
   std::pair<std::size_t, StreamPtr> take_free() {
-    // The stream that was returned last is most likely in the caches.
+    // Begin with the stream that was returned last, because its data is most likely in the caches.
     for (std::size_t i = free_.size(); i-- > 0;) {
       const std::size_t slot = free_[i];
       StreamPtr stream = usable(slot);
@@ -63,7 +63,7 @@ class StreamPoolState final : public RefCounted {
   std::pair<std::size_t, StreamPtr> take_turn() {
     for (std::size_t tries = 0; tries < options_.max_streams; ++tries) {
       const std::size_t slot = next_;
-      // If `grow` throws, the turn stays at this slot, because all slots before `streams_.size()` must have a stream.
+      // If `grow` throws, `next_` must not advance, so that the next call creates a stream for this slot.
       std::pair<std::size_t, StreamPtr> taken = slot == streams_.size() ? grow() : std::pair(slot, usable(slot));
       next_ = (next_ + 1) % options_.max_streams;
       if (taken.second) return taken;
@@ -71,7 +71,7 @@ class StreamPoolState final : public RefCounted {
     return {0, nullptr};
   }
 
-  /// The slot's stream; null while it captures. Replaces a closed stream.
+  /// Returns the slot's stream; null if it is capturing. If the stream was closed, creates a new one.
   StreamPtr usable(std::size_t slot) {
     if (streams_[slot]->is_closed()) streams_[slot] = device_.create_stream(options_.stream);
     return streams_[slot]->is_capturing() ? nullptr : streams_[slot];

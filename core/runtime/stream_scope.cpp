@@ -14,13 +14,13 @@
 
 namespace weir {
 
-/// An entry of the thread's list of scopes on all devices. On the heap, so that the list stays intact if a scope ends on
-/// another thread.
+/// An entry of a thread's list of scopes. Allocated on the heap, so that the list remains valid if another thread destroys
+/// the scope.
 struct StreamScope::Entry {
   enum class State : std::uint8_t {
     listed,
-    ended_elsewhere,  ///< its scope has ended: its thread deletes it
-    left_behind,      ///< its thread has ended, or is ending: its scope deletes it
+    ended_elsewhere,  ///< another thread has destroyed the scope; the entry's thread deletes the entry
+    left_behind,      ///< the entry's thread has ended; the destructor of the scope deletes the entry
   };
 
   StreamPtr stream;
@@ -28,23 +28,24 @@ struct StreamScope::Entry {
   Entry* outer;
   std::atomic<State> state{State::listed};
 
-  /// Deletes the entry if the other side, scope or thread, has already released it.
+  /// Called once by the scope and once by the thread; the second call deletes the entry. `own`: the state if this is the
+  /// first call.
   void let_go(State own) noexcept {
     if (state.exchange(own, std::memory_order_acq_rel) != State::listed) delete this;
   }
 };
 
-/// Its destructor runs when the thread ends.
+/// A thread-local object whose destructor releases the thread's entries when the thread ends.
 struct StreamScope::ThreadEnd {
   ~ThreadEnd() {
-    // Static objects may be scopes, and the main thread destroys them after this.
+    // Not on the main thread: scopes may be static objects, which are destroyed after thread-local ones.
     if (::syscall(SYS_gettid) == ::getpid()) return;
     for (Entry* entry = std::exchange(innermost, nullptr); entry != nullptr;)
       std::exchange(entry, entry->outer)->let_go(Entry::State::left_behind);
   }
 };
 
-// A plain pointer without a destructor, so that static or thread-local scopes can still use it.
+// A plain pointer without a destructor, so that static and thread-local scopes can use it while the thread ends.
 constinit thread_local StreamScope::Entry* StreamScope::innermost = nullptr;
 
 namespace {
@@ -98,7 +99,8 @@ void StreamScope::forget_ended() noexcept {
       link = &entry->outer;
     }
   }
-  // After the loop, because destroying a stream may run user code, which may begin scopes.
+  // Delete the entries after the loop: destroying a stream may run code of the program, which may create scopes and so
+  // change the list.
   while (ended != nullptr) delete std::exchange(ended, ended->outer);
 }
 

@@ -8,28 +8,28 @@
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/tools.hpp"
 
-/// The single path of an operation from a public function to the backend.
+/// `submit` and `perform`: the path of every operation from a public function to the backend.
 ///
-/// An operation is a struct of its arguments, as cheap to copy as they are. `submit` validates it, determines the stream's
-/// capture, reports it to tools, and enqueues it. The struct has
+/// An operation is a struct that contains the arguments of the call. `submit` validates it, determines the stream's capture
+/// state, reports the operation to tools, and enqueues it. The struct has these members:
 ///
 ///   static constexpr OperationKind kind;
-///   static constexpr Capturing capturing;      // how a capture treats it
+/// static constexpr Capturing capturing; // what happens on a capturing stream
 ///   bool validate(const StreamCall&) const;    // throws if it is invalid; false: nothing to do
 ///   void describe(ToolNotice&) const;             // reports it to tools; called only if there are tools
 ///   void check_capture(const StreamCall&);     // optional: preparation on a capturing stream
 ///   R enqueue(StreamImpl&, const CaptureState&);
 ///
-/// Operations of devices, events and graphs have neither `capturing` nor `validate`: their functions do the checks, and
-/// `perform` does the rest.
+/// Operations of devices, events and graphs have no such struct: their functions check the arguments themselves, then call
+/// `perform` with lambdas.
 namespace weir::detail {
 
-/// How an operation behaves on a capturing stream.
+/// What happens to an operation on a capturing stream.
 enum class Capturing : std::uint8_t {
-  by_driver,  ///< it becomes a node, and the backend does not need the capture's state
+  by_driver,  ///< it becomes a node; the backend does not need the capture state, so none is determined
   node,       ///< it becomes a node
-  only,       ///< it is a node: refused outside captures
-  refused,    ///< capturing it is an error
+  only,       ///< it becomes a node; throws `not_capturing` on a stream that is not capturing
+  refused,    ///< throws `capture_unsupported`
 };
 
 template <Capturing rule>
@@ -40,7 +40,8 @@ template <Capturing rule>
   return {};
 }
 
-/// `perform` with tools. Takes copies, so that without tools nothing needs to be in memory.
+/// `perform` for a stream whose operations are reported to tools. Takes copies, so that the fast path can keep the arguments
+/// in registers.
 template <class Op>
 [[gnu::cold, gnu::noinline]] auto perform_watched(Stream& stream, const char* name, CaptureState capture, Op operation) {
   ToolNotice notice(stream, Op::kind, name,
@@ -49,7 +50,7 @@ template <class Op>
   return notice.run([&] { return operation.enqueue(impl(stream), capture); });
 }
 
-/// Reports a checked operation to tools, and enqueues it. `name`: of the public function.
+/// Reports an operation that was validated to tools, and enqueues it. `name`: the name of the public function.
 template <class Op>
 [[gnu::always_inline]] inline auto perform(Stream& stream, const char* name, const CaptureState& capture, Op operation) {
   static_assert(Op::capturing != Capturing::node || traits_of(Op::kind).may_be_captured);
@@ -59,7 +60,7 @@ template <class Op>
   return operation.enqueue(impl(stream), capture);
 }
 
-/// Validates and performs a stream's operation.
+/// Validates an operation, and performs it unless there is nothing to do.
 template <class Op>
 [[gnu::always_inline]] inline void submit(Stream& stream, const char* name, Op operation) {
   const StreamCall call(stream, name);
@@ -79,13 +80,14 @@ struct Synchronize {
   void enqueue(StreamImpl& stream, const CaptureState&) const { stream.do_synchronize(); }
 };
 
-/// `Stream::synchronize` after its checks.
+/// The part of `Stream::synchronize` that follows its checks.
 [[gnu::always_inline]] inline void wait_on_host(Stream& stream) {
   perform(stream, "Stream::synchronize", {}, Synchronize());
   if (std::exception_ptr error = impl(stream).do_take_host_error()) std::rethrow_exception(std::move(error));
 }
 
-/// The same for an operation of a device: `describe` takes a `ToolNotice`, `act` takes nothing.
+/// Reports an operation of a device to tools, and performs it. `describe(notice)` sets the members of the notice; `act()`
+/// performs the operation.
 template <class Describe, class Act>
 [[gnu::always_inline]] inline decltype(auto) perform(const Device& device, OperationKind kind, const char* name,
                                                      const Describe& describe, const Act& act) {
@@ -98,7 +100,7 @@ template <class Describe, class Act>
   });
 }
 
-/// The same for operations that no tool can refuse: a tool's exception is logged.
+/// The same for operations that tools cannot refuse, such as frees: exceptions of tools are logged.
 template <class Describe, class Act>
 [[gnu::always_inline]] inline void perform_always(const Device& device, OperationKind kind, const char* name,
                                                   const Describe& describe, const Act& act) {
@@ -115,7 +117,7 @@ template <class Describe, class Act>
 
 namespace weir {
 
-// Names that the public functions use.
+// Names for the files that implement public functions.
 using detail::Call;
 using detail::Captures;
 using detail::Capturing;

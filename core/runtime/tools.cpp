@@ -34,30 +34,30 @@ namespace {
 using detail::is_watched;
 
 struct All {
-  std::vector<std::unique_ptr<Tool>> list;  // fixed once `closed`
+  std::vector<std::unique_ptr<Tool>> list;  // does not change once `closed` is true
   bool closed = false;
   bool watches_nodes = false;  // whether a tool watches nodes
 };
 
-/// Never destroyed, because objects with static lifetime may still use Weir at process exit.
+/// Never destroyed, because static objects may use Weir while the process exits.
 All& all() noexcept {
   static detail::NoDestructor<All> tools;
   return *tools;
 }
 
-/// The state of the calling thread.
+/// Data of the calling thread for tools.
 struct Thread {
-  bool in_tool = false;             // a tool's own calls are not reported
+  bool in_tool = false;             // a tool is running: its calls of Weir are not reported
   bool has_touches = false;
-  std::uint64_t host_function = 0;  // the operation whose function is running
-  std::uint64_t launch = 0;         // the graph launch that the thread is in
+  std::uint64_t host_function = 0;  // the id of the operation whose host function the thread is running, or 0
+  std::uint64_t launch = 0;         // the id of the graph launch that the thread is performing, or 0
   std::vector<std::string> ranges;
   std::vector<MemoryAccess> touches;
   std::span<const SourceFrame> caller;
 };
 
-/// Never destroyed: static objects, and the thread's other objects, may use Weir after the `thread_local` ones are
-/// destroyed. So at thread exit it is emptied but not destroyed.
+/// Never destroyed, because static and other thread-local objects may use Weir while the thread ends. When the thread ends,
+/// only the memory of the vectors is freed.
 Thread& this_thread() noexcept {
   thread_local detail::NoDestructor<Thread> thread;
   struct End {
@@ -76,7 +76,7 @@ std::atomic<std::uint64_t> last_operation{0};
 bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
 
 void finish_all() {
-  // A forked child has a copy of the tools' data, but its parent reports it.
+  // Not in a forked child: it has a copy of the tools' data, but the parent process reports it.
   if (detail::forked()) return;
   const support::UnshownCalls scope;
   int status = 0;
@@ -132,7 +132,8 @@ void detail::open_tools() {
     if (std::find(names.begin(), name, *name) != name)
       throw_invalid_environment("WEIR_TOOLS", *tools, fmt::format("'{}' stands in it twice; list each tool once", *name));
   }
-  // If faults were requested but not injected, the test would pass wrongly.
+  // WEIR_FAULTS alone loads the tool `faults`: otherwise no faults would be injected, and the user's test would pass without
+  // testing anything.
   if (faults && std::find(names.begin(), names.end(), "faults") == names.end()) names.emplace_back("faults");
   if (!names.empty() && !can_load_plugins()) {
     throw_invalid_environment(tools ? "WEIR_TOOLS" : "WEIR_FAULTS", tools ? *tools : *faults,
@@ -299,7 +300,7 @@ void ToolNotice::begin_always() noexcept {
 
 namespace {
 
-/// The node that a captured operation became, if known.
+/// Returns the node that a captured operation has added to the graph; nullopt if it cannot be determined.
 std::optional<GraphNode> captured_node(const Operation& operation) noexcept try {
   const OperationTraits traits = traits_of(operation.kind);
   if (!traits.may_be_captured) return std::nullopt;
@@ -313,7 +314,8 @@ void record_in(CapturedWork& work, const Operation& operation, const std::vector
              std::vector<std::shared_ptr<const CapturedWork>>&& bodies) noexcept try {
   work.record(operation, after, std::move(bodies));
 } catch (const std::exception& error) {
-  // `settle` determines its node later
+  // The operation is missing in the record. `settle` will find a node without an operation, so that saving fails with an
+  // error.
   support::log(support::LogLevel::warn, "a captured operation cannot be saved: ", error.what());
 }
 
@@ -344,7 +346,7 @@ void ToolNotice::set_result(void* memory) noexcept {
 
 namespace {
 
-/// Held while a host function runs.
+/// Exists while a host function runs. Reports its begin and end to tools.
 class HostFunctionRuns {
  public:
   explicit HostFunctionRuns(std::uint64_t id) noexcept

@@ -13,12 +13,12 @@
 #include "weir/device.hpp"
 #include "weir/plugin/tool.hpp"
 
-/// Reports operations to tools, and records those of portable captures. Only sources include it: without tools and portable
-/// captures a call tests one bit, and none of this runs.
+/// `ToolNotice`: reports operations to tools, and records the operations of portable captures. Without tools and portable
+/// captures, a call only tests one bit and uses nothing of this file.
 namespace weir::detail {
 
-/// Loads the tools that WEIR_TOOLS lists, and `faults` if WEIR_FAULTS is set. No tool is added later. Called once, when the
-/// registry is created. Throws `invalid_environment`, `plugin_not_found`, `plugin_incompatible`.
+/// Loads the tools that WEIR_TOOLS lists, and the tool `faults` if WEIR_FAULTS is set. Tools cannot be added afterwards.
+/// Called once, when the registry is created. Throws `invalid_environment`, `plugin_not_found`, `plugin_incompatible`.
 void open_tools();
 
 inline bool is_watched() noexcept { return tools_watch.load(std::memory_order_relaxed); }
@@ -27,7 +27,7 @@ inline bool is_watched() noexcept { return tools_watch.load(std::memory_order_re
 class ToolNotice {
  public:
   ToolNotice(const Device& device, OperationKind kind, const char* name) noexcept;
-  /// Queries the stream's capture.
+  /// Determines the stream's capture state itself.
   ToolNotice(const Stream& stream, OperationKind kind, const char* name);
   ToolNotice(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept;
   ~ToolNotice() {
@@ -46,12 +46,14 @@ class ToolNotice {
   ToolNotice& writes(const void* address, std::size_t bytes) { return touches({address, bytes, AccessKind::write}); }
   ToolNotice& allocation(const Allocation& memory);
   ToolNotice& awaits(const Stream& other) noexcept;
-  /// Adds the bodies of a conditional node, which a portable capture also records.
+  /// Adds the bodies of a conditional node. In a portable capture, replaces each function in `bodies` by one that also
+  /// records the body.
   ToolNotice& captures(std::span<UniqueFunction<void(Stream&)>> bodies);
-  /// Uses the accesses that `touches` declared on this thread, otherwise the ones given.
+  /// Adds a kernel. Its accesses are those that the thread declared with `accesses::touches`; without a declaration,
+  /// `accesses`.
   ToolNotice& kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses);
 
-  /// Calls `act()` between the tools' `before` and `after`, and returns its result.
+  /// Calls `before` of all tools, then `act()`, then `after` of all tools. Returns the result of `act()`.
   template <class F>
   decltype(auto) run(F&& act) {
     begin();
@@ -65,7 +67,8 @@ class ToolNotice {
       return result;
     }
   }
-  /// The same for a free, which no tool can refuse: a tool's exception is logged. `act()` returns false if it has failed.
+  /// The same for operations that tools cannot refuse, such as frees: exceptions of tools are logged. If `act` returns bool,
+  /// false means that it has failed.
   template <class F>
   auto run_always(F&& act) {
     begin_always();
@@ -92,25 +95,27 @@ class ToolNotice {
 
   Operation operation_;
   std::vector<MemoryAccess> accesses_;
-  // The capture's record, if any; the nodes that the operation comes after; the captured bodies.
+  // For a portable capture: the object that records operations, the nodes on which the operation depends, and the recorded
+  // bodies of a conditional node.
   std::shared_ptr<CapturedWork> captured_work_;
   std::vector<GraphNode> after_;
   std::vector<std::shared_ptr<const CapturedWork>> bodies_;
-  std::size_t told_ = 0;  // how many tools have received `before`
+  std::size_t told_ = 0;  // the number of tools whose `before` has returned
   bool begun_ = false;
 };
 
-/// Discards the accesses that `accesses::touches` declared for this thread's next launch, because the launch was refused
-/// before it reached the tools.
+/// Discards the accesses that the calling thread has declared with `accesses::touches`. Called if a launch fails before it
+/// is reported.
 void forget_touches() noexcept;
 
-/// Calls `act()` out of line, so that the calling function stays small.
+/// Calls `act()` in a function that is not inlined, so that the calling function stays small.
 template <class F>
 [[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {
   return act();
 }
 
-/// Wraps `function`, so that it reports to tools when it runs, unless a tool makes the call; `id`: of its operation.
+/// Returns a function that calls `function` and reports its begin and end to tools. Returns `function` itself if a tool
+/// makes the call. `id`: the id of the operation that enqueues the function.
 HostFunction watched_function(std::uint64_t id, HostFunction&& function);
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback);
 

@@ -4,13 +4,14 @@
 #include "core/runtime/impl.hpp"
 #include "weir/error.hpp"
 
-// Default implementations of the optional operations, for backends without them.
+// Default implementations of the virtual functions for optional features. Most throw an error, because the core calls them
+// only if the backend's feature table lists the feature.
 namespace weir {
 namespace {
 
 using F = Feature;
 
-/// For a backend whose feature table lists a feature that it does not implement.
+/// Throws `unsupported`, because the backend lists a feature whose function it does not override.
 template <class Object>
 [[noreturn]] void not_overridden(const Object& object, Feature feature) {
   throw Error(Errc::unsupported, "feature " + std::string(to_string(feature)), object.describe(),

@@ -35,8 +35,8 @@
 #include "weir/version.hpp"
 
 /// The fingerprint of the C++ ABI: compiler ABI, standard library, and the sizes and layouts of types that programs and the
-/// library exchange. Each program's first call compares its own with the library's. Plugins depend on more types:
-/// weir/plugin/abi.hpp. See docs/abi.md.
+/// library exchange. `Registry::instance` compares the program's fingerprint with the library's. Plugins depend on more
+/// types: weir/plugin/abi.hpp. See docs/abi.md.
 extern "C" {
 /// Throws `headers_incompatible` if a program that was compiled with headers of this version, interface revision and
 /// fingerprint cannot use this library. The name and the parameters of this function never change, so that every release of

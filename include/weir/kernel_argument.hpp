@@ -16,13 +16,13 @@
 #include "weir/span.hpp"
 #include "weir/update_kind.hpp"
 
-/// The arguments that a launch accepts, and their conversion to kernel parameters.
+/// The types of arguments that a launch accepts, and their conversion to the parameters of the kernel.
 namespace weir {
 
 namespace detail {
 
-/// The value that a kernel receives for an argument: the value itself; for buffers and spans the address of the first
-/// element.
+/// The value that a kernel receives for an argument: the address of the first element for buffers and spans, otherwise the
+/// argument itself.
 template <class T>
   requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
 constexpr T kernel_argument(const T& value) noexcept {
@@ -45,21 +45,21 @@ template <class T, AccessKind Kind>
 T* kernel_argument(const Accessed<T, Kind>& accessed) noexcept {
   return accessed.data;
 }
-// A string_view's characters are in host memory.
+// Deleted because the characters of a string_view are in host memory, which a kernel cannot read.
 template <class C, class Traits>
 void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 
 }  // namespace detail
 
 /// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
-/// `AllocationPtr`, or one of these in `reads` or `writes`. Arrays, strings and containers cannot, because they are in host
-/// memory: copy them to a `Buffer`.
+/// `AllocationPtr`, or the result of `accesses::reads`, `writes` or `atomic`. Arrays, strings and containers cannot, because
+/// they are in host memory: copy them to a `Buffer`.
 template <class T>
 concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 
 namespace detail {
 
-/// Makes the compiler's first line say why `A` is not a valid argument type.
+/// If `A` is not a valid argument type, stops the compilation with an explanation.
 template <class A>
 constexpr void explain_kernel_argument() {
   static_assert(KernelArgument<A> || !ElementRange<const A>,
@@ -103,7 +103,8 @@ consteval bool converts_always() {
   }
 }
 
-/// Whether some values of `V` are also values of `P`: a constant may be one of them.
+/// Whether some but not all values of `V` are also values of `P`. A constant can then be converted if its value is one of
+/// them.
 template <class V, class P>
 consteval bool converts_sometimes() {
   if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
@@ -113,7 +114,7 @@ consteval bool converts_sometimes() {
   }
 }
 
-/// Whether a number is a value of `P`, as between braces.
+/// Whether `value` converts to `P` without changing: the rule for constants between braces.
 template <class P, class V>
 constexpr bool is_value_of(V value) {
   if constexpr (std::is_same_v<P, bool>) {
@@ -124,14 +125,13 @@ constexpr bool is_value_of(V value) {
                      static_cast<long long>(value) >= static_cast<long long>(std::numeric_limits<P>::min())
                : static_cast<unsigned long long>(value) <= static_cast<unsigned long long>(std::numeric_limits<P>::max());
   } else if constexpr (std::is_integral_v<V>) {
-    // No rounding: the number is in the range where all integers are representable, or is one of the representable numbers
-    // beyond.
+    // The integer is exact in `P` if it needs no more binary digits than `P` has, not counting zeros at its end.
     constexpr unsigned long long exact = 1ULL << std::numeric_limits<P>::digits;
     auto magnitude = value < 0 ? 0ULL - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
     while (magnitude > exact && magnitude % 2 == 0) magnitude /= 2;
     return magnitude <= exact;
   } else {
-    // A number with more digits would be rounded; one out of range is not representable.
+    // As between braces, rounding is allowed, but the number must be in the range of `P`.
     constexpr V most = static_cast<V>(std::numeric_limits<P>::max());
     const bool finite = value >= -std::numeric_limits<V>::max() && value <= std::numeric_limits<V>::max();
     return !finite || (value >= -most && value <= most);
@@ -142,11 +142,11 @@ constexpr bool is_value_of(V value) {
 
 /// The kind of a launch's argument or of a kernel's parameter.
 enum class ParameterKind : std::uint8_t {
-  unknown = 0,   ///< it may contain addresses: a structure, or an unknown type
+  unknown = 0,   ///< a structure or an unknown type, which may contain addresses
   integer = 1,   ///< an integer or an enumerator
   floating = 2,  ///< a floating-point number
-  value = 4,     ///< another type, which cannot contain an address
-  address = 5,   ///< of memory, or null
+  value = 4,     ///< any other type that cannot contain an address
+  address = 5,   ///< an address of memory, or null
 };
 
 /// The size and the kind of a launch's argument or of a kernel's parameter.
@@ -163,7 +163,7 @@ struct Parameter {
 
 namespace detail {
 
-/// Whether one of the two is a floating-point number and the other is known to be none.
+/// Whether one of the two kinds is a floating-point number and the other is known to be something else.
 constexpr bool contradict(ParameterKind a, ParameterKind b) noexcept {
   const auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
   return ((((x << 1U) & y) | (x & (y << 1U))) & 2U) != 0;
@@ -186,17 +186,18 @@ consteval Parameter parameter_of() {
 
 template <class... Values>
 inline constexpr Parameter parameter_array[sizeof...(Values) + 1] = {parameter_of<Values>()..., {}};
-/// One object for each list of types, so that a launch passes only its address.
+/// The parameters for a list of types. A constant, so that a launch passes only the address of the span.
 template <class... Values>
 inline constexpr std::span<const Parameter> parameters_of{parameter_array<Values...>, sizeof...(Values)};
 
 }  // namespace detail
 
-/// The parameter of type `P` of a typed kernel, converted from a launch's argument. These convert:
-/// - a number, if every value of its type is also a value of `P` (`int` for `double`, not for `float`), or if it is a
-///   constant that is a value of `P`, as between braces: `2.0` for `float`, `4` for `unsigned`;
-/// - a `Buffer`, a `Span`, a `std::span` or a pointer for a pointer to the same elements, or to constant ones, or to `void`;
-/// - everything else that converts to `P` implicitly.
+/// A parameter of type `P` of a typed kernel, made from an argument of a launch. These arguments convert:
+/// - a number, if every value of its type is also a value of `P` (`int` converts to `double`, but not to `float`);
+/// - a constant number whose value is also a value of `P`: `2.0` converts to `float`, `4` to `unsigned`;
+/// - a `Buffer`, a `Span`, a `std::span` or a pointer, if `P` is a pointer to the same element type, const or not, or to
+///   `void`;
+/// - any other type that converts to `P` implicitly.
 /// Any other argument does not compile: write `static_cast<int>(count)` if a number is known to fit.
 template <class P>
 class KernelParameter {
@@ -212,16 +213,17 @@ class KernelParameter {
       memory_ = {given.bytes, static_cast<std::uint8_t>(static_cast<std::uint8_t>(given.kind) | Memory::range)};
     }
   }
-  /// If the compiler reports here that the argument is not a constant, not every value of its type is a value of `P`.
+  /// For constants. If the compiler reports here that the argument is not a constant expression, its type has values that
+  /// `P` lacks: convert the argument explicitly.
   template <KernelArgument A>
     requires(detail::converts_sometimes<A, P>())
   consteval KernelParameter(A constant) : value_(static_cast<P>(constant)) {
     if (!detail::is_value_of<P>(constant)) throw "the constant is no value of the parameter's type";
   }
 
-  /// The address of the value, as a launch needs it.
+  /// The address of the converted value, for the launch.
   void* address() noexcept { return &value_; }
-  /// The parameter's memory, for tools.
+  /// The memory that the parameter points to, for tools.
   MemoryAccess access() const noexcept {
     MemoryAccess access = detail::access_of(value_);
     if constexpr (std::is_pointer_v<P>) {
@@ -236,8 +238,8 @@ class KernelParameter {
  private:
   struct None {};
   struct Memory {
-    /// Given as a buffer or a span; a null one with a size is a mistake. Stored in one byte with the kind, because each
-    /// launch stores it.
+    /// A flag in `kind`: the argument was a buffer or a span, so `bytes` is the whole size. Packed into one byte because
+    /// every launch stores it.
     static constexpr std::uint8_t range = 0x80;
     std::size_t bytes = 0;
     std::uint8_t kind = static_cast<std::uint8_t>(AccessKind::read_write);

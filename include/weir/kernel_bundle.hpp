@@ -12,13 +12,13 @@
 #include "weir/export.hpp"
 #include "weir/module.hpp"
 
-/// Kernels that were compiled ahead of time: one source, for several architectures, as made by the CMake function
-/// `weir_add_kernels`: see docs/ahead-of-time.md. docs/bundle-format.md describes the bytes.
+/// Kernel bundles: kernels that the CMake function `weir_add_kernels` compiled ahead of time from one source for several
+/// architectures. See docs/ahead-of-time.md; docs/bundle-format.md describes the bytes.
 namespace weir {
 
-/// A view of a bundle's bytes: images for architectures, and the source if the bundle carries it. `Device::load` selects the
-/// image that fits. The bytes must live as long as the view; bundles from `weir_kernels` live as long as the binary that
-/// contains them. Copies share the images and the source. Immutable, so any thread may use it.
+/// A view of a bundle: it contains an image for each architecture, and may contain the source. `Device::load` selects the
+/// image that fits. The view does not own the bytes, which must outlive it; the bytes of `weir_kernels` live as long as the
+/// binary that contains them. Immutable, so any thread may use it.
 class WEIR_API KernelBundle {
  public:
   /// Code for one architecture of one backend.
@@ -28,18 +28,19 @@ class WEIR_API KernelBundle {
     std::span<const std::byte> code;  ///< for `Device::load_module`
   };
 
-  /// Checks all sizes in `bytes`, so that nothing outside of them is ever read. Throws `invalid_image`, with the fault.
+  /// Makes a view of `bytes`. Checks all sizes in the bundle, so that later calls never read outside of `bytes`. Throws
+  /// `invalid_image`, with the cause, if they are not a valid bundle.
   explicit KernelBundle(std::span<const std::byte> bytes);
 
   /// The name of the source file: "blur.cu".
   std::string_view name() const noexcept { return name_; }
-  /// The bundle's images, in its order.
+  /// The bundle's images, in the order in which they are stored.
   std::vector<Image> images() const { return images_; }
   /// The source, or nothing if the bundle does not contain it.
   std::optional<std::string_view> source() const noexcept { return source_; }
   /// The headers that belong to the source: the names used in `#include`, and their texts.
   std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
-  /// The options for compiling the source for a device of that backend, including its headers.
+  /// The options with which the source must be compiled for a device of `backend`, including the headers.
   CompileOptions options(std::string_view backend) const;
   /// The whole bundle.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
@@ -53,7 +54,7 @@ class WEIR_API KernelBundle {
   std::optional<std::string_view> source_;
   Entries headers_;
   Entries defines_;
-  Entries extra_;  // the backend, and an option of its compiler
+  Entries extra_;  // pairs of a backend and an option for its compiler
   std::vector<std::string_view> kernels_;
   int cxx_standard_ = 17;
   bool fast_math_ = false;
@@ -63,7 +64,8 @@ class WEIR_API KernelBundle {
 }  // namespace weir
 
 #ifdef __clang__
-// Not in an unnamed namespace, where Clang would treat the two variables as internal and warn that they are undefined.
+// Clang gives the two variables internal linkage if `weir_kernels` is used in an unnamed namespace, and then warns that they
+// are undefined. The linker finds them by their assembler names.
 #define WEIR_KERNELS_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
 #define WEIR_KERNELS_END _Pragma("clang diagnostic pop")
 #else
@@ -71,17 +73,18 @@ class WEIR_API KernelBundle {
 #define WEIR_KERNELS_END
 #endif
 
-/// The target's part of the bundles' symbols: `weir_add_kernels` defines it for the target's sources.
+/// The part of the bundles' symbol names that identifies the CMake target. `weir_add_kernels` defines it for the target's
+/// sources.
 #ifndef WEIR_KERNELS_TARGET
 #define WEIR_KERNELS_TARGET "not_a_target_of_weir_add_kernels"
 #endif
 
 /// The bundle of the source file `name`.cu that `weir_add_kernels` put into this target, as a `weir::KernelBundle`:
-/// `device.load(weir_kernels(blur))`. Only for sources of that target: each target has its own bundles, so two libraries may
-/// each have a `utils.cu`. If the target has no such bundle, the linker reports an undefined reference to
+/// `device.load(weir_kernels(blur))`. Only sources of that target can use it: each target has its own bundles, so two
+/// libraries may each have a `utils.cu`. If the target has no such bundle, the linker reports an undefined reference to
 /// `weir_kernels.PROJECT.TARGET.NAME`.
-// The variables contain the name as well: block-scope declarations of the same name are one variable, and GCC would use its
-// last symbol for all of them.
+// The names of the variables contain `name`, because GCC treats all block-scope declarations of one name as one variable and
+// would use the last assembler name for all of them.
 #define weir_kernels(name)                                                                           \
   ([]() -> ::weir::KernelBundle {                                                                    \
     WEIR_KERNELS_BEGIN                                                                               \

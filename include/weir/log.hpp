@@ -6,7 +6,7 @@
 #include "weir/export.hpp"
 #include "weir/unique_function.hpp"
 
-/// Weir's log: warnings that no error can report, and the lines that WEIR_LOG enables.
+/// Weir's log: warnings that cannot be reported as errors, and details that the environment variable WEIR_LOG enables.
 namespace weir {
 
 /// The severity of a log line.
@@ -17,19 +17,19 @@ WEIR_API std::string_view to_string(LogLevel) noexcept;
 /// A line of the log. The texts are valid during the call.
 struct LogRecord {
   LogLevel level;
-  std::string_view part;     ///< the part that wrote it: "core", "host", "cuda", "hip", "race", …
-  std::string_view message;  ///< one line, without a line end
+  std::string_view part;     ///< the part of Weir that logged the line: "core", "host", "cuda", "hip", "race", …
+  std::string_view message;  ///< the line, without a line end
 };
 
 /// Receives log lines.
 using LogSink = UniqueFunction<void(const LogRecord&)>;
 
-/// From now on, passes log lines to `sink` instead of standard error; an empty `sink` restores standard error. Lines come
-/// from any thread, one at a time. `sink` must not call Weir; if it throws, the line goes to standard error. When this
-/// returns, the previous sink is not running and has been destroyed.
+/// Passes log lines to `sink` from now on, instead of writing them to standard error; an empty `sink` restores standard
+/// error. `sink` is called on any thread, but never concurrently. It must not call Weir. If it throws, the line is written
+/// to standard error. When this function returns, the previous sink has been destroyed and no thread is running it.
 WEIR_API void set_log_sink(LogSink sink);
-/// Sets the highest level that is logged from now on, like WEIR_LOG. `part`: only for this part; empty: for all parts
-/// without a level of their own.
+/// Sets the most detailed level that is logged from now on, like WEIR_LOG. `part`: the part of Weir that the level is for;
+/// if empty, the level is for all parts without a level of their own.
 WEIR_API void set_log_level(LogLevel level, std::string_view part = {});
 
 }  // namespace weir

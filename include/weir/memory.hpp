@@ -19,34 +19,36 @@
 #include "weir/span.hpp"
 #include "weir/unique_function.hpp"
 
-/// Memory: allocations with shared ownership, typed buffers, pools of stream-ordered memory, host registration.
+/// Memory: `Allocation` (a block with shared ownership), `Buffer` (typed elements), `MemoryPool` (stream-ordered memory),
+/// and `HostRegistration` (pinning of existing host memory).
 namespace weir {
 
-/// The kind of memory: where it is, and who may access it.
+/// The kind of memory: where the memory is, and whether device and host can access it.
 enum class MemoryKind : std::uint8_t {
   device,   ///< the device's own memory; the host may not access it
-  pinned,   ///< page-locked host memory: the device can access it, and copies of it are asynchronous
+  pinned,   ///< page-locked host memory: the device can access it, and copies from and to it are asynchronous
   managed,  ///< host and device use the same address; the driver migrates it
 };
 WEIR_API std::string_view to_string(MemoryKind) noexcept;
 
-/// Frees memory that Weir did not allocate: called once, with its address.
+/// A function that frees memory that Weir did not allocate. Called once, with the address.
 using MemoryDeleter = UniqueFunction<void(void*), 24>;
 
-/// A block of memory. Its last owner's release frees it.
+/// A block of memory, freed when its last owner releases it.
 ///
-/// Memory of `Device::allocate` is freed immediately, even while a capture is open. Inside a host function another thread
-/// frees it. The free waits for work of the memory's own device, but not for work of other devices: wait for that first.
+/// Memory of `Device::allocate` is freed immediately, even while a capture is open; if the last owner is a host function,
+/// another thread frees it. The free waits for work of the memory's own device. It does not wait for work of other devices:
+/// if such work uses the memory, wait for it before releasing the last owner.
 ///
-/// Memory of `Stream::allocate_async` is freed in the order of its stream, after all work enqueued there. If a capture
-/// forbids the free, it is deferred to the stream's next call or destruction. If it is still forbidden then, or fails, the
-/// memory leaks and a line is logged. The free never blocks.
+/// Memory of `Stream::allocate_async` is freed in the order of its stream, after all work enqueued on the stream, without
+/// blocking. If an open capture forbids the free, Weir retries at the stream's next call or at its destruction. If the free
+/// is then still forbidden or fails, the memory leaks and a warning is logged.
 ///
-/// Memory allocated in a capture belongs to the graph. If it is dropped in the same capture, and its stream began that
-/// capture, a node frees it. Memory of a forked stream is freed by the next launch, or with the executable
-/// (`InstantiateOptions::auto_free_on_launch`), because the fork may have been joined already. The same applies to memory
-/// that is not dropped in the capture, even if it has an owner: work that uses it must be over before the executable is
-/// dropped.
+/// Memory allocated in a capture belongs to the graph. If the last owner releases it during the capture, and its stream
+/// began the capture, a node of the graph frees it. Otherwise the next launch frees it, or the destruction of the executable
+/// (`InstantiateOptions::auto_free_on_launch`), even if the allocation still has an owner. This includes all memory of
+/// forked streams, because a fork may already be joined when the memory is released. All work that uses such memory must be
+/// done before the executable is destroyed.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte; null for zero bytes. Memory that Weir allocated is aligned to 256 bytes.
@@ -55,15 +57,15 @@ class WEIR_API Allocation final : public RefCounted {
   std::size_t size_bytes() const noexcept { return size_; }
   /// The kind of the memory.
   MemoryKind kind() const noexcept { return kind_; }
-  /// The device that it was allocated on.
+  /// The device that the memory was allocated on.
   Device& device() const noexcept { return *device_; }
-  /// The stream in whose order this memory is freed; null for other memory.
+  /// The stream in whose order the memory is freed; null for memory that is not stream-ordered.
   Stream* stream() const noexcept { return stream_; }
   /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
   /// Names the memory for tools, until it is freed. Empty removes the name.
   void set_name(std::string_view name);
-  /// Its name, or empty.
+  /// The name of the memory, or empty.
   [[nodiscard]] std::string name() const;
 
  private:
@@ -80,8 +82,9 @@ class WEIR_API Allocation final : public RefCounted {
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // one of this stream's dependents, or in its list of deferred frees
-  std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
+  Stream* stream_ = nullptr;          // this object keeps the stream alive as a dependent, or is in its list of deferred
+                                      // frees
+  std::uint64_t capture_id_ = 0;      // the capture in which it was allocated, or 0
   MemoryKind kind_ = MemoryKind::device;
   std::atomic<bool> is_named_ = false;
   MemoryDeleter deleter_;             // for memory that Weir did not allocate
@@ -95,14 +98,15 @@ namespace detail {
 [[noreturn]] WEIR_API void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes);
 [[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
 
-/// Whether there are tools (docs/tools.md). Set before the first device is opened, and constant from then on.
+/// Whether any tools are loaded (docs/tools.md). Constant once the first device is open.
 WEIR_API extern std::atomic<bool> tools_watch;
-/// Reports to tools that the host may read and write that memory now.
+/// Reports to tools that the host may read and write this memory now.
 WEIR_API void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes);
 }  // namespace detail
 
-/// An owner of `size()` elements of `T` in an allocation. Movable, and empty once moved from. Not copyable, because a copy
-/// would not copy the elements: pass a `Span` for using them, `share()` for sharing ownership.
+/// An owner of `size()` elements of type `T` in device, pinned or managed memory. Movable; a moved-from buffer is empty. Not
+/// copyable, because a copy would share the elements instead of copying them: call `share()` for a second owner, and pass a
+/// `Span` to functions that only use the elements.
 template <class T>
 class [[nodiscard]] Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
@@ -112,7 +116,7 @@ class [[nodiscard]] Buffer {
   using element_type = T;
 
   Buffer() = default;
-  /// The first `count` elements of `allocation`. Throws `invalid_argument` if it is smaller.
+  /// Becomes an owner of the first `count` elements of `allocation`. Throws `invalid_argument` if the allocation is smaller.
   Buffer(AllocationPtr allocation, std::size_t count) : allocation_(std::move(allocation)), size_(count) {
     const std::size_t there = allocation_ ? allocation_->size_bytes() : 0;
     if (count > there / sizeof(T)) detail::throw_bad_buffer(count, sizeof(T), there);
@@ -136,16 +140,16 @@ class [[nodiscard]] Buffer {
   bool empty() const noexcept { return size_ == 0; }
   /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return allocation_ && allocation_->host_accessible(); }
-  /// The memory; null for an empty buffer.
+  /// The allocation that contains the elements; null for an empty buffer.
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
   /// Does not compile, because the elements may be on a device. For pinned and managed memory use `host()[i]`.
-  T& operator[](std::size_t) const = delete;  // use host() if the host may access the elements
+  T& operator[](std::size_t) const = delete;  // for elements in pinned or managed memory: host()[i]
   /// All elements, without ownership.
   Span<T> span() const noexcept { return {data(), size_}; }
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
   Span<T> subspan(std::size_t offset, std::size_t count) const { return span().subspan(offset, count); }
-  /// All elements from `offset` on. Throws `invalid_argument` if there are fewer than `offset`.
+  /// All elements from index `offset` on. Throws `invalid_argument` if `offset` is greater than `size()`.
   Span<T> subspan(std::size_t offset) const { return span().subspan(offset); }
   /// The first `count` elements. Throws `invalid_argument` if there are fewer.
   Span<T> first(std::size_t count) const { return span().first(count); }
@@ -159,13 +163,14 @@ class [[nodiscard]] Buffer {
     return {data(), size_};
   }
 
-  /// Names the memory, which `share()` shares, for tools: `Allocation::set_name`.
+  /// Names the allocation for tools. Buffers from `share()` have the same allocation, so the same name. See
+  /// `Allocation::set_name`.
   void set_name(std::string_view name) const {
     if (allocation_) allocation_->set_name(name);
   }
-  /// Another owner of the same memory.
+  /// Returns another owner of the same memory.
   Buffer share() const { return Buffer(allocation_, size_); }
-  /// Releases the memory; the buffer is empty afterwards.
+  /// Releases this buffer's ownership. The buffer is empty afterwards.
   void reset() noexcept {
     allocation_.reset();
     size_ = 0;
@@ -184,22 +189,23 @@ struct MemoryInfo {
 
 /// Options of a new pool.
 struct MemoryPoolOptions {
-  /// the maximum size of the pool in bytes (feature `memory_pool_max_size`); 0: no limit
+  /// The maximum size of the pool in bytes; 0 means no limit. Feature `memory_pool_max_size`.
   std::size_t max_size = 0;
-  /// unused bytes that the pool keeps at a synchronize; it returns the rest to the system
+  /// The number of unused bytes that the pool keeps when a stream or event is synchronized. The driver returns the rest to
+  /// the system.
   std::size_t release_threshold = 0;
 };
 
-/// A pool of stream-ordered memory, after cudaMemPool_t. Feature `memory_pools`.
+/// A pool of stream-ordered memory (cudaMemPool_t). Any thread may use it. Feature `memory_pools`.
 class WEIR_API MemoryPool : public RefCounted {
  public:
-  /// The device whose memory it is.
+  /// The device whose memory the pool manages.
   Device& device() const noexcept { return device_; }
   /// The bytes used by allocations now.
   [[nodiscard]] std::size_t used_bytes() const;
   /// The bytes that the pool has reserved from the system now.
   [[nodiscard]] std::size_t reserved_bytes() const;
-  /// Returns unused memory to the system until at most `keep` bytes are reserved.
+  /// Returns unused memory to the system until at most `keep` bytes are reserved. (cudaMemPoolTrimTo)
   void trim_to(std::size_t keep);
   /// Sets `MemoryPoolOptions::release_threshold`.
   void set_release_threshold(std::size_t bytes);
@@ -214,8 +220,8 @@ class WEIR_API MemoryPool : public RefCounted {
   void* handle_;
 };
 
-/// Existing host memory that was pinned. The last owner's release unpins it. The caller still owns the memory, which must
-/// outlive the registration. Feature `host_registration`.
+/// Pins the program's own host memory while it lives; made by `Device::register_host`. The caller still owns the memory,
+/// which must outlive the registration. Feature `host_registration`. (cudaHostRegister)
 class WEIR_API HostRegistration final : public RefCounted {
  public:
   /// The host's address of the memory.
@@ -237,7 +243,7 @@ class WEIR_API HostRegistration final : public RefCounted {
   void* device_pointer_;
 };
 
-/// A handle for another process to open an allocation or an event. Plain bytes; send them by any means.
+/// A handle with which another process can open an allocation or an event. It is plain bytes: send them by any means.
 struct InterprocessHandle {
   std::array<std::byte, 64> bytes{};
 };

@@ -19,7 +19,7 @@
 #include "weir/ptr.hpp"
 #include "weir/span.hpp"
 
-/// Modules and kernels: device code, loaded from an image or compiled at run time.
+/// Modules (device code, loaded from an image or compiled at run time), their kernels, and the shape of a launch.
 namespace weir {
 
 template <class Signature>
@@ -66,9 +66,9 @@ struct Dim3 {
 /// "8x4x1"
 WEIR_API std::string to_string(const Dim3&);
 
-/// The shape of a launch, in the order of CUDA's chevrons: `{4, 256}` is 4 blocks of 256 threads, `{{4, 2}, 256}` is 4 x 2
-/// blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic shared memory. The other members are CUDA's
-/// launch attributes (cuLaunchKernelEx).
+/// The shape of a launch, with members in the order of CUDA's `<<<grid, block, shared_memory>>>`: `{4, 256}` is 4 blocks of
+/// 256 threads, `{{4, 2}, 256}` is 4 x 2 blocks of 256 threads, and `{4, 256, 1024}` gives each block 1 KiB of dynamic
+/// shared memory. The other members are CUDA's launch attributes (cuLaunchKernelEx).
 struct LaunchConfig {
   Dim3 grid{};                            ///< blocks
   Dim3 block{};                           ///< threads in a block
@@ -78,31 +78,31 @@ struct LaunchConfig {
   /// (griddepcontrol.wait) before it uses that kernel's results: programmatic dependent launch. Feature
   /// `programmatic_launch`.
   bool programmatic_stream_serialization = false;
-  /// Blocks in a thread block cluster, which divide the grid. Feature `cluster_launch`.
+  /// The number of blocks in a thread block cluster, which must divide the grid. Feature `cluster_launch`.
   Dim3 cluster{};
-  /// The priority in the vendor's numbering (`Device::priority_range`); without a value, the stream's. Feature
-  /// `launch_priority`.
+  /// The priority in the vendor's numbering (`Device::priority_range`). Without a value, the launch has the stream's
+  /// priority. Feature `launch_priority`.
   std::optional<int> priority{};
 
   /// Whether any attribute is set, including `cooperative`.
   bool has_attributes() const noexcept {
-    // compared as bytes, which takes a third of the instructions and is needed for each launch
+    // Compares bytes, which takes a third of the instructions: every launch calls this function.
     static constexpr Dim3 no_cluster;
     return cooperative || programmatic_stream_serialization || priority.has_value() ||
            std::memcmp(&cluster, &no_cluster, sizeof cluster) != 0;
   }
 };
 
-/// A one-dimensional launch of at least `count` threads in blocks of `block`; one block if `count` is 0.
+/// Returns a one-dimensional launch of at least `count` threads in blocks of `block` threads; one block if `count` is 0.
 /// Throws `invalid_argument` if `block` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 
-/// Options of compilation. They mean the same for every compiler, except `extra`, which is passed on unchanged.
+/// Options of compilation. All compilers treat them alike, except `extra`, which is passed to the compiler unchanged.
 struct CompileOptions {
   std::string name = "kernel.cu";                               ///< the name of the source in the compiler's messages
   std::vector<std::pair<std::string, std::string>> defines =
-      {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
-  std::vector<std::string> include_directories = {};              ///< absolute
+      {};  ///< macros, `NAME` or `NAME(parameters)`, and their values without line ends
+  std::vector<std::string> include_directories = {};              ///< absolute paths
   int cxx_standard = 17;                                        ///< 14, 17 or 20
   bool fast_math = false;                                       ///< faster, less exact floating point
   bool debug = false;                                           ///< debug information, no optimization
@@ -113,45 +113,46 @@ struct CompileOptions {
   std::vector<std::string> kernels = {};
 };
 
-/// A kernel's limits and resources. 0 where a backend has no such number; docs/kernels-launch.md lists them.
+/// A kernel's limits and resources. A member is 0 if the backend does not report it: see docs/kernels-launch.md.
 struct KernelProperties {
   std::uint32_t max_threads_per_block = 0;     ///< for this kernel, on its device
   std::uint32_t registers_per_thread = 0;
   std::size_t static_shared_memory_bytes = 0;  ///< for each block
-  std::size_t local_memory_bytes = 0;          ///< for each thread: data that does not fit into registers
+  std::size_t local_memory_bytes = 0;          ///< for each thread, for data that does not fit into registers
   std::size_t constant_memory_bytes = 0;       ///< of the module's `__constant__` variables
-  std::uint32_t ptx_version = 0;               ///< 90 for PTX of compute_90. CUDA
-  std::uint32_t binary_version = 0;            ///< 90 for machine code of sm_90. CUDA
-  /// On the CPU: "workgroup" if the kernel was compiled to loops over a block's threads, "fibers" if each waiting thread has
-  /// its own stack, which is slow if threads wait. WEIR_LOG=info logs the reason at compilation.
+  std::uint32_t ptx_version = 0;               ///< CUDA: 90 if the kernel was compiled from PTX for compute_90
+  std::uint32_t binary_version = 0;            ///< CUDA: 90 for machine code for sm_90
+  /// On the CPU: "workgroup" if the kernel was compiled to loops over a block's threads, "fibers" if each thread that waits
+  /// has its own stack, which is slow for kernels with barriers. WEIR_LOG=info logs the reason at compilation.
   std::string_view tier = {};
 };
 
-/// Device code loaded on one device. It is unloaded with its last owner; its kernels are also owners.
+/// Device code loaded on one device (CUmodule). It is unloaded when its last owner releases it; its kernels are owners, too.
+/// Any thread may use it.
 class WEIR_API Module : public RefCounted {
  public:
-  /// The device that it is loaded on.
+  /// The device that the module is loaded on.
   Device& device() const noexcept { return device_; }
   /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
   /// Returns the kernel of that name, with parameters of these types: `kernel<void(int, float, const float*,
-  /// float*)>("saxpy")`. `name`: as in the source for an `extern "C"` function; otherwise with namespaces ("image::blur"),
-  /// and with template arguments for an instance ("blur<float, 3>"), which must be among `CompileOptions::kernels` or be
-  /// instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error lists the module's kernels if
-  /// the backend can. Throws `invalid_argument` for a name with a zero byte, and if the types are known to differ from the
-  /// kernel's (see `TypedKernel`). This is slow, so keep the result. (cuModuleGetFunction)
+  /// float*)>("saxpy")`. `name`: for an `extern "C"` function, its name in the source; otherwise the name with namespaces
+  /// ("image::blur") and template arguments ("blur<float, 3>"); spaces do not matter. An instance of a template must be
+  /// listed in `CompileOptions::kernels` or be instantiated in the source. Throws `kernel_not_found`; the error lists the
+  /// module's kernels if the backend can list them. Throws `invalid_argument` for a name with a zero byte, and if the types
+  /// are known to differ from the kernel's (see `TypedKernel`). This call is slow, so keep the result. (cuModuleGetFunction)
   template <class Signature>
   TypedKernel<Signature> kernel(std::string_view name);
-  /// The same for a kernel whose parameters are known only at run time: launches check the number and the sizes of their
-  /// arguments, but would pass an `int*` for a `float*`.
+  /// The same for a kernel whose parameters are known only at run time. Launches check only the number and the sizes of the
+  /// arguments, so they do not detect an `int*` that is passed for a `float*`.
   KernelPtr untyped_kernel(std::string_view name);
-  /// The memory of a `__device__` or `__constant__` variable: "scale", or with its namespaces "image::scale". Throws
+  /// The memory of a `__device__` or `__constant__` variable. `name`: "scale", or with its namespaces "image::scale". Throws
   /// `kernel_not_found`. (cuModuleGetGlobal)
   Span<std::byte> global(std::string_view name);
-  /// The bytes of the `KernelBundle` that the module was loaded from, or of a bundle made from its source; with them any
-  /// device can load the same kernels. Empty for a module loaded from an image, or compiled with include directories. Valid
-  /// as long as the module.
+  /// The bytes of a `KernelBundle` with which any device can load the same kernels: the bundle that the module was loaded
+  /// from, or one made from its source. Empty for a module that was loaded from an image, or compiled with include
+  /// directories. Valid as long as the module.
   std::span<const std::byte> bundle() const noexcept { return bundle_; }
 
  private:
@@ -164,33 +165,35 @@ class WEIR_API Module : public RefCounted {
   std::vector<std::byte> bundle_;
 };
 
-/// A function that a stream launches on a grid of threads. Keeps its module alive. Any number of threads may launch it
+/// A function that runs on a grid of threads (CUfunction). Keeps its module alive. Any number of threads may launch it
 /// concurrently.
 class WEIR_API Kernel : public RefCounted {
  public:
-  /// The device that its module is loaded on.
+  /// The device that the kernel's module is loaded on.
   Device& device() const noexcept { return module_->device(); }
   /// The kernel's module.
   const ModulePtr& module() const noexcept { return module_; }
-  /// Its name in the module.
+  /// The kernel's name in its module.
   const std::string& name() const noexcept { return name_; }
   /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
-  /// Its parameters, as far as they are known. Launches are checked against them.
+  /// The kernel's parameters, as far as the backend can determine them. Launches compare their arguments with them.
   std::span<const Parameter> parameters() const noexcept { return parameters_; }
   /// Whether the driver reports the number and the sizes of the parameters.
   bool has_parameter_sizes() const noexcept { return has_parameter_sizes_; }
-  /// Whether the kind of any parameter is known: on the CPU, and where a symbol has C++ linkage.
+  /// Whether the kind of any parameter is known: on the CPU for all kernels, on GPUs for kernels with C++ linkage, whose
+  /// symbols contain the types.
   bool has_parameter_kinds() const noexcept { return has_parameter_kinds_; }
   /// The kernel's limits and resources. Throws if the driver does not report them.
   KernelProperties properties() const;
-  /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
-  /// multiprocessor runs at a time. Multiplied by the device's `multiprocessor_count`, it is the largest grid of a
-  /// cooperative launch. 0 if no block fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
+  /// How many blocks one multiprocessor can run at a time, if each block has `block_threads` threads and
+  /// `shared_memory_bytes` bytes of dynamic shared memory. 0 if a block does not fit. This number times
+  /// `DeviceProperties::multiprocessor_count` is the largest grid of a cooperative launch.
+  /// (cuOccupancyMaxActiveBlocksPerMultiprocessor)
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const;
-  /// The number of threads in a block with the best occupancy (most threads run at a time), for this much dynamic shared
-  /// memory in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. Throws `invalid_argument` for
-  /// more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
+  /// The block size, in threads, with the best occupancy (most threads run at a time), if each block uses
+  /// `shared_memory_bytes` bytes of dynamic shared memory: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`.
+  /// Throws `invalid_argument` for more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
   std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const;
 
  private:
@@ -203,16 +206,17 @@ class WEIR_API Kernel : public RefCounted {
   void* handle_;
   std::vector<Parameter> parameters_;
   bool has_parameter_sizes_, has_parameter_kinds_;
-  std::uint64_t parameter_mask_;  // the bytes of a Parameter that are compared first
+  std::uint64_t parameter_mask_;  // which bytes of each `Parameter` a launch compares first
 };
 
 namespace detail {
-/// Throws `invalid_argument` unless the known parameters of a kernel have these types.
+/// Throws `invalid_argument` if a known parameter of the kernel has another size or kind than `given`.
 WEIR_API void check_parameters(const Kernel& kernel, std::span<const Parameter> given);
 }  // namespace detail
 
-/// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or
-/// does not compile (`KernelParameter`). A value type, as cheap as the `KernelPtr` in it; null until one is assigned.
+/// A kernel with the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to these
+/// types; if an argument does not convert, the launch does not compile (see `KernelParameter`). It is a value type that
+/// contains a `KernelPtr`, and is null until one is assigned.
 template <class Signature>
 class TypedKernel {
   static_assert(!std::is_same_v<Signature, Signature>, "write the kernel's type as a function's: void(int, float*)");
@@ -226,8 +230,9 @@ class TypedKernel<void(P...)> {
 
  public:
   TypedKernel() noexcept = default;
-  /// Throws `invalid_argument` if `kernel` has another number of parameters or parameters of other sizes, or if only one of
-  /// `P` and the parameter is a floating-point number. It checks what the backend can determine (docs/kernels-launch.md).
+  /// Throws `invalid_argument` if `kernel` has another number of parameters, a parameter of another size, or a
+  /// floating-point number where `P` has none, or the reverse. Checks only properties that the backend can determine
+  /// (docs/kernels-launch.md).
   explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
     if (kernel_) detail::check_parameters(*kernel_, parameters());
   }

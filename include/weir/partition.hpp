@@ -9,7 +9,7 @@
 #include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 
-/// Partitions: parts of a device, whose streams run only on some of its compute units.
+/// Partitions: a partition is a part of a device's compute units, with streams that run only on these units.
 namespace weir {
 
 /// The requested properties of a partition.
@@ -17,25 +17,28 @@ struct PartitionOptions {
   std::uint32_t compute_units = 0;  ///< multiprocessors, compute units, or the CPU's workers; 1 or more
 };
 
-/// A part of a device's compute units; on CUDA a green context. Kernels of its streams run only on these units. This
-/// reserves units for latency-critical work, or limits small work to a few. Partitions of a device share no units. Other
-/// streams of the device, including default streams, run on all units: to keep them away, give them a partition as well.
+/// A part of a device's compute units (CUgreenCtx). Kernels on its streams run only on these units. Use it to reserve units
+/// for latency-critical work, or to limit other work to few units. Two partitions of a device share no units. Streams that
+/// belong to no partition, including default streams, run on all units. To keep their work off a partition's units, create
+/// those streams in another partition.
 ///
-/// Everything else belongs to the device: memory, pools, modules, events. Streams of a partition can wait for events of
-/// other streams, and vice versa; copies usually do not use compute units; `Device::synchronize` waits for all. A captured
-/// kernel runs in the partition of the stream that captured it, wherever the graph is launched, so keep the partition, like
-/// memory, as long as the graph is launched. Bodies of conditional nodes run on all units. The units become free when the
-/// partition and its streams have no owner. Any thread.
+/// Memory, pools, modules and events belong to the device and can be used with all its streams. Streams of a partition can
+/// wait for events of other streams, and vice versa. `Device::synchronize` waits for all streams. Copies usually use no
+/// compute units.
+///
+/// A captured kernel runs in the partition of the stream that captured it, even if the graph is launched on another stream,
+/// so the partition must live as long as the graph is launched. Bodies of conditional nodes run on all units. The units
+/// become free when the partition and its streams have been destroyed. Any thread.
 class WEIR_API Partition : public RefCounted {
  public:
   /// The partition's device.
   Device& device() const noexcept { return device_; }
-  /// The number of units: at least as many as requested. Drivers assign them in groups, of 8 on an H200.
+  /// The number of units. It may be greater than requested, because drivers assign units in groups (of 8 on an H200).
   std::uint32_t compute_units() const noexcept { return compute_units_; }
-  /// The vendor's object (CUgreenCtx), or null on the other backends. This object still owns it.
+  /// The vendor's object (CUgreenCtx); null on other backends. This object still owns it.
   void* native_handle() const noexcept { return handle_; }
-  /// Creates a stream whose kernels run on these units. Throws like `Device::create_stream`, and `invalid_argument` for a
-  /// blocking stream, which drivers do not support here. (cuGreenCtxStreamCreate)
+  /// Creates a stream whose kernels run on these units. Throws like `Device::create_stream`; `invalid_argument` for a
+  /// blocking stream, because drivers support only non-blocking streams in partitions. (cuGreenCtxStreamCreate)
   StreamPtr create_stream(const StreamOptions& options = {});
   /// "cuda:0 partition of 16 compute units"
   [[nodiscard]] std::string describe() const;

@@ -8,10 +8,10 @@
 #include "weir/export.hpp"
 #include "weir/span.hpp"
 
-/// Rows at a pitch: images, volumes, and boxes within them.
+/// `PitchedSpan`: images and volumes whose rows are stored at a pitch, and boxes within them.
 namespace weir {
 
-/// The number of elements in a row, of rows in a slice, and of slices; after cudaExtent.
+/// The size of a box: the number of elements in a row, of rows in a slice, and of slices (cudaExtent).
 struct Extent {
   std::size_t width = 0;   ///< elements
   std::size_t height = 1;  ///< rows
@@ -22,10 +22,10 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// The position of an element in a `PitchedSpan`, counted from 0; after cudaPos.
+/// The position of an element in a `PitchedSpan`, counted from 0 (cudaPos).
 struct Position {
-  std::size_t x = 0;  ///< element of its row
-  std::size_t y = 0;  ///< row of its slice
+  std::size_t x = 0;  ///< element in the row
+  std::size_t y = 0;  ///< row in the slice
   std::size_t z = 0;  ///< slice
 };
 
@@ -43,15 +43,16 @@ struct PitchedBytes {
   constexpr bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
 };
 
-/// Throws `length_mismatch` if the elements are too few for the extent.
+/// Throws `length_mismatch` if `elements` is less than the number of elements in `extent`.
 WEIR_API void check_extent(std::size_t elements, const Extent& extent);
 /// Throws `invalid_argument` if the box is not within `extent`.
 WEIR_API void check_box(const Extent& extent, const Position& origin, const Extent& box);
 
 }  // namespace detail
 
-/// Elements in rows and slices, in any memory; corresponds to cudaPitchedPtr together with cudaExtent. Owns nothing, and has
-/// no element access, like `Span`. `PitchedSpan<float>{.data = p, .extent = {640, 480}, .row_pitch = 2560}`.
+/// A view of elements in rows and slices, in any memory (cudaPitchedPtr together with cudaExtent). Like `Span`, it owns
+/// nothing and has no element access, because the elements may be on a device. `PitchedSpan<float>{.data = p, .extent =
+/// {640, 480}, .row_pitch = 2560}`.
 template <class T>
 struct PitchedSpan {
   /// The type of an element.
@@ -66,7 +67,7 @@ struct PitchedSpan {
   constexpr std::size_t row_bytes() const noexcept { return row_pitch != 0 ? row_pitch : extent.width * sizeof(T); }
   /// The bytes from one slice to the next.
   constexpr std::size_t slice_bytes() const noexcept { return slice_pitch != 0 ? slice_pitch : row_bytes() * extent.height; }
-  /// The elements of a box within this one. Throws `invalid_argument` if some are outside.
+  /// The box of the given size that begins at `origin`. Throws `invalid_argument` if it is not within this one.
   PitchedSpan box(const Position& origin, const Extent& size) const {
     detail::check_box(extent, origin, size);
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -79,7 +80,8 @@ struct PitchedSpan {
   }
 };
 
-/// The first elements of `range`, in dense rows and slices of that extent. Throws `length_mismatch` if there are too few.
+/// The first elements of `range` as dense rows and slices of the given extent. Throws `length_mismatch` if `range` has too
+/// few elements.
 template <ElementRange R>
 auto pitched(R&& range, const Extent& extent) {
   const Span elements = detail::lasting_span(std::forward<R>(range));

@@ -20,15 +20,15 @@
 #include "weir/span.hpp"
 #include "weir/unique_function.hpp"
 
-/// Graphs saved in files, to be loaded by another process, on another machine or another vendor's device.
+/// Graphs saved in files. Another process can load them, on another machine or on another vendor's device. See
 /// docs/graph-files.md.
 namespace weir {
 
-/// How named memory is provided when a graph is loaded.
+/// Where a loaded graph gets a piece of named memory from.
 enum class MemoryRole : std::uint8_t {
-  bound,     ///< `PortableGraph::bind` sets it
-  scratch,   ///< allocated with undefined contents, unless it is bound
-  contents,  ///< allocated with the contents at the time of saving, unless it is bound
+  bound,     ///< the program must bind memory with `PortableGraph::bind`
+  scratch,   ///< Weir allocates memory with undefined contents, unless the program binds some
+  contents,  ///< Weir allocates memory with the contents at the time of saving, unless the program binds some
 };
 WEIR_API std::string_view to_string(MemoryRole) noexcept;
 
@@ -45,15 +45,15 @@ class WEIR_API NamedMemory {
   NamedMemory(std::string_view name, AllocationRef memory, MemoryRole role = MemoryRole::bound);
   NamedMemory(std::string_view name, const void* data, std::size_t bytes, MemoryKind kind, MemoryRole role);
 
-  /// The name for binding the memory after loading.
+  /// The name for `PortableGraph::bind`.
   const std::string& name() const noexcept { return name_; }
-  /// The first byte.
+  /// The address of the first byte.
   const void* data() const noexcept { return data_; }
   /// The size in bytes.
   std::size_t size_bytes() const noexcept { return bytes_; }
-  /// The kind to allocate after loading.
+  /// The kind of memory to allocate when the graph is loaded.
   MemoryKind kind() const noexcept { return kind_; }
-  /// How it is provided after loading.
+  /// Where a loaded graph gets the memory from.
   MemoryRole role() const noexcept { return role_; }
 
  private:
@@ -72,37 +72,38 @@ class WEIR_API NamedMemory {
   MemoryRole role_;
 };
 
-/// Named memory of a loaded graph.
+/// Describes a piece of named memory of a loaded graph.
 struct PortableMemory {
   std::string name;
   std::size_t bytes = 0;
-  std::size_t alignment = 1;  ///< its required alignment, at most 256
+  std::size_t alignment = 1;  ///< the required alignment in bytes, at most 256
   MemoryKind kind{};
   MemoryRole role{};
-  void* data = nullptr;  ///< the bound or allocated memory; null before
+  void* data = nullptr;  ///< the bound or allocated memory; null if there is none yet
 };
 
-/// A graph loaded from a file, with its kernels on a device. Made by `Device::load_graph`:
+/// A graph that was loaded from a file, with its kernels loaded on a device. Bind its memory and host functions by name,
+/// then build executables:
 ///
 ///   const PortableGraphPtr step = device.load_graph("step.weirgraph");
 ///   step->bind("x", x);
 ///   step->bind("report", [] { … });
 ///   const GraphExecPtr exec = step->instantiate();
 ///
-/// For use by one thread at a time.
+/// Only one thread at a time may use it.
 class WEIR_API PortableGraph : public RefCounted {
  public:
-  /// The device that its kernels are loaded on.
+  /// The device that the kernels are loaded on.
   Device& device() const noexcept;
-  /// Where the graph was captured: "cuda sm_90".
+  /// The backend and the architecture on which the graph was captured: "cuda sm_90".
   const std::string& captured_on() const noexcept;
-  /// Its memory, in the order of the arguments of `save`.
+  /// The graph's named memory, in the order of the arguments of `Graph::save`.
   std::vector<PortableMemory> memory() const;
-  /// The names of its host functions.
+  /// The names of the graph's host functions.
   std::vector<std::string> host_functions() const;
 
-  /// Sets the memory for a name in graphs that are built from now on. It must live while they run. Throws `invalid_argument`
-  /// for an unknown name, for fewer bytes than were saved and for a smaller alignment.
+  /// Sets the memory that graphs built from now on use for `name`. It must live while these graphs run. Throws
+  /// `invalid_argument` for an unknown name, and if the size or the alignment of `memory` is smaller than required.
   template <ElementRange R>
   void bind(std::string_view name, R&& memory) {
     const Span elements = detail::lasting_span(std::forward<R>(memory));
@@ -110,16 +111,17 @@ class WEIR_API PortableGraph : public RefCounted {
     bind_memory(name, const_cast<T*>(elements.data()), elements.size_bytes());
   }
   void bind(std::string_view name, AllocationRef memory);
-  /// Sets the function for a host function's name.
+  /// Sets the host function that graphs built from now on call for `name`. Throws `invalid_argument` for an unknown name.
   template <class F>
   requires(std::invocable<std::decay_t<F>&> && !ElementRange<F>) void bind(std::string_view name, F&& function) {
     bind_function(name, HostFunction(std::forward<F>(function)));
   }
 
-  /// Captures the graph's work with the present bindings. On the same vendor, nodes have the same numbers as in the original
-  /// capture. Memory of the roles `scratch` and `contents` lives as long as this object, such graphs and their executables.
-  /// Throws `invalid_argument` for names that are not bound; and like the `Stream` calls that made the nodes: `unsupported`
-  /// if this device lacks a feature.
+  /// Makes a graph with the present bindings. On the vendor on which the graph was captured, nodes have the same numbers as
+  /// in the original capture. Memory that Weir allocated for the roles `scratch` and `contents` lives as long as this
+  /// object, the graphs built from it, and their executables. Throws `invalid_argument` if a name is not bound;
+  /// `unsupported` if this device lacks a feature that a node needs; otherwise like the functions of `Stream` that captured
+  /// the nodes.
   GraphPtr build();
   /// `build()->instantiate(options)`.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) { return build()->instantiate(options); }

@@ -13,17 +13,19 @@
 
 /// Shared ownership of Weir's objects: an intrusive reference count and its smart pointer.
 ///
-/// The count is intrusive because events and stream-ordered allocations come from pools and must not allocate, and because
-/// the last owner may release it on a thread where the object cannot be destroyed (see `Disposal`).
+/// std::shared_ptr does not fit for two reasons. Events and stream-ordered allocations are reused from pools, and creating
+/// one must not allocate a control block. And the last owner may be released on a thread that must not destroy the object
+/// (see `Disposal`).
 namespace weir {
 
 /// Where an object may be destroyed.
 enum class Disposal : std::uint8_t {
-  anywhere,  ///< its destructor does not call a driver: it is destroyed immediately
-  driver,    ///< its destructor calls the driver: if the last owner is a host function, another thread destroys it
+  anywhere,  ///< the destructor calls no driver: the object is destroyed at once, on the thread that releases it
+  driver,    ///< the destructor calls a driver: if a host function releases the last owner, another thread destroys the
+             ///< object
 };
 
-/// Base of all objects that are owned through `Ptr`. Any number of threads may count concurrently.
+/// The base class of all objects that are owned through `Ptr`. Any number of threads may add and remove owners concurrently.
 class WEIR_API RefCounted {
  public:
   RefCounted(const RefCounted&) = delete;
@@ -31,11 +33,12 @@ class WEIR_API RefCounted {
 
   /// Adds an owner.
   void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  /// The same for an object that no other thread can access yet: a new one, or one from a pool.
+  /// Adds the first owner of a new or reused object, which no other thread can access yet. Faster than `retain`.
   void retain_first() const noexcept { references_.store(1, std::memory_order_relaxed); }
   /// Removes an owner. The last one disposes of the object.
   void release() const noexcept {
-    // Only an owner can add an owner, so the only owner needs no atomic read-modify-write.
+    // Only an owner can add another owner. So if there is only one, the count cannot change concurrently, and a plain store
+    // suffices.
     if (references_.load(std::memory_order_acquire) == 1) {
       references_.store(0, std::memory_order_relaxed);
       last_release();
@@ -52,33 +55,34 @@ class WEIR_API RefCounted {
   RefCounted() = default;
   virtual ~RefCounted() = default;
 
-  /// Like `retain` and `release`, for owners that are also counted separately: dependents.
+  /// Like `retain` and `release`, for dependents: owners that are counted a second time, in `dependents()`.
   void retain_as_dependent() const noexcept { references_.fetch_add(dependent, std::memory_order_relaxed); }
   void release_as_dependent() const noexcept {
     if (references_.fetch_sub(dependent, std::memory_order_acq_rel) == dependent) last_release();
   }
-  /// How many owners are dependents.
+  /// The number of owners that are dependents.
   std::uint32_t dependents() const noexcept {
     return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire) >> 32U);
   }
 
-  /// Called once when the object has no owners: deletes it, or returns it to a pool.
+  /// Called once when the object has lost its last owner. Deletes the object, or returns it to a pool.
   virtual void dispose() noexcept { delete this; }
-  /// Where `dispose` may run. Called once, when the last owner has released the object.
+  /// On which threads `dispose` may be called. Called once, when the object has lost its last owner.
   virtual Disposal disposal() const noexcept { return Disposal::anywhere; }
 
  private:
   friend class Reclaimer;
   void last_release() const noexcept;
 
-  // The lower half counts all owners, the upper half dependents; both change in one atomic step.
+  // The lower 32 bits of `references_` count all owners, the upper 32 bits count dependents, so that one atomic operation
+  // changes both counts.
   static constexpr std::uint64_t dependent = (std::uint64_t{1} << 32U) + 1;
   mutable std::atomic<std::uint64_t> references_{0};
   RefCounted* next_reclaimed_ = nullptr;
 };
 
-/// A shared owner of a `RefCounted` object, of the size of a pointer. Converts, compares and hashes by address, as
-/// `std::shared_ptr` does.
+/// A shared owner of a `RefCounted` object. As large as a pointer. Like `std::shared_ptr`, it converts to owners of base
+/// classes, and compares and hashes by address.
 template <class T>
 class [[nodiscard]] Ptr {
  public:
@@ -122,7 +126,7 @@ class [[nodiscard]] Ptr {
     object->retain_first();
     return attach(object);
   }
-  /// Takes ownership of a reference that the caller holds.
+  /// Returns an owner that takes over the caller's reference: the count does not change.
   static Ptr attach(T* object) noexcept {
     Ptr p;
     p.object_ = object;
@@ -150,7 +154,7 @@ std::strong_ordering operator<=>(const Ptr<T>& a, std::nullptr_t) noexcept {
   return std::compare_three_way{}(a.get(), static_cast<T*>(nullptr));
 }
 
-/// Makes a `T` and its first owner, like `std::make_shared`.
+/// Creates a `T` and returns its first owner, like `std::make_shared`.
 template <class T, class... Args>
 Ptr<T> make_ptr(Args&&... args) {
   return Ptr<T>::first(new T(std::forward<Args>(args)...));

@@ -11,9 +11,9 @@
 /// Non-owning references to Weir's objects, for function parameters.
 namespace weir {
 
-/// A non-owning reference, made from a `T&` or a `Ptr<T>`, as cheap as a pointer. Valid while the object lives: `EventRef e
-/// = device.create_event();` dangles at once, as with std::string_view, and Clang warns. Compares by address. A function
-/// that takes one throws `invalid_argument` for null, unless documented otherwise.
+/// A non-owning reference to an object, made from a `T&` or a `Ptr<T>`. As cheap as a pointer; compares by address. Valid
+/// while the object lives: like a std::string_view of a temporary, `EventRef e = device.create_event();` dangles at once
+/// (Clang warns). Functions with a parameter of this type throw `invalid_argument` for null, unless documented otherwise.
 template <class T>
 class Ref {
  public:
@@ -43,7 +43,7 @@ using EventRef = Ref<const Event>;
 using GraphRef = Ref<const Graph>;
 /// A non-owning reference to a kernel.
 using KernelRef = Ref<const Kernel>;
-/// A non-owning reference to memory.
+/// A non-owning reference to an allocation.
 using AllocationRef = Ref<const Allocation>;
 /// A non-owning reference to a pool; null means the device's default pool.
 using MemoryPoolRef = Ref<MemoryPool>;

@@ -12,9 +12,9 @@
 #include "weir/backend_info.hpp"
 #include "weir/export.hpp"
 
-/// The registry: the backends, which of them this machine can use, and why it cannot use the others.
+/// The registry of backends: opens backends, selects the default device, and reports why a backend is not usable.
 ///
-/// Read from the environment (with secure_getenv; an invalid value throws `invalid_environment`):
+/// Environment variables (read with secure_getenv; an invalid value throws `invalid_environment`):
 ///   WEIR_BACKEND           auto (the default) | NAME | NAME,NAME,…   in order of preference
 ///   WEIR_DEVICE            the ordinal of the default device
 ///   WEIR_PLUGIN_PATH       absolute folders, colon-separated, searched for plugins before the library's own
@@ -22,43 +22,46 @@
 ///   WEIR_LOG               error | warn (the default) | info | debug
 namespace weir {
 
-/// The process's backends. Any thread may use it. It is never destroyed and plugins are never unloaded, so objects may
-/// outlive main.
+/// All backends of the process. Any thread may use it. The registry is never destroyed and plugins are never unloaded, so
+/// objects of Weir may outlive main.
 class WEIR_API Registry {
  public:
-  /// The only registry, created by the first call. Throws `headers_incompatible` if the caller's headers do not fit the
-  /// library; `invalid_environment`; `forked_process` in the child of a process that opened it.
+  /// Returns the process's registry, which the first call creates. Throws `headers_incompatible` if the program was compiled
+  /// with headers that do not fit the library; `invalid_environment`; `forked_process` in a child process whose parent had
+  /// created it.
   WEIR_IN_CALLER static Registry& instance() {
     detail::check_headers();
     return shared();
   }
 
-  /// The names of Weir's own backends in the order of `auto`: cuda, hip, host.
+  /// The names of Weir's own backends, in the order in which WEIR_BACKEND=auto tries them: cuda, hip, host.
   static std::span<const std::string_view> known_names() noexcept;
 
-  /// Opens a backend, or returns it if it is open. Throws `backend_unknown`, or the reason why it is not usable:
-  /// `plugin_not_found`, `plugin_incompatible`, `driver_not_found`, `driver_too_old`, `no_device`, `driver_failed`.
+  /// Opens a backend, or returns it if it is already open. Throws `backend_unknown` for an unknown name; if the backend is
+  /// not usable, `plugin_not_found`, `plugin_incompatible`, `driver_not_found`, `driver_too_old`, `no_device` or
+  /// `driver_failed`.
   Backend& open(std::string_view name);
 
   /// Tries to open a backend and reports the outcome. Does not throw if the backend is not usable.
   const BackendInfo& probe(std::string_view name);
-  /// `probe` for all known names, and for other plugins that were opened.
+  /// Returns the results of `probe` for all known names, and for third-party plugins that were opened before.
   std::vector<BackendInfo> probe_all();
 
-  /// The devices of all usable backends, those of the known ones first; opens the backends that `probe_all` opens.
+  /// The devices of all usable backends: first of the known ones, then of others. Opens backends like `probe_all`.
   std::vector<Device*> devices();
 
-  /// The backend that WEIR_BACKEND selects. The choice is made once. Throws like `open`; the error lists all attempts.
+  /// Opens and returns the backend that WEIR_BACKEND selects. Later calls return the same one. Throws like `open`; the error
+  /// lists all attempts.
   Backend& default_backend();
   /// The device of the default backend that WEIR_DEVICE selects.
   Device& default_device();
   /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for a malformed name; otherwise like `open`.
   Device& device(std::string_view name);
 
-  /// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend; returns an image for
-  /// `Device::load_module`. Needs the backend's plugin and compiler, but no driver and no device. Sets `log`, if given, to
-  /// the compiler's warnings. Throws like `Device::compile`; `plugin_not_found`, `backend_unknown` or `plugin_incompatible`
-  /// without the plugin; `unsupported` if the plugin has no such compiler.
+  /// Compiles `source` for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend. Returns an image for
+  /// `Device::load_module`. Needs the backend's plugin and compiler, but no driver and no device. `log`, if not null, is set
+  /// to the compiler's warnings. Throws like `Device::compile`; `plugin_not_found`, `backend_unknown` or
+  /// `plugin_incompatible` if the plugin cannot be loaded; `unsupported` if the plugin cannot compile without a device.
   std::vector<std::byte> compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
                                        const CompileOptions& options = {}, std::string* log = nullptr);
 
@@ -73,7 +76,7 @@ class WEIR_API Registry {
   Implementation* const implementation_;
 };
 
-/// `Registry::instance().default_device()`: where most programs start.
+/// `Registry::instance().default_device()`. Most programs call this first.
 WEIR_IN_CALLER Device& default_device() { return Registry::instance().default_device(); }
 /// `Registry::instance().devices()`: `for (weir::Device* device : weir::devices())`.
 WEIR_IN_CALLER std::vector<Device*> devices() { return Registry::instance().devices(); }

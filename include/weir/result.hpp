@@ -10,18 +10,20 @@
 #include "weir/error.hpp"
 #include "weir/export.hpp"
 
-/// Results instead of exceptions: for destructors, `noexcept` functions and programs built with -fno-exceptions.
+/// `attempt` and `Result`: errors as return values instead of exceptions, for destructors, `noexcept` functions and programs
+/// built with -fno-exceptions.
 ///
-/// With -fno-exceptions, an `Error` thrown by a Weir function ends the process with its text.
+/// In a program built with -fno-exceptions, an `Error` that is thrown outside of `attempt` ends the process and prints its
+/// text.
 namespace weir {
 
-/// A value or an `Error`; after std::expected.
+/// A value or an `Error`, similar to std::expected.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  /// A value.
+  /// Makes a result with a value.
   Result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : state_(std::in_place_index<0>, std::move(value)) {}
-  /// An error.
+  /// Makes a result with an error.
   Result(Error error) noexcept : state_(std::in_place_index<1>, std::move(error)) {}
 
   /// Whether there is a value.
@@ -64,9 +66,9 @@ WEIR_API Result<void> attempt(void (*function)(void*), void* context) noexcept;
 
 }  // namespace detail
 
-/// Calls `function` and returns its result, or the `Error` that it threw; other exceptions become `backend_failure`, and
-/// std::bad_alloc `out_of_memory`. In code built with -fno-exceptions, local variables of `function` are not destroyed on a
-/// throw.
+/// Calls `function` and returns its result, or the `Error` that it threw. std::bad_alloc becomes `out_of_memory`; any other
+/// exception becomes `backend_failure`. In code built with -fno-exceptions, local variables of `function` are not destroyed
+/// if Weir throws.
 template <class F>
 auto attempt(F&& function) noexcept -> Result<std::decay_t<std::invoke_result_t<F&>>> {
   using T = std::decay_t<std::invoke_result_t<F&>>;

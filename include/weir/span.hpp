@@ -11,7 +11,7 @@
 
 #include "weir/export.hpp"
 
-/// Spans of elements in any memory: device, pinned, managed or pageable.
+/// `Span`: a pointer and a number of elements in any memory: device, pinned, managed or pageable.
 namespace weir {
 
 namespace detail {
@@ -23,11 +23,10 @@ namespace detail {
 [[noreturn]] WEIR_API void throw_length_mismatch(const char* operation, const std::string& object, std::size_t to,
                                                  std::size_t from);
 
-/// More bytes than any memory has. The sum or the difference of two such counts does not overflow.
+/// A limit that no memory reaches. Sizes up to this limit can be added and subtracted without overflow.
 inline constexpr std::size_t most_bytes = SIZE_MAX / 4;
 
-/// The bytes of `count` elements of `element_size` bytes, or of rows at a pitch. Throws `invalid_argument` for more than
-/// `most_bytes`.
+/// `count * element_size`. Throws `invalid_argument` if the result exceeds `most_bytes`.
 constexpr std::size_t byte_count(const char* operation, std::size_t count, std::size_t element_size) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, element_size, &bytes) || bytes > most_bytes) [[unlikely]] {
@@ -36,14 +35,15 @@ constexpr std::size_t byte_count(const char* operation, std::size_t count, std::
   return bytes;
 }
 
-/// An array of `From` can be used as an array of `To`: the element type is the same, and const is kept.
+/// An array of `From` can be used as an array of `To`: both have the same element type, and `To` is const if `From` is.
 template <class From, class To>
 concept SameElements = std::is_convertible_v<From (*)[], To (*)[]>;
 
 template <class R>
 using elements_of = std::remove_pointer_t<decltype(std::data(std::declval<R&>()))>;
 
-/// Whether the elements of an argument of type `R` outlive the call, because it is an lvalue or a view.
+/// Whether the elements of an argument of type `R` outlive the call: the argument is an lvalue, or a view that does not own
+/// its elements.
 template <class R>
 inline constexpr bool outlives_call =
     std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
@@ -57,9 +57,9 @@ concept ElementRange = requires(std::remove_reference_t<R>& r) {
   requires std::is_pointer_v<decltype(std::data(r))>;
 };
 
-/// A pointer and a number of elements. Owns nothing. Has no element access, because it may point to device memory. Made from
-/// an `ElementRange`, or from a pointer and a count. Like `std::span` it accepts neither elements of a derived class nor a
-/// temporary that owns its elements.
+/// A pointer and a number of elements. Owns nothing. Has no element access, because the elements may be in device memory.
+/// Made from an `ElementRange`, or from a pointer and a count. Like `std::span`, it cannot be made from elements of a
+/// derived class, or from a temporary that owns its elements.
 template <class T>
 class [[nodiscard]] Span {
  public:
@@ -80,19 +80,19 @@ class [[nodiscard]] Span {
   constexpr T* data() const noexcept { return data_; }
   /// The number of elements.
   constexpr std::size_t size() const noexcept { return size_; }
-  /// The size of the elements in bytes. Throws `invalid_argument` for more than any memory has.
+  /// The size of the elements in bytes. Throws `invalid_argument` if it exceeds a quarter of the address space.
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
   /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
   /// Does not compile, because the elements may be on a device. For pinned and managed memory use `Buffer::host()[i]`.
-  T& operator[](std::size_t) const = delete;  // use Buffer::host() if the host may access the elements
+  T& operator[](std::size_t) const = delete;  // for elements in pinned or managed memory: Buffer::host()[i]
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
   constexpr Span subspan(std::size_t offset, std::size_t count) const {
     if (offset > size_ || count > size_ - offset) [[unlikely]]
       detail::throw_bad_subspan(offset, count, size_);
     return {data_ + offset, count};
   }
-  /// All elements from `offset` on. Throws `invalid_argument` if there are fewer than `offset`.
+  /// All elements from index `offset` on. Throws `invalid_argument` if `offset` is greater than `size()`.
   constexpr Span subspan(std::size_t offset) const { return subspan(offset, offset <= size_ ? size_ - offset : 0); }
   /// The first `count` elements. Throws `invalid_argument` if there are fewer.
   constexpr Span first(std::size_t count) const { return subspan(0, count); }
@@ -120,7 +120,7 @@ template <class T>
 constexpr Span<const std::byte> as_bytes(Span<T> elements) {
   return {reinterpret_cast<const std::byte*>(elements.data()), elements.size_bytes()};
 }
-/// The same for writing, like `std::as_writable_bytes`.
+/// The bytes of the elements as writable bytes, like `std::as_writable_bytes`.
 template <class T>
   requires(!std::is_const_v<T>)
 constexpr Span<std::byte> as_writable_bytes(Span<T> elements) {
@@ -129,7 +129,7 @@ constexpr Span<std::byte> as_writable_bytes(Span<T> elements) {
 
 namespace detail {
 
-/// The elements of `range`, which must outlive the call because the device uses them later.
+/// The elements of `range`. Compiles only if they outlive the call, because the device uses them after it.
 template <class R>
 constexpr auto lasting_span(R&& range) noexcept {
   static_assert(outlives_call<R>, "the memory is used after this call has returned: keep what owns it in a variable");

@@ -39,10 +39,10 @@
 #include "weir/timeout.hpp"
 #include "weir/unique_function.hpp"
 
-/// Streams: queues of work on a device, each in its own order.
+/// Streams. A stream is a queue of work on one device; its work runs in the order of the calls.
 namespace weir {
 
-/// Levels of priority, mapped to those of the device. A device with only one level accepts all of them.
+/// Levels of priority. Weir maps them to the device's priorities; a device with only one priority accepts all levels.
 enum class Priority : std::uint8_t { low, normal, high };
 
 /// A device's range of priorities in the vendor's numbering: a lower number is more urgent. CUDA: {0, -n}; HIP: {1, -1}.
@@ -56,11 +56,11 @@ struct PriorityRange {
 struct StreamOptions {
   /// Whether the stream and the legacy default stream wait for each other's work.
   bool blocking = false;
-  /// A level, or a number in the device's range.
+  /// A level, or a number in `Device::priority_range`.
   std::variant<Priority, int> priority = Priority::normal;
 };
 
-/// Where a stream came from.
+/// How a stream was created, and who owns the vendor's stream.
 enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
 
 /// The kinds of conditional nodes: see `Stream::capture_if`, `capture_while` and `capture_switch`.
@@ -68,15 +68,15 @@ enum class ConditionalKind : std::uint8_t { if_nonzero, while_nonzero, switch_ca
 
 /// Who owns a native handle that a stream wraps.
 enum class Ownership : std::uint8_t {
-  borrow,  ///< other code: Weir never destroys it
-  adopt,   ///< Weir: it is destroyed with the stream's last owner
+  borrow,  ///< other code owns the handle; Weir never destroys it
+  adopt,   ///< Weir owns the handle and destroys it with the stream's last owner
 };
 
 namespace detail {
 
 [[noreturn]] WEIR_API void throw_null_kernel(const Stream& stream);
 
-/// The bytes of a value of 1, 2 or 4 bytes, extended with 0.
+/// The bytes of a value of 1, 2 or 4 bytes, zero-extended to 32 bits.
 template <class E>
 std::uint32_t bits_of(const E& value) noexcept {
   std::uint32_t bits = 0;
@@ -88,44 +88,48 @@ std::uint32_t bits_of(const E& value) noexcept {
 
 /// The options of a host function.
 struct HostFunctionOptions {
-  std::string_view name = {};  ///< for tools and `Stream::pending`
+  std::string_view name = {};  ///< shown by tools and `Stream::pending`; identifies the function in a saved graph
 };
 
-/// A callback with the stream and its state; see `Stream::add_callback`.
+/// A callback for `Stream::add_callback`. Its arguments are the stream and the stream's error, if it has failed.
 using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 
-/// A queue of work on one device. Made by `Device::create_stream`, `default_stream`, `per_thread_stream`, `wrap_stream`.
+/// A queue of work on one device (cudaStream_t). Made by `Device::create_stream`, `default_stream`, `per_thread_stream` or
+/// `wrap_stream`.
 ///
-/// Work of one stream runs in order. Work of different streams runs in any order, unless events, `wait` or the legacy
-/// default stream order it. Functions that enqueue work return before it is done. The memory that work uses must live until
-/// the work is done.
+/// The work of one stream runs in the order of the calls. Work of different streams runs in any order, unless events, `wait`
+/// or the legacy default stream order it. Functions that enqueue work return before the work is done. Memory must live until
+/// all work that uses it is done.
 ///
-/// Any number of threads may use a stream concurrently, in no particular order. Closing needs exclusive use. While one
-/// thread begins or ends a capture, no other may submit work to the stream or to its forks, because CUDA's driver would
-/// crash. Any thread may query the capture status, and begin and end captures, at any time.
+/// Any number of threads may enqueue work on a stream concurrently; the order of such calls is not defined. No other thread
+/// may use the stream while it is closed. While one thread begins or ends a capture, no other thread may submit work to the
+/// stream or to streams that joined the capture, because CUDA's driver would crash. Any thread may query the capture status,
+/// and begin and end captures, at any time.
 ///
 /// All functions throw these errors before they call the driver: `stream_closed`; `called_from_host_function`;
 /// `forked_process`; `wrong_thread` for another thread's per-thread default stream; `unsupported`, with the reason, if the
-/// device lacks the feature that the function names. Errors of the driver are thrown as `device_fault` (work on the device
-/// failed) or `backend_failure`.
+/// device lacks the feature that the function's comment names. Errors of the driver are thrown as `device_fault` (work on
+/// the device failed) or `backend_failure`.
 class WEIR_API Stream : public RefCounted {
  public:
   // --- Identity ---------------------------------------------------------------------------------------------------
 
-  /// The device that the work runs on.
+  /// The device that the stream's work runs on.
   Device& device() const noexcept { return *device_; }
   /// Where the stream came from.
   StreamKind kind() const noexcept { return kind_; }
   /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend), for comparing and logging.
   [[nodiscard]] void* native_handle() const noexcept { return handle_; }
-  /// The same, for other code or for `Device::wrap_stream`. This object still owns it. Other code may capture the stream
-  /// from now on, so each later call queries the driver for captures.
+  /// The same, for code that uses the stream through the vendor's API, or for `Device::wrap_stream`. This object still owns
+  /// the handle. Such code may begin a capture, so from now on each call on this stream first queries the driver for
+  /// captures.
   void* share_native_handle();
   /// The vendor's context (CUcontext). Feature `native_context`.
   void* native_context() const;
-  /// A number that is unique for the life of the process. It is the driver's own id if feature `stream_id` is native.
+  /// A number that is unique for the life of the process. It is the driver's id, as profilers show it, if the feature
+  /// `stream_id` is native.
   [[nodiscard]] std::uint64_t id() const;
-  /// Whether the stream and the legacy default stream ignore each other.
+  /// Whether the stream and the legacy default stream do not wait for each other.
   [[nodiscard]] bool is_non_blocking() const;
   /// The stream's priority in the vendor's numbering.
   [[nodiscard]] int priority() const;
@@ -139,11 +143,11 @@ class WEIR_API Stream : public RefCounted {
   /// "cuda:0 stream 0x55…, capturing"; with its name "cuda:0 stream 'copies' 0x55…". Works for a closed stream.
   [[nodiscard]] std::string describe() const;
 
-  /// Streams are equal if their backends, devices and native handles are. Per-thread default streams are equal only within
-  /// one thread. A closed stream equals only itself. `StreamRef` compares and hashes the same way; it can be a key of
-  /// `std::map` and `std::unordered_map`.
+  /// Two streams are equal if they wrap the same native stream of the same device. Per-thread default streams of different
+  /// threads are not equal. A closed stream equals only itself. `StreamRef` compares and hashes the same way; it can be a
+  /// key of `std::map` and `std::unordered_map`.
   WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
-  /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
+  /// A total order, for keys of ordered containers. Do not close a stream that is a key: closing changes its order.
   WEIR_API friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept;
   /// A hash consistent with `==`.
   std::size_t hash() const noexcept;
@@ -151,44 +155,48 @@ class WEIR_API Stream : public RefCounted {
 
   // --- Ending -----------------------------------------------------------------------------------------------------
 
-  /// Closes the stream. An owned or adopted stream is destroyed once its work is done; a borrowed one stays unchanged. A
-  /// capture that it began is ended and dropped. Does not wait for the work. May be called again. Throws `invalid_argument`
-  /// for a default stream, which cannot be closed.
+  /// Closes the stream, without waiting for its work. The vendor's stream is destroyed once its work is done, unless it is
+  /// borrowed. Ends and drops a capture that the stream began. A second call does nothing. Throws `invalid_argument` for a
+  /// default stream, which cannot be closed. (cudaStreamDestroy)
   void close();
-  /// Like `close`, but the caller becomes the owner of the native handle and must destroy it (after cuda::stream::release).
-  /// Throws `invalid_argument` unless the stream is owned or adopted, and for a partition's stream.
+  /// Like `close`, but returns the native handle without destroying it: the caller becomes its owner. Throws
+  /// `invalid_argument` unless the stream is owned or adopted, and for a partition's stream.
   [[nodiscard]] void* release_handle();
 
   // --- Ordering ---------------------------------------------------------------------------------------------------
 
-  /// Blocks the calling thread until all work enqueued so far is done. Then rethrows the exception of a host function, if
-  /// one threw. Throws `capture_unsupported` if this stream captures, or if an open capture's mode forbids the calling
-  /// thread to wait; the capture continues.
+  /// Blocks the calling thread until all work enqueued so far is done. Throws the device's error if the work failed, and
+  /// rethrows the exception of a host function. Throws `capture_unsupported` if this stream is capturing, or if the mode of
+  /// an open capture does not allow the calling thread to wait; the capture continues. (cudaStreamSynchronize)
   void synchronize();
-  /// Whether all work enqueued so far is done. Throws the error if work failed, and `capture_unsupported` like
-  /// `synchronize`.
+  /// Whether all work enqueued so far is done. Throws the device's error if the work failed; `capture_unsupported` like
+  /// `synchronize`. (cudaStreamQuery)
   [[nodiscard]] bool is_complete() const;
-  /// Like `synchronize`, but returns false if the work is not done after `timeout`; the work continues. Zero or less:
-  /// queries once. `pending` reports what the stream waits for. Polls the driver with pauses of up to a millisecond.
+  /// Like `synchronize`, but returns false if the work is not done after `timeout`; the work continues. A timeout of zero or
+  /// less queries once. Polls the driver with pauses of up to a millisecond. After a timeout, `pending` describes the
+  /// operation that has not ended.
   [[nodiscard]] bool synchronize_for(Timeout timeout);
-  /// The first operation that is not done. On the host backend this is exact; on GPUs the operation is known only with
-  /// WEIR_JOURNAL: see docs/health.md. Invalidates no capture of other streams. Throws `capture_unsupported` if this stream
-  /// captures, and the device's error if work failed.
+  /// The first operation that is not done. Exact on the host backend; on GPUs Weir identifies the operation only if the
+  /// environment variable WEIR_JOURNAL is set: see docs/health.md. Invalidates no capture of other streams. Throws
+  /// `capture_unsupported` if this stream is capturing; the device's error if the work failed.
   [[nodiscard]] PendingWork pending() const;
 
-  /// Records a new event after all work enqueued so far, and returns it.
+  /// Creates an event, records it after all work enqueued so far, and returns it. (cudaEventRecord)
   [[nodiscard]] EventPtr record(const EventOptions& options = {});
-  /// Records `event`, which must belong to this stream's device (`wrong_device`).
+  /// Records `event` after all work enqueued so far. Throws `wrong_device` if it belongs to another device.
+  /// (cudaEventRecord)
   void record(Ref<Event> event);
   /// Records `event` as a node of the graph being captured: each launch of the graph records it. Work outside the graph can
-  /// wait for it, and it can measure time inside a graph. Throws `not_capturing`. Feature `external_events`.
+  /// wait for the event, and the event can measure time inside the graph. Throws `not_capturing`. Feature `external_events`.
+  /// (cudaEventRecordExternal)
   void record_external(Ref<Event> event);
 
   /// Makes later work of this stream wait for `event`. Does not block the host. The event may belong to another device of
-  /// the same backend. Throws `unsupported` for another backend's event; `capture_isolation` or `capture_merge` if the wait
-  /// would invalidate a capture, which continues.
+  /// the same backend. Throws `unsupported` for an event of another backend; `capture_isolation` or `capture_merge` if the
+  /// wait would invalidate a capture; the capture continues. (cudaStreamWaitEvent)
   void wait(EventRef event);
-  /// Adds a node to the graph being captured that waits for `event`. Throws `not_capturing`. Feature `external_events`.
+  /// Adds a node that waits for `event` to the graph being captured: each launch of the graph waits for the event's last
+  /// record. Throws `not_capturing`. Feature `external_events`. (cudaEventWaitExternal)
   void wait_external(EventRef event);
   /// Makes later work of this stream wait for all work enqueued so far on `other`. Does nothing if both are the same stream.
   /// Allocates nothing after the first call. Throws like `wait` for an event.
@@ -196,43 +204,50 @@ class WEIR_API Stream : public RefCounted {
 
   // --- Host work --------------------------------------------------------------------------------------------------
 
-  /// Calls `function` on a thread of the driver, in stream order; later work waits until it has returned. `function` is any
-  /// callable, even a move-only one. It must not call Weir (`called_from_host_function`), wait for work of this device, or
-  /// take a lock that another thread holds while it calls Weir, because drivers hold their own lock in calls that wait. An
-  /// exception that it throws is logged and rethrown by the stream's next `synchronize`; later work still runs. It must not
-  /// end its thread (`pthread_exit`, cancellation): the process aborts. A captured function belongs to the graph and runs at
-  /// every launch. If enqueuing fails, the function is destroyed. Feature `host_functions`.
+  /// Calls `function` on a thread of the driver, in stream order: after earlier work, and later work waits until it has
+  /// returned. `function` is any callable, even a move-only one. If enqueuing fails, it is destroyed. A captured function
+  /// belongs to the graph and runs at every launch.
+  ///
+  /// The function must not call Weir (`called_from_host_function`), wait for work of this device, or lock a mutex that
+  /// another thread holds while it calls Weir: it would deadlock, because a driver holds its own lock during calls that
+  /// wait. If the function throws, the exception is logged, later work still runs, and the stream's next `synchronize`
+  /// rethrows the exception. It must not end its thread (`pthread_exit`, cancellation), which aborts the process. Feature
+  /// `host_functions`. (cudaLaunchHostFunc)
   void launch_host_function(HostFunction function);
   /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`. In a saved graph the name
-  /// identifies the function, and `PortableGraph::bind` sets it after loading.
+  /// identifies the function, so that `PortableGraph::bind` can provide it after loading.
   void launch_host_function(HostFunction function, const HostFunctionOptions& options);
   /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
-  /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.
+  /// Throws `capture_unsupported` on a capturing stream. Feature `stream_callbacks`. (cudaStreamAddCallback)
   void add_callback(StreamCallback callback);
 
   // --- Capture ----------------------------------------------------------------------------------------------------
 
-  /// Begins a capture: work submitted to this stream becomes part of a graph instead of running. So does work of other
-  /// streams after they have waited for an event, or a stream, of the capture. The capture lasts until `end_capture`, or
-  /// until the stream object that began it is closed or destroyed. Throws `already_capturing`; `capture_unsupported` for the
-  /// legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other
-  /// code began; throws `not_capturing` without one. Joins nest.
+  /// Begins a capture: work submitted to this stream becomes part of a graph instead of running. Another stream that waits
+  /// for this stream, or for an event recorded in the capture, joins the capture: its later work is captured, too. The
+  /// capture lasts until `end_capture`, or until the stream object that began it is closed or destroyed. Throws
+  /// `already_capturing`; `capture_unsupported` for the legacy default stream. May block while another thread is in
+  /// `Device::synchronize`: see there. (cudaStreamBeginCapture)
+  ///
+  /// With `CaptureOptions::external`, joins a capture that other code began on this stream, and throws `not_capturing` if
+  /// there is none. Such calls can be nested.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(std::same_as<CaptureMode> auto mode) { begin_capture(CaptureOptions{.mode = mode}); }
-  /// Ends the capture and returns its graph; null for a capture joined with `external`. The capture may have been begun
-  /// through another `Stream` over the same handle. Throws `not_capturing`; if several threads end one capture, all but one
-  /// get this error. Throws `capture_unmatched` if another stream began the capture, and `capture_wrong_thread`; then the
-  /// capture continues. Throws `capture_unjoined` if a forked stream was not joined to this one, and `capture_invalidated`;
-  /// then the capture has ended.
+  /// Ends the capture and returns its graph; null for a capture that was joined with `CaptureOptions::external`. The capture
+  /// may have been begun through another `Stream` object with the same handle. Throws `not_capturing`, also if another
+  /// thread ends the same capture at the same time. The capture continues after `capture_unmatched` (another stream began
+  /// the capture) and `capture_wrong_thread`. It has ended after `capture_unjoined` (this stream has not waited for a stream
+  /// that joined the capture) and `capture_invalidated`. (cudaStreamEndCapture)
   GraphPtr end_capture();
-  /// Ends the capture that this stream began, in any mode, and drops the captured work: for use when the thread that began
-  /// it has failed or ended. A graph that the capture continues keeps the captured work. Throws `not_capturing`;
-  /// `capture_unmatched` if another stream or other code began the capture. On the host any thread may call this. GPU
-  /// drivers let only the thread that began it end a capture whose mode is not `relaxed`: on another thread this throws
-  /// `capture_wrong_thread`, and the stream can only be closed, unless that thread ends the capture.
+  /// Ends the capture that this stream began, and drops the captured work. Use it if the thread that began the capture has
+  /// failed or ended. Work captured after `resume_capture` remains in the resumed graph. Throws `not_capturing`;
+  /// `capture_unmatched` if another stream or other code began the capture. On the host backend any thread may call this. On
+  /// GPUs, unless the mode is `relaxed`, the driver allows only the thread that began the capture to end it: on any other
+  /// thread this throws `capture_wrong_thread`. If that thread has ended, the stream can only be closed.
   void discard_capture();
-  /// Captures the work that `function(*this)` submits. The capture is ended even if the function throws; its exception is
-  /// rethrown. Throws `invalid_argument` for an empty function. The function may drop the last other owner of the stream.
+  /// Calls `function(*this)`, captures the work that it submits, and returns the graph. If the function throws, ends the
+  /// capture and rethrows the exception. The function may release the last owner of the stream. Throws `invalid_argument`
+  /// for an empty function; otherwise like `begin_capture` and `end_capture`.
   template <class F>
   GraphPtr capture(const CaptureOptions& options, F&& function) {
     if (detail::is_empty(function)) return capture_call(options, nullptr);
@@ -246,55 +261,63 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr capture(F&& function) {
     return capture(CaptureOptions{}, std::forward<F>(function));
   }
-  /// Whether the stream captures. The query never invalidates the capture.
+  /// Whether the stream is capturing. The query never invalidates the capture. (cudaStreamIsCapturing)
   [[nodiscard]] CaptureStatus capture_status() const;
   /// Whether the stream is in a capture, which an error may have invalidated.
   [[nodiscard]] bool is_capturing() const { return capture_status() != CaptureStatus::none; }
-  /// The id of the stream's capture; 0 without one, or if an error has invalidated it. (cuStreamGetCaptureInfo)
+  /// The id of the stream's capture; 0 if the stream is not capturing or an error has invalidated the capture.
+  /// (cuStreamGetCaptureInfo)
   [[nodiscard]] std::uint64_t capture_id() const;
-  /// The status, the id, and the graph that is being built.
+  /// The status and the id of the capture, and the graph that is being built. (cuStreamGetCaptureInfo)
   [[nodiscard]] CaptureInfo capture_info() const;
 
   /// The node of the operation that this stream captured last. Throws `not_capturing`; `invalid_argument` if the stream's
-  /// next operation depends on no node, or on several because it has just waited for another stream.
+  /// next operation depends on no node, or on several nodes, which is possible after a wait.
   [[nodiscard]] GraphNode last_captured_node() const;
-  /// Makes the stream's next operation depend on exactly these nodes of the graph being captured; without nodes it becomes a
-  /// root. Nodes that the capture's stream no longer depends on need not be joined. Throws `not_capturing`, and
+  /// Makes the stream's next operation depend on exactly these nodes of the graph being captured; without nodes, it depends
+  /// on nothing. Nodes that no stream depends on afterwards need not be joined. Throws `not_capturing`, and
   /// `invalid_argument` for a node that does not exist. (cuStreamUpdateCaptureDependencies)
   void set_capture_dependencies(std::span<const GraphNode> nodes);
 
-  /// Continues to capture into `graph`, after its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
-  /// capture and this function resumes it. Until the capture ends, the graph cannot be instantiated, cloned, added as a
-  /// child or continued by another stream: `capture_unsupported`. Feature `capture_into_graph`.
+  /// Begins a capture that adds to `graph`: the new work runs after the graph's last nodes, and `end_capture` returns the
+  /// same graph. So a program can pause a capture with `end_capture` and resume it with this function. Until the capture
+  /// ends, calls that instantiate, clone or resume the graph or add it as a child throw `capture_unsupported`. Feature
+  /// `capture_into_graph`. (cudaStreamBeginCaptureToGraph)
   void resume_capture(Ref<Graph> graph, CaptureMode mode = CaptureMode::thread_local_);
   /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`; `unsupported` for a graph that
-  /// allocates memory, which cannot be copied; `capture_unsupported` for a graph that a capture continues. The host backend
-  /// throws `invalid_argument` if graphs are nested more than 1000 levels deep. Feature `graph_child_nodes`.
+  /// allocates memory, because such a graph cannot be copied; `capture_unsupported` for a graph into which a stream still
+  /// captures. The host backend throws `invalid_argument` if graphs are nested more than 1000 levels deep. Feature
+  /// `graph_child_nodes`. (cudaGraphAddChildGraphNode)
   void add_child_graph(GraphRef graph);
-  /// Adds a conditional node: when a launch reaches it and the 32-bit value at `condition` is not zero, it runs its body.
-  /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body,
-  /// in the mode of this capture. Until it returns, the streams of this capture accept no calls (`capture_unmatched`),
-  /// because their work would run whatever the condition is. Streams that wait for the body's stream must be joined to it
-  /// again before `body` returns. Throws `not_capturing`; `capture_unjoined` if one is not joined, and the exceptions of
-  /// `body`: then the capture continues, and may contain a node with part of the body. If external code invalidates the
-  /// body's capture, this and the end of this capture throw `capture_invalidated`. Feature `graph_conditional_nodes`.
+  /// Adds a conditional node to the graph being captured. When a launch reaches the node, it runs the node's body if the
+  /// 32-bit value at `condition` is not zero. The device must be able to read `condition`.
+  ///
+  /// To capture the body, this function calls `body(stream)` once before it returns; the work that `body` submits to that
+  /// stream becomes the node's body. Its capture has the mode of the outer capture. Until `body` returns, calls on the
+  /// streams of the outer capture throw `capture_unmatched`, because their work would not depend on the condition. If other
+  /// streams wait for the body's stream, that stream must wait for them before `body` returns.
+  ///
+  /// Throws `not_capturing`; `capture_unjoined` if the body's stream has not waited for such a stream; and the exceptions of
+  /// `body`. After the last two, the outer capture continues, and may contain a node with part of the body. If external code
+  /// invalidates the body's capture, this function and the end of the outer capture throw `capture_invalidated`. Feature
+  /// `graph_conditional_nodes`. (cudaGraphCondTypeIf)
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
-  /// The same, and runs `otherwise` if the value is zero. Feature `graph_switch_nodes`.
+  /// The same with a second body, `otherwise`, which runs if the value is zero. Feature `graph_switch_nodes`.
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
                   UniqueFunction<void(Stream&)> otherwise);
-  /// The same, but runs the body whose index equals the value; no body if the value is too large. Feature
-  /// `graph_switch_nodes`.
+  /// Like `capture_if`, but a launch runs the body whose index equals the value, and no body if the value is too large.
+  /// Feature `graph_switch_nodes`. (cudaGraphCondTypeSwitch)
   void capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies);
-  /// The same, but repeats the body while the value is not zero.
+  /// Like `capture_if`, but a launch repeats the body while the value is not zero. (cudaGraphCondTypeWhile)
   void capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
 
   // --- Copies and fills -------------------------------------------------------------------------------------------
 
-  /// Copies all elements of `source` to `destination`. Each is a `Buffer`, a `Span`, a `std::span`, a container or an array,
-  /// of the same element type. The driver finds the direction from the addresses. Copies of device, pinned and managed
-  /// memory do not block the caller; those of pageable memory may, and pending work must not write their source: CUDA reads
-  /// up to 2 MiB of it when the call is made, and in a graph when the graph is launched. Throws `length_mismatch`. Zero
-  /// elements: does nothing.
+  /// Copies all elements of `source` to `destination`. Both are a `Buffer`, a `Span`, a `std::span`, a container or an
+  /// array, with the same element type. The driver finds the direction from the addresses. Copies between device, pinned and
+  /// managed memory do not block the caller; copies from or to pageable memory may. If the source is pageable memory, no
+  /// pending work may write it, because CUDA reads up to 2 MiB of it during the call (in a graph, during the launch). Throws
+  /// `length_mismatch`. A copy of no elements does nothing. (cudaMemcpyAsync)
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
     Span to = detail::lasting_span(std::forward<To>(destination));
@@ -304,10 +327,10 @@ class WEIR_API Stream : public RefCounted {
     if (to.size() != from.size()) detail::throw_length_mismatch("Stream::copy", describe(), to.size(), from.size());
     copy_bytes(to.data(), from.data(), detail::byte_count("Stream::copy", to.size(), sizeof(T)));
   }
-  /// Copies `bytes` bytes.
+  /// Copies `bytes` bytes, like `copy`.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
-  /// Copies all elements of `source` to the host after all work enqueued so far, waits, and returns them as a vector. Throws
-  /// like `synchronize`.
+  /// Copies all elements of `source` to the host after all work enqueued so far, blocks until the copy is done, and returns
+  /// the elements as a vector. Throws like `synchronize`.
   template <ElementRange From>
   [[nodiscard]] auto read(From&& source) {
     Span from(source);
@@ -319,27 +342,29 @@ class WEIR_API Stream : public RefCounted {
     read_bytes(elements.data(), from.data(), bytes);
     return elements;
   }
-  /// Copies `bytes` bytes and waits. Throws like `synchronize`; while capturing, before anything is enqueued.
+  /// Copies `bytes` bytes and blocks until the copy is done. Throws like `synchronize`; on a capturing stream it enqueues
+  /// nothing.
   void read_bytes(void* destination, const void* source, std::size_t bytes);
-  /// Copies a box of elements to another one of the same extent; after cudaMemcpy2DAsync and cudaMemcpy3DAsync. Throws
-  /// `length_mismatch`; `invalid_argument` if rows or slices overlap, or if a slice pitch is not a multiple of the row
-  /// pitch.
+  /// Copies a box of elements to another box of the same extent. Throws `length_mismatch` if the extents differ;
+  /// `invalid_argument` if rows or slices overlap, or if a slice pitch is not a multiple of the row pitch.
+  /// (cudaMemcpy2DAsync, cudaMemcpy3DAsync)
   template <class T>
   void copy(const PitchedSpan<T>& destination, const std::type_identity_t<PitchedSpan<const T>>& source) {
     detail::check_copyable<T, T>();
     copy_pitched(detail::bytes_of("Stream::copy", destination), detail::bytes_of("Stream::copy", source));
   }
-  /// Makes many copies in one call, after cuMemcpyBatchAsync. They run in any order and possibly concurrently, so no
-  /// destination may overlap another copy's source or destination. Later work of the stream waits for all of them. While
-  /// capturing, each is a node. Feature `batch_copies`. An empty list and empty copies do nothing.
+  /// Makes many copies in one call. They run in any order and possibly concurrently, so no destination may overlap the
+  /// source or destination of another copy. Later work of the stream waits for all of them. On a capturing stream, each copy
+  /// becomes a node. An empty list and empty copies do nothing. Feature `batch_copies`. (cuMemcpyBatchAsync)
   void copy_batch(std::span<const BatchCopy> copies, SourceAccess access = SourceAccess::in_stream_order);
   /// Copies between two devices of this backend: directly if they can access each other, otherwise through the host.
+  /// (cudaMemcpyPeerAsync)
   void copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
                  std::size_t bytes);
 
-  /// Sets every element to `value`, which converts to the element type: any trivially copyable type. Elements of 1, 2 and 4
-  /// bytes, and others whose words are all equal, take one memset of the driver; other elements take one memset for each
-  /// word (two for a `double`).
+  /// Sets every element to `value`, converted to the element type, which can be any trivially copyable type. Elements of 1,
+  /// 2 or 4 bytes, and larger elements whose words are all equal, need one memset of the driver. Other elements need one
+  /// memset for each word: two for a `double`. (cuMemsetD32Async)
   template <ElementRange To, class T>
   void fill(To&& destination, const T& value) {
     Span to = detail::lasting_span(std::forward<To>(destination));
@@ -366,11 +391,11 @@ class WEIR_API Stream : public RefCounted {
   /// Sets `count` elements of `element_size` bytes (1, 2 or 4) to the low bits of `value`.
   void fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count);
   /// Sets `count` elements to the `element_size` bytes at `element`, which are read before the call returns. `alignment`:
-  /// that of `destination`, a power of 2. Throws `invalid_argument` for null addresses.
+  /// the alignment of `destination` in bytes, a power of 2. Throws `invalid_argument` for null addresses.
   void fill_pattern(void* destination, const void* element, std::size_t element_size, std::size_t alignment,
                     std::size_t count);
-  /// Sets every element of a box, of 1, 2 or 4 bytes, to `value`; after cudaMemset2DAsync and cudaMemset3DAsync. Throws
-  /// `invalid_argument` like `copy`, and if the pitch is not a multiple of the element's size.
+  /// Sets every element of a box to `value`. Elements have 1, 2 or 4 bytes. Throws `invalid_argument` like `copy`, and if
+  /// the pitch is not a multiple of the element's size. (cudaMemset2DAsync, cudaMemset3DAsync)
   template <class E>
   void fill(const PitchedSpan<E>& destination, const std::type_identity_t<E>& value) {
     static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
@@ -381,9 +406,10 @@ class WEIR_API Stream : public RefCounted {
 
   // --- Memory on the stream ---------------------------------------------------------------------------------------
 
-  /// Allocates memory in stream order, for work that is enqueued after this call. The last owner's release frees it on this
-  /// stream, after all work enqueued by then. `pool`: a pool of this device; null for the default pool. Feature
-  /// `async_allocation`; while capturing `graph_memory_nodes`.
+  /// Allocates memory in stream order, for work that is enqueued after this call. When the last owner releases the memory,
+  /// it is freed in the order of this stream, after all work enqueued before the release. `pool`: a pool of this device;
+  /// null for the default pool. Feature `async_allocation`; on a capturing stream `graph_memory_nodes`. (cudaMallocAsync,
+  /// cudaFreeAsync)
   [[nodiscard]] AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPoolRef pool = nullptr);
   /// Allocates `count` elements of `T` in the same way.
   template <class T>
@@ -391,15 +417,15 @@ class WEIR_API Stream : public RefCounted {
     return Buffer<T>(allocate_bytes_async(detail::byte_count("Stream::allocate_async", count, sizeof(T)), pool), count);
   }
   /// Sets which streams may access managed memory. Throws `invalid_argument` for memory of another kind and for null;
-  /// `capture_unsupported` while capturing. Feature `managed_attach`.
+  /// `capture_unsupported` on a capturing stream. Feature `managed_attach`. (cudaStreamAttachMemAsync)
   void attach_memory(AllocationRef managed, AttachMode mode);
   template <class T>
   void attach_memory(const Buffer<T>& managed, AttachMode mode) {
     attach_memory(managed.allocation(), mode);
   }
-  /// Moves managed memory to this stream's device, or to the host. The memory may belong to any device of this backend.
-  /// Throws `invalid_argument` for memory of another kind, for null, and for bytes outside the allocation;
-  /// `capture_unsupported` while capturing. Feature `managed_prefetch`.
+  /// Moves managed memory to this stream's device or to the host, ahead of its use. The memory may belong to any device of
+  /// this backend. Throws `invalid_argument` for memory of another kind, for null, and for bytes outside the allocation;
+  /// `capture_unsupported` on a capturing stream. Feature `managed_prefetch`. (cudaMemPrefetchAsync)
   void prefetch(AllocationRef managed, PrefetchTarget target = PrefetchTarget::device) {
     prefetch(managed, 0, managed ? managed->size_bytes() : 0, target);
   }
@@ -410,13 +436,14 @@ class WEIR_API Stream : public RefCounted {
     prefetch(managed.allocation(), 0, managed.size_bytes(), target);
   }
 
-  /// Writes a value once all earlier work is done. `address`: a device address, aligned to the value's size.
-  /// Features `write_value_32`, `write_value_64`; while capturing `memory_operations_in_capture`.
+  /// Writes a value once all earlier work is done. `address`: a device address, aligned to the value's size. Features
+  /// `write_value_32`, `write_value_64`; on a capturing stream `memory_operations_in_capture`. (cuStreamWriteValue32)
   void write_value(std::uint32_t* address, std::uint32_t value) { memory_operation(MemoryOperation::write(address, value)); }
   void write_value(std::uint64_t* address, std::uint64_t value) { memory_operation(MemoryOperation::write(address, value)); }
   /// Makes later work wait until the value at `address` satisfies the condition. The host, another stream or another device
-  /// may write the value. This blocks no other stream, and not the host. Features `wait_value_32`, `wait_value_64`;
-  /// `wait_value_geq`, `wait_value_nor` and `wait_value_flush` for those options.
+  /// may write the value. The call blocks neither the host nor other streams. Features `wait_value_32`, `wait_value_64`; the
+  /// conditions `geq` and `bit_nor` need `wait_value_geq` and `wait_value_nor`, and `RemoteWrites::flush` needs
+  /// `wait_value_flush`. (cuStreamWaitValue32)
   void wait_value(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
                   RemoteWrites remote = RemoteWrites::no_flush) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
@@ -425,18 +452,19 @@ class WEIR_API Stream : public RefCounted {
                   RemoteWrites remote = RemoteWrites::no_flush) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
   }
-  /// Submits many memory operations in one call. They run in order, and no work of another thread comes in between. Feature
-  /// `batch_memory_operations`, and those of the operations. Empty: does nothing.
+  /// Submits many memory operations in one call. They run in order, and no work of other threads runs in between. An empty
+  /// list does nothing. Feature `batch_memory_operations`, and the features of the single operations. (cuStreamBatchMemOp)
   void batch_memory_operations(std::span<const MemoryOperation> operations);
 
   // --- Kernels ----------------------------------------------------------------------------------------------------
 
   /// Launches `kernel`: `launch(kernel, {4, 256}, n, x)` runs it on 4 blocks of 256 threads. Arguments are passed by value:
   /// a trivially copyable value itself; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
-  /// `wrong_device`; `invalid_argument` for an impossible shape, if the number or the sizes of the arguments do not match
-  /// the kernel's, and if only one of argument and parameter is a floating-point number (both are checked as far as the
-  /// backend can determine the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the
-  /// configuration needs them.
+  /// `wrong_device`; `invalid_argument` for a shape that the device or the kernel cannot run, if the number or the sizes of
+  /// the arguments do not match the kernel's parameters, and if a floating-point number is passed for another kind of
+  /// parameter, or the reverse. The arguments are checked as far as the backend can determine the kernel's parameters.
+  /// Dynamic shared memory needs the feature `block_cooperation`, and each attribute in `config` the feature that is named
+  /// there. (cuLaunchKernel, cuLaunchKernelEx)
   template <class... Args>
   void launch(KernelRef kernel, const LaunchConfig& config, const Args&... args) {
     (detail::explain_kernel_argument<Args>(), ...);
@@ -472,11 +500,11 @@ class WEIR_API Stream : public RefCounted {
       launch_packed(*kernel, config, addresses, kernel.parameters());
     }
   }
-  /// Launches with the addresses of the arguments, which are copied before the call returns: for arguments whose types are
-  /// known only at run time, and for bindings. `parameters`: the size of each argument, and its kind if it is known:
-  /// `{{sizeof(n)}, {sizeof(p), ParameterKind::address}}`. Without the kind of an 8-byte argument, graphs of portable
-  /// captures cannot be saved, and tools treat it as an address. `accesses`: the memory of each argument, for tools; if
-  /// it is empty, they use `parameters`. Throws `invalid_argument` also for an address that is null, and if the lists
+  /// Launches a kernel with arguments whose types are known only at run time. `arguments`: the address of each argument; the
+  /// arguments are copied before the call returns. `parameters`: the size of each argument, and its kind if it is known:
+  /// `{{sizeof(n)}, {sizeof(p), ParameterKind::address}}`. If the kind of an 8-byte argument is unknown, tools treat it as
+  /// an address, and a portable capture with this launch cannot be saved. `accesses`: the memory of each argument, for
+  /// tools; if empty, tools use `parameters`. Throws like `launch`; `invalid_argument` for a null address, and if the lists
   /// differ in length.
   void launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses = {});
@@ -489,10 +517,11 @@ class WEIR_API Stream : public RefCounted {
   void set_synchronization_policy(SynchronizationPolicy policy);
   /// The window of memory that the L2 cache keeps for this stream. Feature `access_policy_window`.
   AccessPolicyWindow access_policy_window() const;
-  /// Sets it. Throws `invalid_argument` for a ratio that is not between 0 and 1.
+  /// Sets that window. Throws `invalid_argument` for a hit ratio that is not between 0 and 1. Feature
+  /// `access_policy_window`.
   void set_access_policy_window(const AccessPolicyWindow& window);
-  /// Copies the settable attributes from `other`, a stream of the same device. Priority and blocking behaviour do not
-  /// change.
+  /// Copies the synchronization policy and the access policy window from `other`, a stream of the same device. Feature
+  /// `synchronization_policy`. (cudaStreamCopyAttributes)
   void copy_attributes(StreamRef other);
 
  private:
@@ -503,12 +532,14 @@ class WEIR_API Stream : public RefCounted {
 
   // Called by the templates and inline functions above.
   GraphPtr capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function);
-  // The fast path, and the path of all other launches. `accesses`: one for each argument, or null to use `parameters`.
+  // `launch_packed` is the fast path; `launch_checked` handles all other launches. `accesses`: one for each argument, or
+  // null to use `parameters`.
   void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                      const std::span<const Parameter>& parameters);
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                       const std::span<const Parameter>& parameters, const MemoryAccess* accesses);
-  // There are tools, or the capture is recorded for saving; the other flags are in core/runtime/stream_core.hpp.
+  // A bit of `flags_`: tools are loaded, or the stream is in a portable capture. The other bits are in
+  // core/runtime/stream_core.hpp.
   static constexpr std::uint32_t flag_watched = 128;
   bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }
   void memory_operation(const MemoryOperation& operation);

@@ -4,18 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Attributes of a stream that can be changed. Priority and blocking behaviour cannot.
+/// Types for the attributes of a stream that can be changed after its creation, and for managed memory.
 namespace weir {
 
 /// How a host thread waits in `Stream::synchronize` (cudaSynchronizationPolicy).
 enum class SynchronizationPolicy : std::uint8_t {
   automatic,  ///< the driver's choice
-  spin,       ///< spins, for the lowest latency
-  yield,      ///< spins, but yields to other threads
+  spin,       ///< polls in a loop without a pause, for the lowest latency
+  yield,      ///< polls in a loop, and yields to other threads in between
   block,      ///< sleeps
 };
 
-/// How the L2 cache treats a line.
+/// How the L2 cache treats a line (cudaAccessProperty).
 enum class AccessProperty : std::uint8_t { normal, streaming, persisting };
 
 /// A window of memory and how the L2 cache should treat it (cudaAccessPolicyWindow).

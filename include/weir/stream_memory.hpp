@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Batches of copies, and memory operations on a stream: writing values and waiting for them in stream order
-/// (cuStreamWriteValue32 and similar).
+/// Types for batches of copies, and for operations that write values to memory or wait for values in stream order
+/// (cuStreamWriteValue32, cuStreamWaitValue32).
 namespace weir {
 
 /// One copy of a batch: see `Stream::copy_batch`.
@@ -15,13 +15,13 @@ struct BatchCopy {
   std::size_t bytes = 0;
 };
 
-/// When a batch may read its sources; after CUmemcpySrcAccessOrder.
+/// When a batch may read its sources (CUmemcpySrcAccessOrder).
 enum class SourceAccess : std::uint8_t {
-  in_stream_order,  ///< once the stream's earlier work is done
-  any_time,         ///< from the call on: no earlier work of the stream writes the sources
+  in_stream_order,  ///< after the stream's earlier work is done
+  any_time,         ///< at any time after the call: the program promises that no earlier work of the stream writes them
 };
 
-/// The condition that ends a wait; `m` is the value in memory, `v` the value of the wait.
+/// The condition that ends a wait. `m` is the value in memory, `v` the value passed to the call.
 enum class WaitCondition : std::uint8_t {
   geq,      ///< m - v, as a signed number, is not negative: a cyclic comparison, so counters may wrap
   eq,       ///< m == v
@@ -43,14 +43,14 @@ struct MemoryOperation {
   void* address = nullptr;
   std::uint64_t value = 0;
 
-  /// Writes a value.
+  /// Returns an operation that writes a value.
   static MemoryOperation write(std::uint32_t* address, std::uint32_t value) noexcept {
     return {Kind::write_32, {}, {}, address, value};
   }
   static MemoryOperation write(std::uint64_t* address, std::uint64_t value) noexcept {
     return {Kind::write_64, {}, {}, address, value};
   }
-  /// Waits until the value in memory satisfies the condition.
+  /// Returns an operation that waits until the value in memory satisfies the condition.
   static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value,
                               WaitCondition condition = WaitCondition::geq,
                               RemoteWrites remote = RemoteWrites::no_flush) noexcept {
@@ -61,7 +61,7 @@ struct MemoryOperation {
                               RemoteWrites remote = RemoteWrites::no_flush) noexcept {
     return {Kind::wait_64, condition, remote, const_cast<std::uint64_t*>(address), value};
   }
-  /// Makes earlier remote writes visible. Feature `wait_value_flush`.
+  /// Returns an operation that makes earlier remote writes visible. Feature `wait_value_flush`.
   static MemoryOperation flush_remote_writes() noexcept { return {Kind::flush_remote_writes, {}, {}, nullptr, 0}; }
 
   /// Whether the operation waits.

@@ -9,13 +9,14 @@
 #include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 
-/// A pool of streams, for code that needs a stream for a short time. Creating streams is slow, and some drivers have few.
+/// A pool of streams, for code that needs a stream for a short time. Creating streams is slow, and some drivers support only
+/// few.
 namespace weir {
 
 /// Whether several leases may share a stream.
 enum class PoolSharing : std::uint8_t {
-  exclusive,    ///< each stream is leased once at a time
-  round_robin,  ///< leases rotate over `max_streams` streams; several may share a stream
+  exclusive,    ///< a stream has at most one lease at a time
+  round_robin,  ///< leases use `max_streams` streams in turn; several leases may share a stream
 };
 
 /// The options of a pool.
@@ -29,7 +30,7 @@ namespace detail {
 class StreamPoolState;
 }
 
-/// A leased stream. It returns to the pool when this object is destroyed. Movable.
+/// A leased stream. The stream returns to the pool when this object is destroyed. Movable.
 class WEIR_API StreamLease {
  public:
   StreamLease(StreamLease&& other) noexcept;
@@ -38,7 +39,7 @@ class WEIR_API StreamLease {
 
   Stream& operator*() const noexcept { return *stream_; }
   Stream* operator->() const noexcept { return stream_.get(); }
-  /// The stream, for code that shares its ownership. Its lease still ends with this object.
+  /// The stream, for code that keeps it alive. The lease ends with this object even if the stream has other owners.
   const StreamPtr& stream() const noexcept { return stream_; }
   operator StreamRef() const noexcept { return stream_; }
 
@@ -51,9 +52,9 @@ class WEIR_API StreamLease {
   StreamPtr stream_;
 };
 
-/// A pool that creates its streams on demand. A lease may outlive the pool. Any thread may lease and return. A returned
-/// stream may still have work; work of the next lease runs after it. A returned stream that captures is skipped until its
-/// capture has ended.
+/// A pool that creates its streams on demand. Any thread may lease and return streams. A stream may be returned while it has
+/// pending work; the work of its next lease runs after that work. A returned stream that is capturing is not leased until
+/// its capture has ended. A lease may outlive the pool.
 class WEIR_API StreamPool {
  public:
   /// Throws `invalid_argument` if `max_streams` is 0.
@@ -63,9 +64,9 @@ class WEIR_API StreamPool {
   StreamPool& operator=(const StreamPool&) = delete;
   /// The device of the streams.
   Device& device() const noexcept;
-  /// Throws `pool_exhausted` if all streams are leased or capturing.
+  /// Leases a stream. Throws `pool_exhausted` if all streams are leased or capturing.
   [[nodiscard]] StreamLease lease();
-  /// Returns nothing if all streams are leased or capturing.
+  /// The same, but returns nullopt if all streams are leased or capturing.
   [[nodiscard]] std::optional<StreamLease> try_lease();
   /// The number of streams that the pool has created.
   [[nodiscard]] std::size_t size() const;

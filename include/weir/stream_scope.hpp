@@ -5,13 +5,14 @@
 #include "weir/fwd.hpp"
 #include "weir/stream.hpp"
 
-/// The current stream of a thread and device, for code that passes its stream on implicitly. Nothing in Weir depends on it.
+/// The current stream of a thread and device, for code that does not pass streams as arguments. No function of Weir uses it
+/// implicitly.
 namespace weir {
 
-/// Makes a stream the calling thread's current one on its device until the end of the scope. Keeps the stream alive. Scopes
-/// may end in any order; the newest one counts. A scope may be a static or a thread-local object. It must end on the thread
-/// that began it. If it ends on another thread, an error is logged, the stream is no longer current, and it is released when
-/// the first thread begins its next scope or ends.
+/// Makes `stream` the calling thread's current stream on the stream's device until this object is destroyed. Keeps the
+/// stream alive. Of several scopes, the newest one counts; they may end in any order. A scope may be a static or a
+/// thread-local object. It must be destroyed on the thread that created it. If another thread destroys it, an error is
+/// logged, the stream is no longer current, and the stream is released when the first thread creates its next scope or ends.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
@@ -31,7 +32,8 @@ class WEIR_API StreamScope {
   Entry* entry_;
 };
 
-/// The calling thread's current stream on `device`: the innermost scope's, or the device's default stream.
+/// The calling thread's current stream on `device`: the stream of the newest scope, or without a scope the device's default
+/// stream.
 WEIR_API StreamPtr current_stream(Device& device);
 
 }  // namespace weir

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-/// The limit of a call's waiting time.
+/// `Timeout`: the maximum time that a call waits.
 namespace weir {
 
 /// A duration in any unit, for function parameters. A duration too long for nanoseconds, such as
@@ -19,7 +19,7 @@ class Timeout {
     else if (seconds > Seconds::zero())
       timeout_ = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout);
   }
-  /// Zero for a negative duration.
+  /// The duration in nanoseconds; 0 for a negative duration.
   constexpr std::chrono::nanoseconds nanoseconds() const noexcept { return timeout_; }
 
  private:

@@ -7,14 +7,14 @@
 #include <type_traits>
 #include <utility>
 
-/// A move-only callable, so that a host function can own its objects. Small callables are stored in place, without an
-/// allocation.
+/// `UniqueFunction`: like std::function, but move-only, so that a callable can own move-only objects such as buffers. Small
+/// callables are stored in place, without an allocation.
 namespace weir {
 
 namespace detail {
 
-/// Whether the function is empty: a null pointer, an empty `std::function`, or another type that can be made from null and
-/// converts to false.
+/// Whether a callable is empty: a null pointer, an empty `std::function`, or an object of another type that can be made from
+/// nullptr and converts to false.
 template <class F>
 constexpr bool is_empty(const F& function) {
   using D = std::decay_t<const F&>;  // a function reference decays; it is never null
@@ -38,12 +38,12 @@ class UniqueFunction;
 template <class R, class... Args, std::size_t InlineSize>
 class UniqueFunction<R(Args...), InlineSize> {
  public:
-  /// The maximum size in bytes of captures that are stored in place.
+  /// The maximum size in bytes of a callable that is stored in place.
   static constexpr std::size_t inline_size = InlineSize;
 
   UniqueFunction() noexcept = default;
   UniqueFunction(std::nullptr_t) noexcept {}
-  /// Empty if `function` is: see `detail::is_empty`.
+  /// Makes an object that calls `function`; an empty object if `function` is empty (see `detail::is_empty`).
   template <class F, class D = std::decay_t<F>,
             class = std::enable_if_t<!std::is_same_v<D, UniqueFunction> && std::is_invocable_r_v<R, D&, Args...>>>
   UniqueFunction(F&& function) {
@@ -69,7 +69,7 @@ class UniqueFunction<R(Args...), InlineSize> {
   explicit operator bool() const noexcept { return table_ != nullptr; }
   /// Calls the function, which must not be empty.
   R operator()(Args... args) { return table_->call(storage_, std::forward<Args>(args)...); }
-  /// Destroys the function; empty afterwards.
+  /// Destroys the callable. This object is empty afterwards.
   void reset() noexcept {
     if (table_) std::exchange(table_, nullptr)->destroy(storage_);
   }
@@ -83,7 +83,7 @@ class UniqueFunction<R(Args...), InlineSize> {
   template <class D>
   static constexpr bool fits = sizeof(D) <= inline_size && alignof(D) <= alignof(std::max_align_t) &&
                                std::is_nothrow_move_constructible_v<D>;
-  // If the signature returns void, the result is discarded.
+  // Calls `function`, and discards its result if R is void.
   template <class D>
   static R invoke(D& function, Args&&... args) {
     if constexpr (std::is_void_v<R>) {
@@ -113,13 +113,13 @@ class UniqueFunction<R(Args...), InlineSize> {
     }
   }
 
-  // First, so that a small callable shares a cache line with it.
+  // The first member, so that a small callable is in the same cache line.
   const Table* table_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[inline_size];
 };
 
-/// The argument of `Stream::launch_host_function`. Callables of up to 128 bytes are enqueued without an allocation. A small
-/// one touches only the first cache line.
+/// The argument of `Stream::launch_host_function`. Callables of up to 128 bytes are enqueued without an allocation; small
+/// ones use only one cache line.
 using HostFunction = UniqueFunction<void(), 128>;
 
 }  // namespace weir

@@ -5,9 +5,9 @@
 
 namespace weir {
 
-/// The operation of atomic read-modify-writes. Updates of the same kind commute: in any order they give the same result,
-/// except for the rounding of floating-point sums. Updates of different kinds do not commute. Operations that swap, compare
-/// or wrap around (atomicExch, atomicCAS, atomicInc, atomicDec) have no kind.
+/// The kind of an atomic read-modify-write, for the race detector. Updates of the same kind commute: in any order they have
+/// the same result, except for the rounding of floating-point sums. Updates of different kinds do not commute. Operations
+/// that swap, compare or wrap around (atomicExch, atomicCAS, atomicInc, atomicDec) do not commute and have no kind.
 enum class UpdateKind : std::uint8_t {
   unknown,
   add_32,  ///< 32 bits; includes subtraction

@@ -5,7 +5,7 @@
 
 #include "weir/export.hpp"
 
-/// The version of these headers. CMake reads it from here.
+/// The first number of the version of these headers. CMake reads the version from this file.
 #define WEIR_VERSION_MAJOR 0
 /// The second number of the version.
 #define WEIR_VERSION_MINOR 1
@@ -24,12 +24,13 @@ namespace weir {
 /// The version of the library at run time, which may be a later patch release than the headers.
 WEIR_API const char* version() noexcept;
 
-/// The library's build fingerprint, as words "key=value": its C++ library, and the sizes of the types shared with programs.
-/// See docs/abi.md.
+/// The library's build fingerprint, as words "key=value": the C++ standard library, and the sizes of the types that the
+/// library shares with programs. See docs/abi.md.
 WEIR_API const char* abi() noexcept;
 
-/// Counts incompatible changes of the interface that no size shows. A program of another revision is refused. Plugins have
-/// their own revision (weir/plugin/abi.hpp).
+/// The revision of the C++ interface. It is incremented for incompatible changes that no size shows. A program that was
+/// compiled with another revision is rejected (`headers_incompatible`). Plugins have their own revision
+/// (weir/plugin/abi.hpp).
 inline constexpr std::uint32_t interface_revision = 13;
 
 }  // namespace weir

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All of Weir's headers for programs, except the interop headers, which need a vendor's headers. Those for backends,
-/// collectives and tools are in weir/plugin.
+/// Includes all of Weir's headers for programs, except those in weir/interop and weir/await.hpp. Headers for plugins
+/// (backends, collectives, tools) are in weir/plugin.
 #include "weir/abi.hpp"
 #include "weir/access.hpp"
 #include "weir/annotation.hpp"

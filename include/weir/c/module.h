@@ -156,8 +156,8 @@ WEIR_C_API weir_result weir_grid_for(size_t count, uint32_t block_threads, weir_
 /// in bytes, which are compared with the kernel's parameters. If `sizes` is null, they are not compared; this fails with
 /// `WEIR_ERROR_INVALID_ARGUMENT` if the backend cannot determine the kernel's parameters. Fails with
 /// `WEIR_ERROR_WRONG_DEVICE`; `WEIR_ERROR_INVALID_ARGUMENT` for a shape that the device or the kernel cannot run, and if the
-/// number or the sizes of the arguments do not match the kernel. Needs the feature `block_cooperation` for kernels that use
-/// it, and the features of the fields of `config` that are set. (cuLaunchKernel, cuLaunchKernelEx)
+/// number or the sizes of the arguments do not match the kernel. Dynamic shared memory needs the feature
+/// `block_cooperation`, and each attribute in `config` the feature that is named there. (cuLaunchKernel, cuLaunchKernelEx)
 WEIR_C_API weir_result weir_stream_launch(weir_stream* stream, weir_kernel* kernel, const weir_launch_config* config,
                                           void* const* arguments, const size_t* sizes, size_t count);
 

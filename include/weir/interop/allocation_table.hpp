@@ -7,13 +7,14 @@
 
 #include "weir/memory.hpp"
 
-/// Shared by the memory resources in this folder.
+/// `AllocationTable`: finds the owner of memory by its address, for the memory resources in this folder, which free by
+/// address.
 namespace weir::detail {
 
-/// Owners of memory that is freed by its address. Any thread.
+/// Owners of allocations, by their addresses. Any thread.
 class AllocationTable {
  public:
-  /// Stores an owner, and returns its memory's address.
+  /// Stores `allocation` and returns its address.
   void* keep(AllocationPtr allocation) {
     void* const data = allocation->data();
     const std::lock_guard lock(mutex_);

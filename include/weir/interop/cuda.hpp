@@ -21,14 +21,14 @@ struct CUmemPoolHandle_st;
 struct CUmod_st;
 struct CUstream_st;
 
-/// Interoperability with CUDA: returns the CUDA handles of Weir's objects, and wraps CUDA streams. Needs no CUDA header: the
-/// types are those of the driver API (CUstream), which are also those of the runtime (cudaStream_t).
+/// Interoperability with CUDA: returns the CUDA handles of Weir's objects, and wraps CUDA streams. Needs no CUDA header. The
+/// handle types are those of both the driver API (CUstream) and the runtime (cudaStream_t), which are the same types.
 ///
-/// Weir works in each device's primary context, as the runtime does. If Weir's interface lacks a feature (raw stream flags,
+/// Weir uses each device's primary context, like the CUDA runtime. If Weir's interface lacks a feature (raw stream flags,
 /// attributes of the newest drivers), call CUDA with the handle, or create the stream with CUDA and adopt it.
 ///
-/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir detects records of
-/// events and begins of captures that external code makes through a handle obtained here.
+/// Functions throw `wrong_device` for an object of another backend. Weir's objects still own the returned handles. If other
+/// code records an event or begins a capture through a handle that was obtained here, Weir detects this.
 namespace weir::cuda {
 
 namespace detail {
@@ -43,48 +43,49 @@ inline const Device& cuda_only(const Device& device, const char* operation) {
 
 // --- Weir's objects to CUDA -------------------------------------------------------------------------------------------
 
-/// cudaStream_t, CUstream.
+/// Returns a cudaStream_t, which is a CUstream.
 inline CUstream_st* stream(StreamRef s) {
   return static_cast<CUstream_st*>(detail::cuda_object(s, "cuda::stream").share_native_handle());
 }
-/// CUcontext: the primary context of the stream's device.
+/// Returns the CUcontext of the stream: the primary context of its device.
 inline CUctx_st* context(StreamRef s) {
   return static_cast<CUctx_st*>(detail::cuda_object(s, "cuda::context").native_context());
 }
-/// cudaEvent_t, CUevent.
+/// Returns a cudaEvent_t, which is a CUevent.
 inline CUevent_st* event(EventRef e) {
   return static_cast<CUevent_st*>(detail::cuda_object(e, "cuda::event").share_native_handle());
 }
-/// cudaGraph_t, CUgraph.
+/// Returns a cudaGraph_t, which is a CUgraph.
 inline CUgraph_st* graph(GraphRef g) {
   return static_cast<CUgraph_st*>(detail::cuda_object(g, "cuda::graph").native_handle());
 }
-/// cudaGraphExec_t, CUgraphExec.
+/// Returns a cudaGraphExec_t, which is a CUgraphExec.
 inline CUgraphExec_st* graph_exec(Ref<const GraphExec> g) {
   return static_cast<CUgraphExec_st*>(detail::cuda_object(g, "cuda::graph_exec").native_handle());
 }
-/// CUmodule.
+/// Returns a CUmodule.
 inline CUmod_st* module(Ref<const Module> m) {
   return static_cast<CUmod_st*>(detail::cuda_object(m, "cuda::module").native_handle());
 }
-/// CUfunction.
+/// Returns a CUfunction.
 inline CUfunc_st* function(KernelRef k) {
   return static_cast<CUfunc_st*>(detail::cuda_object(k, "cuda::function").native_handle());
 }
-/// cudaMemPool_t, CUmemoryPool.
+/// Returns a cudaMemPool_t, which is a CUmemoryPool.
 inline CUmemPoolHandle_st* memory_pool(Ref<const MemoryPool> p) {
   return static_cast<CUmemPoolHandle_st*>(detail::cuda_object(p, "cuda::memory_pool").native_handle());
 }
-/// CUdevice, which is also the runtime's device ordinal.
+/// Returns the CUdevice, which is also the device's ordinal in the runtime.
 inline int device_number(const Device& d) {
   return static_cast<int>(detail::cuda_only(d, "cuda::device_number").native_handle());
 }
-/// CUdeviceptr. The runtime's functions accept `data()` itself.
+/// Returns the memory's CUdeviceptr, for the driver API. Functions of the runtime accept `data()` itself.
 inline std::uint64_t address(const Allocation& a) noexcept { return reinterpret_cast<std::uintptr_t>(a.data()); }
 
 // --- CUDA's objects to Weir -------------------------------------------------------------------------------------------
 
-/// The device with that number in CUDA. Throws like `Registry::open`; `invalid_argument` if it does not exist.
+/// Returns Weir's device for CUDA's device `ordinal`. Throws like `Registry::open`; `invalid_argument` if there is no such
+/// device.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
 
 /// Wraps a stream of `device`; see `Device::wrap_stream`.

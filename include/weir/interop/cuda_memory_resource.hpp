@@ -22,20 +22,23 @@
 #error "weir/interop/cuda_memory_resource.hpp needs CCCL 3.2 or newer (nvidia-cuda-cccl on PyPI, or CUDA 13.1)"
 #endif
 
-/// Uses Weir's memory as a cuda::mr::resource, and the memory of such a resource in Weir. Needs CCCL 3.2 or newer, which RMM
-/// supports since 26.06, and a compiler that finds the CUDA runtime's headers.
+/// Adapters between Weir's memory and CCCL's memory resources: `MemoryResource` makes Weir's memory a cuda::mr::resource,
+/// and `allocate_bytes` allocates from such a resource. Needs CCCL 3.2 or newer, which RMM supports since 26.06, and the
+/// headers of the CUDA runtime.
 namespace weir::cuda {
 
-/// Wraps a CCCL stream. For RMM's `cuda_stream_view` and the runtime's cudaStream_t use the other `wrap`.
+/// Wraps a CCCL stream. For RMM's `cuda_stream_view` and the runtime's cudaStream_t, use the overload in
+/// weir/interop/cuda.hpp.
 template <std::same_as<::cuda::stream_ref> S>
 StreamPtr wrap(Device& device, S stream) {
   return wrap(device, stream.get());
 }
 
-/// Device memory as CCCL and RMM allocate it: models cuda::mr::resource_with<cuda::mr::device_accessible>. Copies share one
-/// state and are equal. Any thread. Memory comes from `pool`, or from the device's default pool, in the order of the stream
-/// that is passed to `allocate`, aligned to 256 bytes. A free on another stream comes after the work of both streams. All
-/// memory must be deallocated before the last copy is destroyed.
+/// A memory resource of device memory for CCCL and RMM: models cuda::mr::resource_with<cuda::mr::device_accessible>. Memory
+/// is allocated from `pool`, or from the device's default pool, in the order of the stream that is passed to `allocate`, and
+/// is aligned to 256 bytes. If `deallocate` gets another stream, the memory is freed after the work of both streams. Copies
+/// of a resource share one state and compare equal. All memory must be deallocated before the last copy is destroyed. Any
+/// thread.
 class MemoryResource {
  public:
   /// Throws `wrong_device` unless `device` is a CUDA device, and `unsupported` without the feature `async_allocation`.
@@ -52,20 +55,21 @@ class MemoryResource {
     const StreamPtr home = wrap(state_->device, stream);
     return state_->allocations.keep(home->allocate_bytes_async(bytes == 0 ? 1 : bytes, state_->pool));
   }
-  /// Frees memory after the work of `stream`, and of the stream of its allocation.
+  /// Frees memory after the work enqueued on `stream` and on the stream that allocated it.
   void deallocate(::cuda::stream_ref stream, void* data, std::size_t, std::size_t = default_alignment) noexcept {
     AllocationPtr last = state_->allocations.take(data);
     if (!last || last->stream() == nullptr || last->stream()->native_handle() == stream.get()) return;
-    // If the free cannot be ordered after the other stream's work, the memory is kept until the resource is destroyed.
+    // If the allocating stream cannot wait for the other one, for example because of a capture, the memory is freed with the
+    // resource.
     const auto ordered = attempt([&] { last->stream()->wait(wrap(state_->device, stream)); });
     if (!ordered) (void)attempt([&] { state_->allocations.keep(std::move(last)); });
   }
-  /// Allocates memory that any stream may use at once.
+  /// Allocates memory that any stream may use as soon as the call returns.
   void* allocate_sync(std::size_t bytes, std::size_t alignment = default_alignment) {
     check(alignment);
     return state_->allocations.keep(state_->device.allocate_bytes(bytes == 0 ? 1 : bytes));
   }
-  /// Frees memory of `allocate_sync`. Work that uses it must be over.
+  /// Frees memory of `allocate_sync`. All work that uses the memory must be done.
   void deallocate_sync(void* data, std::size_t, std::size_t = default_alignment) noexcept {
     (void)state_->allocations.take(data);
   }
@@ -90,9 +94,9 @@ class MemoryResource {
   std::shared_ptr<State> state_;
 };
 
-/// Allocates memory from `resource`, a cuda::mr::resource or an RMM resource (copied), in the order of `stream`, and later
-/// frees it in that order. Work on other streams must be ordered before the last owner's release, as with
-/// `Stream::allocate_async`.
+/// Allocates memory from `resource`, a cuda::mr::resource or an RMM resource, of which the allocation keeps a copy. The
+/// memory is allocated and freed in the order of `stream`. Before the last owner releases the allocation, `stream` must wait
+/// for work of other streams that uses the memory, as with `Stream::allocate_async`.
 template <::cuda::mr::resource Resource>
 AllocationPtr allocate_bytes(Resource resource, StreamPtr stream, std::size_t bytes, std::size_t alignment = 256) {
   const ::cuda::stream_ref native(weir::cuda::stream(stream));

@@ -21,17 +21,18 @@
 #include "weir/memory.hpp"
 #include "weir/span.hpp"
 
-/// Converts Weir's memory to DLPack tensors, and DLPack tensors to spans, without copies. Needs DLPack's header
+/// Converts Weir's buffers to DLPack tensors, and DLPack tensors to spans, without copying elements. Needs DLPack's header
 /// (libdlpack-dev).
 ///
-/// A tensor contains no stream, so its producer must order the work, as `__dlpack__(stream=…)` does in Python.
+/// A DLPack tensor contains no stream. So the code that provides a tensor must make the consumer's stream wait for the work
+/// that writes it, as `__dlpack__(stream=…)` does in Python.
 namespace weir::dlpack {
 
 /// DLPack's type for an element of type `T`: `bool`, integers, `float`, `double`. For 16-bit floats a program defines it:
 /// `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
 template <class T>
 inline constexpr DLDataType data_type = {};
-/// For integers, and for `bool`: kDLBool, 6, which headers before DLPack 0.8 lack.
+/// For integers and `bool`. 6 is kDLBool, which DLPack's header lacks before 0.8.
 template <std::integral T>
 inline constexpr DLDataType data_type<T> = {
     std::uint8_t{std::is_same_v<std::remove_const_t<T>, bool> ? 6U : (std::is_signed_v<T> ? kDLInt : kDLUInt)},
@@ -42,7 +43,7 @@ requires(sizeof(T) <= sizeof(double)) inline constexpr DLDataType data_type<T> =
 
 namespace detail {
 
-/// The number of elements of a shape; nothing for a negative extent and for more than any memory has.
+/// The number of elements of a shape; nullopt for a negative extent and for more elements than any memory can hold.
 inline std::optional<std::size_t> element_count(std::span<const std::int64_t> shape) noexcept {
   std::size_t count = 1;
   bool overflows = false, is_empty = false;
@@ -72,8 +73,9 @@ WEIR_IN_CALLER DLDevice device_of(const Device& device, MemoryKind kind) {
   throw Error(Errc::unsupported, "dlpack::device_of", device.describe(), "DLPack has no number for this backend");
 }
 
-/// Makes a tensor of that shape, in row-major order, over the elements of `buffer`. It shares ownership of the memory until
-/// the caller calls its `deleter`. Throws `length_mismatch` unless the shape has the same number of elements.
+/// Makes a tensor of the given shape, in row-major order, from the elements of `buffer`. The tensor is an owner of the
+/// memory until the caller calls its `deleter`. Throws `length_mismatch` if the number of elements of the shape is not
+/// `buffer.size()`.
 template <class T>
 DLManagedTensor* to_tensor(const Buffer<T>& buffer, std::span<const std::int64_t> shape) {
   static_assert(data_type<T>.bits != 0, "DLPack has no name for this element type; specialize weir::dlpack::data_type");
@@ -102,9 +104,9 @@ DLManagedTensor* to_tensor(const Buffer<T>& buffer, std::span<const std::int64_t
   return &owner.release()->tensor;
 }
 
-/// The elements of a tensor, which its owner must keep alive until the work is done. Throws `invalid_argument` unless the
-/// elements have the type `T`, are aligned for it, and are contiguous in row-major order. It does not check the device: see
-/// `DLTensor::device`.
+/// Returns the elements of a tensor. The tensor's owner must keep them alive until all work with them is done. Throws
+/// `invalid_argument` unless the elements have the type `T`, are aligned for it, and are contiguous in row-major order. The
+/// caller must check `DLTensor::device`; this function does not.
 template <class T>
 Span<T> span_of(const DLTensor& tensor) {
   using E = std::remove_const_t<T>;

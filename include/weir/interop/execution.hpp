@@ -16,8 +16,8 @@
 
 #include "weir/await.hpp"
 
-/// Senders as in C++26: the standard library's, if it has them, otherwise stdexec's, whose headers the program must provide.
-/// Not included by weir/weir.hpp.
+/// C++26 senders for streams and events. Uses the senders of the standard library if it has them, otherwise those of
+/// stdexec, whose headers the program must provide. Not included by weir/weir.hpp.
 namespace weir {
 
 namespace detail {
@@ -30,7 +30,8 @@ namespace senders = stdexec;
 using stdexec::stop_callback_for_t;
 #endif
 
-/// Completes `receiver` once the stream's work or the event is complete, or a stop is requested, whichever comes first.
+/// The operation state of a `CompletionSender`. Completes `receiver` when the target's work is done or a stop is requested,
+/// whichever comes first.
 template <class Target, class Receiver>
 class CompletionOperation {
  public:
@@ -53,7 +54,7 @@ class CompletionOperation {
       } catch (...) {
         end->come(Outcome::error, std::current_exception());
       }
-      end->arrive();  // this object may be destroyed from here on
+      end->arrive();  // from here on the receiver may destroy this object
     } catch (...) {
       senders::set_error(std::move(receiver_), std::current_exception());
     }
@@ -62,7 +63,8 @@ class CompletionOperation {
  private:
   enum class Outcome { value, error, stopped };
 
-  /// The last one to arrive completes the receiver: the first outcome, or `start`, which must not be overtaken.
+  /// Completes the receiver exactly once, after both the first outcome has come and `start` has finished with this object:
+  /// completing the receiver may destroy the operation, so `start` must not be overtaken.
   class End {
    public:
     explicit End(CompletionOperation& operation) noexcept : operation_(operation) {}
@@ -105,15 +107,16 @@ class CompletionOperation {
 
 }  // namespace detail
 
-/// A sender that completes on Weir's thread (`when_done`): with no value once all work enqueued on the stream before
-/// `start`, or the event, is complete; with the error that `when_done` reports; or stopped, if that is requested before. The
-/// work itself cannot be stopped and continues. Follow it by `continues_on` to leave Weir's thread.
+/// A sender for the work of a stream or an event; made by `as_sender`. It completes without a value when all work that was
+/// enqueued on the stream before `start` is done, or when the event is complete. It completes with an error if `when_done`
+/// reports one, and as stopped if a stop is requested first; the work itself continues then. It completes on Weir's polling
+/// thread (see weir/await.hpp), which must not be blocked: use `continues_on` to move to another thread.
 template <class Target>
 class CompletionSender {
  public:
-  /// Marks it as a sender.
+  /// Marks this class as a sender.
   using sender_concept = detail::senders::sender_t;
-  /// The possible completions.
+  /// The ways in which the sender completes.
   using completion_signatures =
       detail::senders::completion_signatures<detail::senders::set_value_t(),
                                              detail::senders::set_error_t(std::exception_ptr),
@@ -130,7 +133,7 @@ class CompletionSender {
   Target target_;
 };
 
-/// A sender for a stream's work. The stream must live until it has completed.
+/// A sender for the work of `stream`, which must live until the sender has completed.
 inline CompletionSender<StreamRef> as_sender(StreamRef stream) { return CompletionSender<StreamRef>(stream); }
 /// A sender for an event, which must live until the sender has completed.
 inline CompletionSender<Ref<Event>> as_sender(Ref<Event> event) { return CompletionSender<Ref<Event>>(event); }

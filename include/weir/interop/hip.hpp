@@ -19,14 +19,14 @@ struct ihipModuleSymbol_t;
 struct ihipModule_t;
 struct ihipStream_t;
 
-/// Interoperability with HIP: returns the HIP handles of Weir's objects, and wraps HIP streams. Needs no HIP header: the
-/// types are those of hip_runtime_api.h, for AMD devices.
+/// Interoperability with HIP: returns the HIP handles of Weir's objects, and wraps HIP streams. Needs no HIP header. The
+/// handle types are those of hip_runtime_api.h for AMD devices.
 ///
 /// Weir restores a thread's current HIP device after changing it. If Weir's interface lacks a feature, call HIP with the
 /// handle, or create the stream with HIP and adopt it.
 ///
-/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir detects records of
-/// events and begins of captures that external code makes through a handle obtained here.
+/// Functions throw `wrong_device` for an object of another backend. Weir's objects still own the returned handles. If other
+/// code records an event or begins a capture through a handle that was obtained here, Weir detects this.
 namespace weir::hip {
 
 namespace detail {
@@ -41,42 +41,43 @@ inline const Device& hip_only(const Device& device, const char* operation) {
 
 // --- Weir's objects to HIP --------------------------------------------------------------------------------------------
 
-/// hipStream_t.
+/// Returns a hipStream_t.
 inline ihipStream_t* stream(StreamRef s) {
   return static_cast<ihipStream_t*>(detail::hip_object(s, "hip::stream").share_native_handle());
 }
-/// hipEvent_t.
+/// Returns a hipEvent_t.
 inline ihipEvent_t* event(EventRef e) {
   return static_cast<ihipEvent_t*>(detail::hip_object(e, "hip::event").share_native_handle());
 }
-/// hipGraph_t.
+/// Returns a hipGraph_t.
 inline ihipGraph* graph(GraphRef g) {
   return static_cast<ihipGraph*>(detail::hip_object(g, "hip::graph").native_handle());
 }
-/// hipGraphExec_t.
+/// Returns a hipGraphExec_t.
 inline hipGraphExec* graph_exec(Ref<const GraphExec> g) {
   return static_cast<hipGraphExec*>(detail::hip_object(g, "hip::graph_exec").native_handle());
 }
-/// hipModule_t.
+/// Returns a hipModule_t.
 inline ihipModule_t* module(Ref<const Module> m) {
   return static_cast<ihipModule_t*>(detail::hip_object(m, "hip::module").native_handle());
 }
-/// hipFunction_t.
+/// Returns a hipFunction_t.
 inline ihipModuleSymbol_t* function(KernelRef k) {
   return static_cast<ihipModuleSymbol_t*>(detail::hip_object(k, "hip::function").native_handle());
 }
-/// hipMemPool_t.
+/// Returns a hipMemPool_t.
 inline ihipMemPoolHandle_t* memory_pool(Ref<const MemoryPool> p) {
   return static_cast<ihipMemPoolHandle_t*>(detail::hip_object(p, "hip::memory_pool").native_handle());
 }
-/// hipDevice_t, which is the ordinal.
+/// Returns the hipDevice_t, which is the device's ordinal.
 inline int device_number(const Device& d) {
   return static_cast<int>(detail::hip_only(d, "hip::device_number").native_handle());
 }
 
 // --- HIP's objects to Weir --------------------------------------------------------------------------------------------
 
-/// The device with that number in HIP. Throws like `Registry::open`; `invalid_argument` if it does not exist.
+/// Returns Weir's device for HIP's device `ordinal`. Throws like `Registry::open`; `invalid_argument` if there is no such
+/// device.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
 
 /// Wraps a stream of `device`; see `Device::wrap_stream`.

@@ -10,8 +10,8 @@
 
 namespace weir::detail {
 
-/// Returns `device` if it belongs to the backend of that name; otherwise throws `wrong_device`. `api`: the API whose handle
-/// is requested, for the error.
+/// Returns `device` if it belongs to the backend named `backend`; otherwise throws `wrong_device`. `api`: the vendor's name
+/// for the API ("CUDA"), for the error.
 inline const Device& of_backend(const Device& device, std::string_view backend, const char* api, const char* operation) {
   if (device.backend().name() != backend) {
     throw Error(Errc::wrong_device, operation, device.describe(),
@@ -20,7 +20,7 @@ inline const Device& of_backend(const Device& device, std::string_view backend, 
   return device;
 }
 
-/// Dereferences `ref`, if its object belongs to that backend. Throws `invalid_argument` for null.
+/// The same check for an object: returns `*ref`. Throws `invalid_argument` for null.
 template <class R>
 auto& of_backend(const R& ref, std::string_view backend, const char* api, const char* operation) {
   if (!ref) throw Error(Errc::invalid_argument, operation, "", "the object is null");

@@ -10,15 +10,17 @@
 #include "weir/interop/allocation_table.hpp"
 #include "weir/memory.hpp"
 
-/// Uses Weir's memory as a std::pmr::memory_resource, and the memory of such a resource in Weir.
+/// Adapters between Weir's memory and the standard library's memory resources: `MemoryResource` makes Weir's memory a
+/// std::pmr::memory_resource, and `allocate_bytes` allocates from such a resource.
 namespace weir::pmr {
 
-/// A device's host-accessible memory, for containers in pinned or managed memory. Allocates like `Device::allocate_bytes`,
-/// with an alignment of up to 256 bytes; put a std::pmr::synchronized_pool_resource on top for small blocks. Any thread. All
-/// memory must be deallocated before the resource is destroyed.
+/// A memory resource of pinned or managed memory, for containers whose elements a device also uses. Each allocation calls
+/// `Device::allocate_bytes`, which is slow: for small blocks, put a std::pmr::synchronized_pool_resource on top. Throws
+/// std::bad_alloc for an alignment of more than 256 bytes. All memory must be deallocated before the resource is destroyed.
+/// Any thread.
 class MemoryResource final : public std::pmr::memory_resource {
  public:
-  /// Throws `invalid_argument` for memory that the host cannot access.
+  /// Throws `invalid_argument` for `MemoryKind::device`, which the host cannot access.
   explicit MemoryResource(Device& device, MemoryKind kind = MemoryKind::pinned) : device_(device), kind_(kind) {
     if (kind == MemoryKind::device) {
       throw Error(Errc::invalid_argument, "pmr::MemoryResource", device.describe(),
@@ -28,7 +30,7 @@ class MemoryResource final : public std::pmr::memory_resource {
   MemoryResource(const MemoryResource&) = delete;
   MemoryResource& operator=(const MemoryResource&) = delete;
 
-  /// The device whose memory it is.
+  /// The device that the memory belongs to.
   Device& device() const noexcept { return device_; }
 
  private:
@@ -44,8 +46,8 @@ class MemoryResource final : public std::pmr::memory_resource {
   weir::detail::AllocationTable allocations_;
 };
 
-/// Allocates memory from `resource`, which must outlive it, as an `Allocation` of `device`. `kind`: the kind of that memory.
-/// See `Device::adopt_memory`.
+/// Allocates `bytes` bytes from `resource` as an `Allocation` of `device`. `resource` must outlive the allocation. `kind`:
+/// the kind of memory that `resource` provides. Throws like `Device::adopt_memory`.
 inline AllocationPtr allocate_bytes(std::pmr::memory_resource& resource, Device& device, std::size_t bytes, MemoryKind kind,
                                     std::size_t alignment = 256) {
   void* const data = resource.allocate(bytes, alignment);

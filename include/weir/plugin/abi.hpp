@@ -17,12 +17,12 @@
 #include "weir/plugin/stream.hpp"
 #include "weir/plugin/waits.hpp"
 
-/// A fingerprint of everything that a plugin and the library must share, in addition to the program's fingerprint. See
-/// docs/abi.md.
+/// The fingerprint that a plugin and the library compare: the fingerprint of programs (weir/abi.hpp), and the types that
+/// only plugins share with the library. See docs/abi.md.
 namespace weir {
 
-/// Counts incompatible changes of the plugin interface: virtual functions and their meaning. A plugin of another revision is
-/// refused.
+/// The revision of the plugin interface. Increment it for an incompatible change of a virtual function or its meaning, which
+/// no size shows. The library does not load a plugin of another revision.
 inline constexpr std::uint32_t plugin_revision = 14;
 
 namespace detail {
@@ -35,14 +35,14 @@ namespace detail {
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
   X(CollectiveCall) X(StreamKey) X(NodeChange) X(Operation) X(NodeRun) X(Driver) X(DriverCall)         \
   X(Awaited) X(BusyStream) X(ValueWriter)
-/// The fields whose offset must be the same.
+/// The fields whose offset must be the same for a plugin and the library.
 #define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
   X(CommunicatorRequest, timeout) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
 // clang-format on
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-/// The program's fingerprint and the plugin's additional words.
+/// The fingerprint of programs, followed by the words for plugins.
 consteval AbiText<4096> make_plugin_fingerprint() {
   AbiText<4096> all = make_fingerprint();
   all.add("operations", static_cast<std::uint64_t>(OperationKind::disable_peer_access));

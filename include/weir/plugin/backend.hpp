@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// The base of a backend's own class. Every `Backend` is one. It lives until the process ends.
+/// The base class of each plugin's backend class; every `Backend` object is a `BackendImpl`. Lives until the process ends.
 class WEIR_API BackendImpl : public Backend {
  public:
   virtual ~BackendImpl() = default;
@@ -17,7 +17,7 @@ class WEIR_API BackendImpl : public Backend {
   explicit BackendImpl(std::string name) : Backend(std::move(name)) {}
 
   BackendVersions& mutable_versions() noexcept { return versions_; }
-  /// Adds a device, which is never deleted. Its features and properties must not change afterwards.
+  /// Adds a device. It must never be deleted, and its features and properties must not change after this call.
   void add_device(Device& device);
 };
 

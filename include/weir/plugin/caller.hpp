@@ -6,7 +6,8 @@
 
 #include "weir/export.hpp"
 
-/// The position of a program in another language, for tools. Bindings of that language report it.
+/// The call stack of a program in another language, such as Python. The language's bindings report it, so that tools can
+/// show it.
 namespace weir {
 
 /// A place in a program's source.
@@ -16,9 +17,9 @@ struct SourceFrame {
   int line = 0;               ///< from 1; 0 if unknown
 };
 
-/// While it lives, tools show `frames`, innermost first, as the calling thread's stack, because they cannot read an
-/// interpreter's stack. The frames and their texts must live as long as the scope. A thread's newest scope counts. Only
-/// useful if `Tools::any`.
+/// While this object lives, tools show `frames` (innermost first) as the calling thread's stack, because they cannot read
+/// the stack of an interpreter. The frames and their texts must live as long as the scope. If scopes are nested, the newest
+/// one counts. Has an effect only if `Tools::any()`.
 class WEIR_API CallerScope {
  public:
   [[nodiscard]] explicit CallerScope(std::span<const SourceFrame> frames) noexcept;

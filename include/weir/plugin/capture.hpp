@@ -8,26 +8,27 @@
 #include "weir/capture.hpp"
 #include "weir/fwd.hpp"
 
-/// Data about captures that the core and a backend exchange.
+/// Structures in which the core and a backend exchange data about captures.
 namespace weir {
 
-/// The capture that a stream is in during a call. The core passes it to the backend, which need not query its driver.
+/// The capture state of a stream during a call. The core passes it to the backend, so that the backend need not query its
+/// driver.
 struct CaptureState {
-  std::uint64_t id = 0;  ///< the driver's; 0 unless the capture is active
+  std::uint64_t id = 0;  ///< the driver's id of the capture; 0 unless the capture is active
   CaptureStatus status = CaptureStatus::none;
   bool conditional_body = false;  ///< the capture belongs to the body of a conditional node
   /// Whether submitted work becomes part of a graph.
   explicit operator bool() const noexcept { return status == CaptureStatus::active; }
 };
 
-/// The objects that a capture begun through Weir keeps for its graph.
+/// The objects that a graph will own. A capture that was begun through Weir collects them.
 struct CaptureResources {
-  std::vector<ModulePtr> modules;  ///< of the captured kernels
+  std::vector<ModulePtr> modules;  ///< the modules of the captured kernels
   GraphPtr resumed;                ///< the graph that the capture continues, or null
-  /// Native streams that capture bodies of conditional nodes and must not be destroyed before this capture ends. The graph
-  /// is then unusable.
+  /// Native streams on which the capture of a conditional node's body could not be ended. They must not be destroyed before
+  /// this capture ends. If there are any, the graph is unusable.
   std::vector<std::shared_ptr<const void>> open_bodies;
-  std::shared_ptr<detail::CapturedWork> work;  ///< the record for `Graph::save`, or null; the core takes it
+  std::shared_ptr<detail::CapturedWork> work;  ///< the recorded operations for `Graph::save`, or null; used only by the core
 };
 
 }  // namespace weir

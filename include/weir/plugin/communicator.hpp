@@ -15,10 +15,10 @@
 #include "weir/communicator.hpp"
 #include "weir/plugin/capture.hpp"
 
-/// The interface of a library of collectives: a plugin `libweir_comm_NAME.so`.
+/// The interface that a plugin for collectives, `libweir_comm_NAME.so`, implements.
 namespace weir {
 
-/// One operation, as passed by `Communicator` to its library.
+/// One collective operation, as `Communicator` passes it to its plugin.
 struct CollectiveCall : CollectiveData {
   /// The kind of the operation.
   enum class Kind : std::uint8_t {
@@ -33,10 +33,11 @@ struct CollectiveCall : CollectiveData {
     barrier
   };
 
-  // `count`: elements of one rank's part for all_gather, reduce_scatter and all_to_all, otherwise of the whole.
+  // `CollectiveData::count` is the number of elements of one rank's part for all_gather, reduce_scatter and all_to_all; for
+  // the other kinds it is the number of all elements.
   Kind kind = Kind::barrier;
   Reduction reduction = Reduction::sum;
-  int peer = 0;  ///< the root, the destination or the source
+  int peer = 0;  ///< the root, or the other rank of a send or receive
   Communicator* communicator = nullptr;
   Stream* stream = nullptr;
   void* native_stream = nullptr;
@@ -44,30 +45,30 @@ struct CollectiveCall : CollectiveData {
 };
 WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 
-/// The base of a library's communicators. Every `Communicator` is one.
+/// The base class of each plugin's communicators; every `Communicator` object is a `CommunicatorImpl`.
 class WEIR_API CommunicatorImpl : public Communicator {
  public:
-  /// Enqueues the calls, which may be for several communicators of this library. The core has checked them, and none of the
-  /// communicators has failed.
+  /// Enqueues the calls, which may be for several communicators of this plugin. The core has checked the arguments, and that
+  /// no communicator has failed.
   virtual void do_enqueue(std::span<const CollectiveCall> calls) = 0;
   /// Queries the library for new errors, and reports them by `fail`.
   virtual void do_check() = 0;
-  /// Called once, from any thread, when the communicator has failed: must end all work that waits for peers.
+  /// Called once, on any thread, when the communicator has failed. Must end all operations that wait for other ranks.
   virtual void do_abort() noexcept = 0;
   virtual void do_watch(Stream& stream, void* native_stream) = 0;
   virtual void* do_native_handle() const noexcept = 0;
 
-  /// Whether it has failed. Any thread.
+  /// Whether the communicator has failed. Any thread.
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  protected:
-  /// `library`: the result of `library()`; its first word is the library's name.
+  /// `library`: the text for `Communicator::library()`. Its first word must be the library's name.
   CommunicatorImpl(Device& device, int rank, int size, std::string library)
       : Communicator(device, rank, size, std::move(library)) {}
   Disposal disposal() const noexcept override { return Disposal::driver; }
   void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
 
-  /// Records that the communicator has failed and why, and calls `do_abort`, unless it had failed before. Any thread.
+  /// Records the cause of a failure and calls `do_abort`, unless the communicator has already failed. Any thread.
   void fail(std::string_view cause, NativeError native = {}) noexcept;
 
  private:
@@ -77,30 +78,30 @@ class WEIR_API CommunicatorImpl : public Communicator {
 
   std::atomic<bool> failed_{false};
   std::mutex failure_mutex_;
-  std::string failure_;  // the cause
+  std::string failure_;  // the cause of the failure
   NativeError failure_native_;
 };
 
-/// A request to a plugin for communicators with ranks `first_rank`, … on these devices.
+/// A request to create communicators: `devices[i]` becomes rank `first_rank + i`.
 struct CommunicatorRequest {
   std::span<Device* const> devices;
   int first_rank = 0;
   int ranks = 0;
-  const CommunicatorId* id = nullptr;    ///< null if the devices are all the ranks, or with `mpi`
-  const MpiCommunicator* mpi = nullptr;  ///< only for MPI
+  const CommunicatorId* id = nullptr;    ///< null if `devices` are all the ranks, or if `mpi` is set
+  const MpiCommunicator* mpi = nullptr;  ///< the MPI communicator to use; null for other libraries
   std::chrono::milliseconds timeout{0};
 };
 
-/// A library of collectives, created by a plugin `libweir_comm_NAME.so`. Lives until the process ends.
+/// A vendor's library of collectives, opened by a plugin `libweir_comm_NAME.so`. Lives until the process ends.
 class WEIR_API CommunicatorLibrary {
  public:
   CommunicatorLibrary() = default;
   CommunicatorLibrary(const CommunicatorLibrary&) = delete;
   CommunicatorLibrary& operator=(const CommunicatorLibrary&) = delete;
 
-  /// Throws `unsupported` if the library's processes connect by other means.
+  /// Implements `Communicator::create_id`. Throws `unsupported` if the library's processes connect without an id.
   virtual CommunicatorId create_id(Device& device) = 0;
-  /// One communicator for each device.
+  /// Creates one communicator for each device of the request.
   virtual std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) = 0;
   /// The calling process's position in an MPI communicator.
   struct MpiPlace {
@@ -119,7 +120,8 @@ class WEIR_API CommunicatorLibrary {
 }  // namespace weir
 
 extern "C" {
-/// A plugin `libweir_comm_NAME.so` exports this function and its note (WEIR_PLUGIN_NOTE). Opens the library. Called at most
-/// once in a process, unless it throws. Throws `weir::Error` with `driver_not_found` or `driver_too_old`.
+/// Opens the vendor's library. Every plugin `libweir_comm_NAME.so` exports this function and a note (WEIR_PLUGIN_NOTE). The
+/// core calls it once in a process; if it throws, the next use calls it again. Throws `weir::Error` with `driver_not_found`
+/// or `driver_too_old`.
 WEIR_API weir::CommunicatorLibrary* weir_open_communicator_library();
 }

@@ -19,18 +19,19 @@
 
 namespace weir {
 
-/// The base of a backend's devices. Every `Device` is one. As with streams (weir/plugin/stream.hpp), the core has done all
-/// checks before it calls a `do_` function.
+/// The base class of each backend's devices; every `Device` object is a `DeviceImpl`. Each `do_` function implements the
+/// function of `Device` with the same name, after the core has checked the arguments and the features.
 class WEIR_API DeviceImpl : public Device {
  public:
   virtual StreamPtr do_create_stream(bool blocking, int priority) = 0;
-  /// The default stream is requested once per device, the per-thread stream once per thread and device.
+  /// The core calls this once per device, and `do_create_per_thread_stream` once per thread and device.
   virtual StreamPtr do_create_default_stream() = 0;
   virtual StreamPtr do_create_per_thread_stream();
-  /// For null or the handle of a default stream it returns that default stream, even for `adopt`, which the core then
-  /// refuses. Any other handle is a live stream of this device. The wrapper must report the handle's priority and flags.
+  /// For null and the handle of a default stream, returns the default stream, whatever `ownership` is: the core then throws
+  /// for `adopt`. Any other handle must be a live stream of this device. The wrapper must report the priority and flags of
+  /// the vendor's stream.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
-  /// Throws `invalid_argument` for more units than are left: `throw_too_few_units`.
+  /// If fewer units are free, must call `throw_too_few_units`.
   virtual PartitionPtr do_partition(std::uint32_t compute_units);
   virtual PriorityRange do_priority_range() const = 0;
   virtual EventPtr do_create_event(const EventOptions& options) = 0;
@@ -39,7 +40,7 @@ class WEIR_API DeviceImpl : public Device {
   virtual void do_deallocate(void* memory, MemoryKind kind) = 0;
   virtual MemoryInfo do_memory_info() const = 0;
   virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
-  /// Returns the device's address of the memory.
+  /// Returns the address of the memory on the device.
   virtual void* do_register_host(void* data, std::size_t bytes);
   virtual void do_unregister_host(void* data);
   virtual MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options);
@@ -52,19 +53,20 @@ class WEIR_API DeviceImpl : public Device {
   virtual void do_disable_peer_access(const Device& peer);
   virtual ModulePtr do_load_module(std::span<const std::byte> image);
   virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
-  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded; higher is better. Need not
-  /// be exact: if the driver refuses an image (`invalid_image`), the next one is tried.
+  /// Ranks an image of a kernel bundle for this device: 0 if the device cannot load it, otherwise a higher number for a
+  /// better one. An estimate suffices: if the driver rejects an image (`invalid_image`), the core tries the next one.
   virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
-  /// The same until `deadline`: returns whether the work was done. The default implementation calls `do_synchronize` on a
-  /// thread.
+  /// The same until `deadline`. Returns whether the work was done in time. The default implementation calls `do_synchronize`
+  /// on a helper thread.
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
-  /// The device's streams that have work, if the backend can report their waits.
+  /// The streams of the device that have pending work, for diagnosis; empty if the backend cannot determine what they wait
+  /// for.
   virtual std::vector<BusyStream> do_busy_streams() const;
-  /// The operations of these streams that write, or may write, the value for which `wait` waits.
+  /// The enqueued operations that write, or may write, the value that `wait` waits for.
   virtual std::vector<ValueWriter> do_writers_of(const MemoryOperation& wait) const;
-  /// The driver's error if the device's state is lost for good and the driver reports that without waiting. Called when a
-  /// call has failed with `device_fault`, possibly under the backend's locks, and by `health`. Must not invalidate any
+  /// Returns the driver's error if the device's state is lost for good, otherwise nullopt. The core calls this after a
+  /// `device_fault`, possibly while the backend holds locks, and in `health`. It must not block and must not invalidate any
   /// capture.
   virtual std::optional<Error> do_fault() const;
 
@@ -73,7 +75,7 @@ class WEIR_API DeviceImpl : public Device {
   virtual ~DeviceImpl() = default;
   [[noreturn]] void throw_too_few_units(std::uint32_t compute_units, std::uint32_t left) const;
 
-  /// The backend's constructor fills these in. They do not change afterwards.
+  /// The properties and features, which the backend sets while it constructs the device. They must not change afterwards.
   DeviceProperties& mutable_properties() noexcept { return properties_; }
   FeatureTable& mutable_features() noexcept { return features_; }
 
@@ -84,7 +86,7 @@ class WEIR_API DeviceImpl : public Device {
   std::atomic<Stream*> default_stream_{nullptr};
 };
 
-/// The base of a backend's partitions. Every `Partition` is one.
+/// The base class of each backend's partitions; every `Partition` object is a `PartitionImpl`.
 class WEIR_API PartitionImpl : public Partition {
  public:
   /// Creates a non-blocking stream.

@@ -8,7 +8,8 @@
 
 namespace weir {
 
-/// The base of a backend's events. Every `Event` is one.
+/// The base class of each backend's events; every `Event` object is an `EventImpl`. The core has checked the arguments of a
+/// `do_` function.
 class WEIR_API EventImpl : public Event {
  public:
   virtual bool do_is_complete() const = 0;
@@ -17,7 +18,8 @@ class WEIR_API EventImpl : public Event {
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) const;
   /// Like `do_is_complete`, but must not invalidate any capture.
   virtual bool do_look() const { return do_is_complete(); }
-  /// Both events are recorded, have timing, and are of this device. Throws `not_ready` if one is not complete.
+  /// The core has checked that both events belong to this device, have timing and were recorded. Throws `not_ready` if one
+  /// of them is not complete.
   virtual double do_elapsed_ms_since(const Event& start) const = 0;
   virtual InterprocessHandle do_interprocess_handle() const;
 
@@ -29,9 +31,9 @@ class WEIR_API EventImpl : public Event {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
-  /// Whether external code has the handle and may have recorded the event.
+  /// Whether other code has obtained the handle and may have recorded the event.
   bool is_shared() const noexcept { return (flags_.load(std::memory_order_relaxed) & shared) != 0; }
-  /// Resets an unused event, before its destruction or reuse.
+  /// Resets an event without owners, before it is destroyed or reused.
   void reset_state() noexcept {
     record_state_.store(unrecorded, std::memory_order_relaxed);
     const std::uint8_t flags = flags_.load(std::memory_order_relaxed);

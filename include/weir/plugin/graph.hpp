@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// The base of a backend's graphs. Every `Graph` is one.
+/// The base class of each backend's graphs; every `Graph` object is a `GraphImpl`.
 class WEIR_API GraphImpl : public Graph {
  public:
   virtual std::size_t do_node_count() const = 0;
@@ -24,15 +24,15 @@ class WEIR_API GraphImpl : public Graph {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 };
 
-/// The base of a backend's executable graphs. Every `GraphExec` is one.
+/// The base class of each backend's executable graphs; every `GraphExec` object is a `GraphExecImpl`.
 class WEIR_API GraphExecImpl : public GraphExec {
  public:
-  /// `capture`: if `stream` is in a capture, this graph becomes a child node of it.
+  /// Launches the graph. If `capture` is active, adds the graph as a child node to that capture instead.
   virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
   virtual void do_upload(Stream& stream);
   virtual void do_update(const Graph& graph);
-  /// The core has checked each change by itself, but not whether the node exists and has that kind. Must change nothing
-  /// unless all changes fit.
+  /// The core has checked the arguments of each change, but not whether the node exists and has the right kind. If one
+  /// change does not fit its node, the function must throw and change nothing.
   virtual void do_apply(const GraphChanges& changes);
 
  protected:

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// The base of a backend's pools. Every `MemoryPool` is one.
+/// The base class of each backend's memory pools; every `MemoryPool` object is a `MemoryPoolImpl`.
 class WEIR_API MemoryPoolImpl : public MemoryPool {
  public:
   virtual std::size_t do_used_bytes() const = 0;

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-/// The base of a backend's modules. Every `Module` is one.
+/// The base class of each backend's modules; every `Module` object is a `ModuleImpl`.
 class WEIR_API ModuleImpl : public Module {
  public:
   virtual KernelPtr do_kernel(std::string_view name) = 0;
@@ -24,7 +24,7 @@ class WEIR_API ModuleImpl : public Module {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 };
 
-/// The base of a backend's kernels. Every `Kernel` is one.
+/// The base class of each backend's kernels; every `Kernel` object is a `KernelImpl`.
 class WEIR_API KernelImpl : public Kernel {
  public:
   virtual KernelProperties do_properties() const = 0;

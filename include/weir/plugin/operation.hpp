@@ -18,7 +18,7 @@
 #include "weir/kernel_argument.hpp"
 #include "weir/stream_memory.hpp"
 
-/// The data that tools receive: a program's operations, the nodes of its running graphs, and the driver calls. See
+/// The structures that tools receive: an operation of the program, a node of a running graph, and a driver call. See
 /// weir/plugin/tool.hpp.
 namespace weir {
 
@@ -65,25 +65,25 @@ enum class OperationKind : std::uint8_t {
   register_host,
   unregister_host,
   module_global,
-  // Access to memory other than the device's own.
+  // Other operations.
   enable_peer_access,
   disable_peer_access,
-  set_name,       ///< of a stream, an event or an allocation
-  destroy_graph,  ///< `graph` or `exec` is destroyed: do not use it, and expect its address for another object
+  set_name,       ///< a stream, an event or an allocation is named
+  destroy_graph,  ///< `graph` or `exec` is destroyed: do not dereference it; a new object may reuse its address
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
 
 /// Properties shared by all operations of a kind.
 struct OperationTraits {
-  bool is_in_order = false;      ///< it runs in stream order, if it is enqueued on a stream
-  bool is_work = false;          ///< it takes time on the stream, unlike ordering and stream-ordered memory
+  bool is_in_order = false;      ///< operations that are enqueued on a stream run in its order
+  bool is_work = false;          ///< it takes time on the stream, unlike records, waits and stream-ordered allocations
   bool reads = false;            ///< it may read the memory in `accesses` and `memory_operations`
-  bool writes = false;           ///< it may write the memory there
+  bool writes = false;           ///< it may write the memory in `accesses` and `memory_operations`
   bool may_be_captured = false;  ///< it can become a node of a graph
 };
 
-/// The only table of the kinds' properties. A new kind needs an entry here; the compiler warns if it is missing.
+/// The properties of each kind. The compiler warns if a new kind has no entry here.
 constexpr OperationTraits traits_of(OperationKind kind) noexcept {
   switch (kind) {
     case OperationKind::kernel:
@@ -97,7 +97,8 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::child_graph:
     case OperationKind::launch_graph: return {.is_in_order = true, .is_work = true, .may_be_captured = true};
     case OperationKind::callback:
-    case OperationKind::prefetch:  // it moves memory and leaves the contents, so it may run concurrently with writers
+    case OperationKind::prefetch:  // neither reads nor writes: it moves memory without changing the contents, so it may run
+                                   // concurrently with writers
     case OperationKind::upload_graph: return {.is_in_order = true, .is_work = true};
     case OperationKind::allocate:
     case OperationKind::free:
@@ -127,7 +128,7 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
   return {};
 }
 
-/// Identifies a native stream: all objects that wrap one native stream have the same key.
+/// Identifies a vendor's stream: all `Stream` objects that wrap it have the same key.
 struct StreamKey {
   const Device* device = nullptr;
   const void* handle = nullptr;
@@ -135,74 +136,78 @@ struct StreamKey {
   friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 
-/// One operation, as tools see it. Pointers are valid only during the call; members that do not apply are null, empty or 0.
+/// One operation, as passed to tools. Pointers are valid only during the call. Members that do not apply to the kind are
+/// null, empty or 0.
 struct Operation {
-  std::uint64_t id = 0;  ///< numbers the process's operations
+  std::uint64_t id = 0;  ///< a number that is unique in the process
   OperationKind kind{};
-  const char* name = "";  ///< "Stream::copy"; for `external` the program's name for it
+  const char* name = "";  ///< "Stream::copy"; for `external`, the name that the program gave
   const Device* device = nullptr;
   const Stream* stream = nullptr;  ///< null for operations without a stream, such as `Device::synchronize`
   StreamKey stream_key;
-  StreamKey awaited;             ///< `wait_stream`: the awaited stream
+  StreamKey awaited;             ///< `wait_stream`: the stream that is waited for
   const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: the owner of the memory
   const Event* event = nullptr;
-  /// `record_external`, `wait_external`: each launch of the graph records the event, or waits for it.
+  /// True for `Stream::record_external` and `wait_external`: each launch of the graph records the event or waits for it.
   bool in_graph = false;
-  /// The memory that it reads and writes. For kernels: the memory of their arguments, restricted by `touches` and
-  /// `Accessed`. For `allocate`, `free` and `module_global`: the memory itself.
+  /// The memory that the operation reads and writes. For kernels: the memory of the arguments, or the memory that the
+  /// program declared (weir/access.hpp, weir/annotation.hpp). For `allocate`, `free` and `module_global`: that memory.
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
   const Module* module{};  ///< `module_global`: the variable's module
   const LaunchConfig* config = nullptr;
-  void* const* arguments = nullptr;               ///< `kernel`: the address of each
-  std::span<const Parameter> parameters;          ///< `kernel`: their sizes and kinds
+  void* const* arguments = nullptr;               ///< `kernel`: the address of each argument
+  std::span<const Parameter> parameters;          ///< `kernel`: the sizes and kinds of the arguments
   std::span<const std::byte> element;             ///< `fill`: the value of every element
-  std::uint32_t word_size = 0;                    ///< `fill`: the size that one memset of the driver repeats, in bytes
+  std::uint32_t word_size = 0;                    ///< `fill`: the size in bytes of the word that the driver's memset repeats
   ConditionalKind conditional{};                  ///< `conditional`
-  std::size_t bodies = 0;                         ///< `conditional`: the number of bodies, which are captured in turn
+  std::size_t bodies = 0;                         ///< `conditional`: the number of bodies, which are captured one after
+                                                  ///< another
   const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: the source
-  const GraphExec* exec = nullptr;   ///< the executable; for `instantiate` only in `after`
-  const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, only in `after`
+  const GraphExec* exec = nullptr;   ///< the executable graph; for `instantiate`, set only in `after`
+  const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, set only in `after`
   const Allocation* allocation = nullptr;
   const GraphChanges* changes = nullptr;       ///< `change_nodes`
   std::span<const GraphNode> dependencies;     ///< `capture_dependencies`
-  /// For work that became nodes of a graph: the last of them, only in `after`.
+  /// For captured work: the last node that the operation added to the graph. Set only in `after`.
   std::optional<GraphNode> node;
-  /// The capture that made the operation a node, or that it begins or ends: the operation itself does not run then.
+  /// The id of the capture that the operation belongs to, begins or ends; 0 without one. Captured work does not run now.
   std::uint64_t capture = 0;
-  std::uint64_t thread = 0;         ///< numbers the threads
-  std::uint64_t host_function = 0;  ///< the operation whose host function makes this call, or 0
-  std::string_view tag;             ///< the innermost `Range` of the thread
+  std::uint64_t thread = 0;         ///< a number of the calling thread that is unique in the process
+  std::uint64_t host_function = 0;  ///< the id of the operation whose host function makes this call, or 0
+  std::string_view tag;             ///< the name of the calling thread's innermost `ScopedRange`
   /// `set_name`: the name; `host_function`: the function's name, if it has one; `module_global`: the variable's name.
   std::string_view label;
   bool is_complete = false;         ///< `query`: the result, in `after`
-  bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
-  bool reads_any_time = false;      ///< `copy`: with `SourceAccess::any_time`
+  bool has_failed = false;          ///< in `after`: the operation threw an exception, and nothing was submitted
+  bool reads_any_time = false;      ///< `copy`: the sources may be read at any time (`SourceAccess::any_time`)
 };
 
-/// A node of a launched graph that has run. Pointers in it are valid only during the call, numbers until the launch ends.
+/// A node of a launched graph that has run. `node` and `parent` only identify nodes: do not dereference them, and compare
+/// them only within one launch. `kernel` is valid only during the call.
 struct NodeRun {
-  std::uint64_t launch = 0;      ///< the operation that launched the graph
-  const void* node = nullptr;    ///< distinguishes the nodes of one launch
-  const void* parent = nullptr;  ///< the child-graph or conditional node that contains it; null for the launch's own nodes
+  std::uint64_t launch = 0;      ///< the id of the operation that launched the graph
+  const void* node = nullptr;    ///< identifies the node within its launch
+  const void* parent = nullptr;  ///< the child-graph or conditional node that contains this node; null for nodes of the
+                                 ///< launched graph itself
   NodeKind kind{};
-  std::string_view kernel;  ///< a kernel's name
-  std::uint64_t bytes = 0;  ///< written by a copy or a fill
-  /// The actual start of its work, which may be later than possible, and the end of all of it.
+  std::string_view kernel;  ///< for a kernel: its name
+  std::uint64_t bytes = 0;  ///< for a copy or a fill: the number of bytes written
+  /// When the node's work started and ended. A node may start later than its dependencies allow, because threads are busy.
   std::chrono::steady_clock::time_point begin, end;
 };
 
-/// A vendor's driver, as opened by a backend.
+/// A vendor's driver that a backend has opened.
 struct Driver {
   std::string_view backend;                ///< "cuda"
-  /// the names of all functions that the backend may call, such as "cuLaunchKernel"
+  /// The names of all driver functions that the backend may call, such as "cuLaunchKernel".
   std::span<const char* const> functions;
-  /// "CUDA_ERROR_INVALID_VALUE"; empty for an invalid code.
+  /// Returns the name of an error code, "CUDA_ERROR_INVALID_VALUE"; empty for an invalid code.
   std::function<std::string(int code)> error_name;
 };
 
-/// One call of a function of a vendor's driver. The pointers are valid as long as the process lives.
+/// One call of a function of a vendor's driver. The pointers are valid until the process ends.
 struct DriverCall {
   const char* backend = "";   ///< "cuda"
   const char* function = "";  ///< "cuLaunchKernel"

@@ -3,19 +3,20 @@
 
 #include <cstddef>
 
-/// Copies of boxes, as passed to backends.
+/// `PitchedCopy`: a copy of a box of rows and slices, in the form in which backends receive it.
 namespace weir {
 
-/// A box of bytes to copy: rows of `width` bytes at a pitch, `height` of them in each of `depth` slices. In each memory,
-/// slices start `rows` rows apart.
+/// A copy of a box: `depth` slices of `height` rows of `width` bytes. The pitches of the source and the destination may
+/// differ.
 struct PitchedCopy {
-  /// The position of the box in one memory.
+  /// The box in the source or the destination.
   struct Side {
     std::byte* data = nullptr;
-    std::size_t pitch = 0;  ///< bytes from one row to the next, at least `width`
-    std::size_t rows = 0;   ///< from one slice to the next, at least `height`
+    std::size_t pitch = 0;  ///< bytes from the start of one row to the start of the next, at least `width`
+    std::size_t rows = 0;   ///< rows from the start of one slice to the start of the next, at least `height`
 
-    /// The address of a row of the box. Rows are numbered through all slices; each slice has `in_slice`.
+    /// The address of row `number` of the box. Rows are numbered consecutively through all slices; each slice has `in_slice`
+    /// rows.
     std::byte* row(std::size_t number, std::size_t in_slice) const noexcept {
       return data + (number / in_slice * rows + number % in_slice) * pitch;
     }

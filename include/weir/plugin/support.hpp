@@ -24,26 +24,30 @@ struct NodeRun;
 struct StreamKey;
 }  // namespace weir
 
-/// Functions for backends: the environment, the log, host functions, threads, device-wide calls.
+/// Functions of the core for backends and tools: environment variables, the log, host functions, threads, captures, faults,
+/// and deferred destruction.
 namespace weir::support {
 
-/// An environment variable, read with secure_getenv: not set in a process with raised privileges.
+/// Returns the value of an environment variable, or nullopt if it is not set. Uses secure_getenv, so all variables count as
+/// unset in a set-user-ID process.
 WEIR_API std::optional<std::string> environment(const char* name);
-/// A whole number from `least` to `greatest`; `fallback` if the variable is not set. Throws `invalid_environment` with
-/// variable, value and range.
+/// Returns the value of an environment variable as a whole number from `least` to `greatest`, or `fallback` if the variable
+/// is not set. Throws `invalid_environment`, with variable, value and range.
 WEIR_API long environment_number(const char* name, long fallback, long least, long greatest);
-/// An absolute path; nothing if the variable is not set. Throws `invalid_environment` for an empty or relative path.
+/// Returns the value of an environment variable as an absolute path, or nullopt if the variable is not set. Throws
+/// `invalid_environment` for an empty or relative path.
 WEIR_API std::optional<std::string> environment_path(const char* name);
 
 using weir::LogLevel;
 /// Whether lines of this level are enabled for any part.
 WEIR_API bool log_enabled(LogLevel) noexcept;
-/// Logs one line, `line` and `rest`, if its level is enabled for the calling part of Weir: see weir/log.hpp. Never throws.
-/// Any thread.
+/// Logs one line, `line` followed by `rest`, if the level is enabled for the part of Weir that calls this (weir/log.hpp).
+/// Never throws. Any thread.
 WEIR_API void log(LogLevel, std::string_view line, std::string_view rest = {}) noexcept;
 
-/// A backend holds this while it calls a host function or callback of the user. Calls of Weir from within are refused, and
-/// objects that lose their last owner within are destroyed by another thread.
+/// A backend creates this object while it calls a host function or callback of the program. While it lives, functions of
+/// Weir on this thread throw `called_from_host_function`, and objects that lose their last owner on this thread are
+/// destroyed by another thread.
 class WEIR_API HostFunctionScope {
  public:
   HostFunctionScope() noexcept;
@@ -55,13 +59,13 @@ class WEIR_API HostFunctionScope {
   bool outer_;
 };
 
-/// Blocks signals in the calling thread for good, except SIGPROF and those of the thread's own faults. Signals are for the
-/// application's threads: if a library's thread received one, the thread that waits for it would not get it, or the process
-/// would end. For threads that a backend does not start itself.
+/// Blocks all signals in the calling thread from now on, except SIGPROF and the signals of the thread's own faults (SIGSEGV
+/// and similar). Otherwise a library's thread could receive a signal that a thread of the application waits for, or the
+/// signal could end the process. For threads that a backend runs on but does not start.
 WEIR_API void block_signals() noexcept;
 
-/// Blocks signals, like `block_signals`, during its lifetime. A backend holds it while it starts a thread, which inherits
-/// the mask.
+/// Blocks signals like `block_signals` while it lives. A backend creates this object before it starts a thread, because the
+/// new thread inherits the signal mask.
 class WEIR_API SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -73,8 +77,9 @@ class WEIR_API SignalsBlocked {
   sigset_t before_;
 };
 
-/// A backend holds this around a driver call that would invalidate all captures on the device (cuCtxSynchronize). Calls that
-/// begin or join a capture on it wait for its end. A thread must not hold two.
+/// A backend creates this object around a driver call that would invalidate all captures on the device (cuCtxSynchronize).
+/// While it lives, calls on other threads that begin or join a capture on the device block. A thread must not create two at
+/// a time.
 class WEIR_API DeviceWideCall {
  public:
   /// Throws `capture_unsupported` if a capture begun through Weir is open on `device`.
@@ -87,29 +92,31 @@ class WEIR_API DeviceWideCall {
   const Device& device_;
 };
 
-/// Whether a capture begun through Weir is open, on any stream. Costs one load.
+/// Whether any stream is in a capture that was begun through Weir. Fast: one atomic load.
 WEIR_API bool any_captures() noexcept;
-/// For a binding that collects the objects used by a captured graph: attaches `object` to the stream's capture, unless it
-/// has one already, and returns the attached object. With null it only returns that. Returns null if the stream is not in a
-/// capture begun through Weir. The capture owns the object until it ends or is dropped, on any thread; after that, the
-/// caller's reference is the last.
+/// Attaches `object` to the stream's capture, unless the capture already has one, and returns the attached object; with a
+/// null `object`, only returns it. Bindings use this to collect the objects that a captured graph uses. Returns null if the
+/// stream is not in a capture that was begun through Weir. The capture releases its reference when it ends or is dropped, on
+/// any thread.
 WEIR_API std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<void> object);
 
-/// Whether a tool watches this driver: then a backend calls the two functions below around each driver call. Called once,
-/// when the backend is created, before the driver's first call that may fail. Throws what a plugin's factory may throw.
+/// Whether a tool watches this driver. If so, the backend must call the two functions below around each driver call. A
+/// backend calls this once, in its factory, before the first driver call that may fail. Throws the errors that a factory may
+/// throw.
 WEIR_API bool is_driver_watched(const Driver&);
-/// Before a call: the result to return without making the call, or 0.
+/// Called before a driver call. If the result is not 0, the backend must not make the call and uses this result instead.
 WEIR_API int begin_driver_call(const DriverCall&) noexcept;
-/// After the call, with its result.
+/// Called after a driver call, with its result.
 WEIR_API void end_driver_call(const DriverCall&) noexcept;
 
-/// For a backend that runs graphs itself, called in `GraphExec::do_launch`: returns the number of this launch if a tool
+/// For backends that run graphs themselves: call this in `GraphExecImpl::do_launch`. Returns the id of the launch if a tool
 /// watches the nodes, otherwise 0.
 WEIR_API std::uint64_t watched_launch() noexcept;
-/// Reports that a node of such a launch has run.
+/// Reports that a node of a watched launch has run.
 WEIR_API void note_node(const NodeRun&) noexcept;
 
-/// Hides the calling thread's driver calls from tools during its lifetime, for a backend's own experiments.
+/// While this object lives, tools do not see the calling thread's driver calls: for calls with which a backend probes its
+/// driver.
 class WEIR_API UnshownCalls {
  public:
   UnshownCalls() noexcept;
@@ -121,34 +128,34 @@ class WEIR_API UnshownCalls {
   bool outer_;
 };
 
-/// A backend calls this when its driver has reported `error`, a `device_fault`: devices that have lost their state according
-/// to `Device::do_fault` are poisoned from then on. Never throws.
+/// A backend calls this when its driver has reported `error`, a `device_fault`. Marks the devices for which
+/// `DeviceImpl::do_fault` returns an error as poisoned. Never throws.
 WEIR_API void note_fault(const Error& error) noexcept;
 
-/// A tool calls this to poison a device as if its driver had reported `error`. Never throws.
+/// Marks a device as poisoned, as if its driver had reported `error`. For tools that simulate faults. Never throws.
 WEIR_API void poison(const Device& device, const Error& error) noexcept;
 
-/// For objects that work still uses: calls `try_to_end()` on a background thread until it returns true. `try_to_end` must
-/// not wait. If the process ends before that, the object leaks. If memory runs out, it leaks as well, and this returns
-/// false.
+/// Destroys an object later that pending work still uses: calls `try_to_end()` repeatedly on a background thread until it
+/// returns true. `try_to_end` must not block. If the process ends first, the object leaks. Returns false if memory is
+/// exhausted; the object then leaks, too.
 WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
-/// The same on a separate thread for modules, whose unloading may wait for the whole device.
+/// The same for modules, on a thread of their own, because unloading a module may block until the whole device is idle.
 WEIR_API bool reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept;
 
-/// For a call that fails because the driver has shut down, which it does while the process exits. If another thread runs the
-/// exit handlers, it waits up to two seconds for the process to end, because the caller would throw, and a detached thread
-/// may catch nothing. The wait is bounded because a static object may join the caller. In the exiting thread it returns at
-/// once.
+/// A backend calls this before it throws because the driver has shut down, which happens while the process exits. If another
+/// thread runs the exit handlers, this blocks until the process ends, but at most two seconds: the exception could otherwise
+/// escape from a detached thread and abort the process. The limit exists because the destructor of a static object may join
+/// the calling thread. On the thread that exits, it returns at once.
 WEIR_API void wait_for_exit() noexcept;
 
-/// Describes a stream, with its name if it has one: "host:0 stream 'copies' 0x55…".
+/// Describes a stream by its key: "host:0 stream 0x55…", or with its name "host:0 stream 'copies' 0x55…".
 WEIR_API std::string label_of(const StreamKey& stream);
 
-/// The pauses of a wait with a deadline: none at first, then up to a millisecond.
+/// The pauses of a loop that polls until a deadline: none at first, then growing to at most a millisecond.
 class WEIR_API DeadlinePauses {
  public:
   explicit DeadlinePauses(std::chrono::steady_clock::time_point deadline) noexcept : deadline_(deadline) {}
-  /// Pauses. Returns false, without a pause, once the deadline has passed.
+  /// Pauses, then returns true. Returns false without a pause if the deadline has passed.
   bool next() noexcept;
 
  private:
@@ -156,10 +163,10 @@ class WEIR_API DeadlinePauses {
   std::uint32_t count_ = 0;
 };
 
-/// Cause and remedy for calls that a capture refuses, shared by the core and the backends.
+/// The error text, with cause and remedy, for a call that an open capture does not allow.
 WEIR_API std::string_view capture_refusal(Errc code) noexcept;
 
-/// Whether a change fits a node of that kind. For GraphExecImpl::do_apply.
+/// Whether a change can be applied to a node of this kind. For GraphExecImpl::do_apply.
 inline bool fits(NodeChange::Kind change, NodeKind node) noexcept {
   switch (change) {
     case NodeChange::Kind::kernel: return node == NodeKind::kernel;
@@ -170,16 +177,16 @@ inline bool fits(NodeChange::Kind change, NodeKind node) noexcept {
   }
   return node == NodeKind::kernel || node == NodeKind::copy || node == NodeKind::fill;
 }
-/// Throws `graph_update_failed`: a graph of `count` nodes has no such node, or that is of `kind`, which the change does not
-/// fit.
+/// Throws `graph_update_failed` for a change that does not fit its node, which is of `kind`; if `kind` is nullopt, for a
+/// node that does not exist in a graph of `count` nodes.
 [[noreturn]] WEIR_API void throw_impossible_change(const std::string& object, const NodeChange& change,
                                                    std::optional<NodeKind> kind, std::size_t count);
 
-/// Throws `invalid_argument`: a graph of `count` nodes has no such node.
+/// Throws `invalid_argument` for a node that does not exist in a graph of `count` nodes.
 [[noreturn]] WEIR_API void throw_no_such_node(const char* operation, const std::string& object, GraphNode node,
                                               std::size_t count);
 
-/// Throws `unsupported`: the graph allocates memory, so it cannot be copied.
+/// Throws `unsupported` for a call that would copy a graph that allocates memory.
 [[noreturn]] WEIR_API void throw_second_owner_of_memory(const char* operation, const std::string& object);
 
 }  // namespace weir::support

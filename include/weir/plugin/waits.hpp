@@ -13,35 +13,36 @@
 #include "weir/plugin/operation.hpp"
 #include "weir/stream_memory.hpp"
 
-/// What streams wait for. See docs/health.md.
+/// Structures in which backends report what their streams wait for, for the diagnosis of hangs. See docs/health.md.
 namespace weir {
 
-/// One thing that a stream's first operation waits for.
+/// One condition that the first pending operation of a stream waits for.
 struct Awaited {
   std::string what;                      ///< "a wait for the value at 0x… (32 bits) to be 1, now it is 0"
-  std::optional<StreamKey> stream;       ///< it waits for this stream,
-  std::optional<MemoryOperation> value;  ///< or for this value
+  std::optional<StreamKey> stream;       ///< the stream that it waits for,
+  std::optional<MemoryOperation> value;  ///< or the value that it waits for
 };
 
-/// A stream that has work.
+/// A stream with pending work.
 struct BusyStream {
   StreamKey key;
   PendingWork first;             ///< the first operation that is not done
-  std::vector<Awaited> awaited;  ///< everything that it waits for; empty if it runs, or could
-  bool calls_program = false;    ///< a function of the program runs; its own waits are unknown
-  std::string name{};            ///< only if it is not "host:0 stream 0x55…": "host:0 default stream"
+  std::vector<Awaited> awaited;  ///< all conditions that the operation waits for; empty if it runs or is ready to run
+  bool calls_program = false;    ///< the operation is a running host function; Weir cannot see what it waits for
+  std::string name{};            ///< a description such as "host:0 default stream"; empty if the stream is described by its
+                                 ///< key
 };
 
-/// An enqueued operation that writes an awaited value, or may.
+/// An enqueued operation that writes a value that a stream waits for, or may write it.
 struct ValueWriter {
   StreamKey stream;
-  std::size_t behind = 0;  ///< how many operations of the stream come before it, including the present one
+  std::size_t behind = 0;  ///< the number of operations that precede it on its stream, including the running one
   std::string what;        ///< "a written value", "kernel 'set', which gets the address"
 };
 
 namespace support {
 
-/// Whether that value would end the wait.
+/// Whether `value` satisfies the condition of `wait`.
 inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept {
   const auto ends = [&]<class T>(T now, T wanted) {
     switch (wait.condition) {
@@ -56,11 +57,11 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
                       : ends(static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(wait.value));
 }
 
-/// Describes the wait for a value at `word` by a library that makes streams wait: "all_reduce of 4 float of rank 0 waits for
-/// rank 1". Returns "" if the library does not wait for that word.
+/// A function of a library that makes streams wait for values in memory. Describes the reason for the wait for the value at
+/// `word`: "all_reduce of 4 float of rank 0 waits for rank 1". Returns "" for a word of other code.
 using DescribeWait = std::string (*)(const void* word);
-/// Registers the function; `Stream::pending` and `weir stuck` call it, on any thread and without locks, until the process
-/// ends. Throws std::bad_alloc.
+/// Registers a function that `Stream::pending` and the command `weir stuck` call on any thread, without holding locks, until
+/// the process ends. Throws std::bad_alloc.
 WEIR_API void add_wait_description(DescribeWait describe);
 
 }  // namespace support
