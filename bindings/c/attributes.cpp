@@ -2,7 +2,7 @@
 #include "bindings/c/call.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: attributes of streams.
+// The C interface: the attributes of streams (weir/c/stream.h).
 static_assert(static_cast<unsigned>(weir::SynchronizationPolicy::block) == WEIR_SYNCHRONIZATION_BLOCK);
 static_assert(static_cast<unsigned>(weir::AccessProperty::persisting) == WEIR_ACCESS_PERSISTING);
 

@@ -7,17 +7,17 @@
 #include "bindings/c/call.hpp"
 #include "weir/version.hpp"
 
-// The C interface: results, the last error of each thread, versions.
+// The C interface: results, each thread's last error, and versions (weir/c/base.h).
 namespace weir::c {
 namespace {
 
-/// A thread's last failure. `error` is empty if there was no memory for it.
+/// A thread's last failure.
 struct LastError {
   weir_result code = WEIR_SUCCESS;
   std::optional<Error> error;
   std::string text;
   const char* message = "";  // `text`, or a static text
-  std::uint64_t number = 0;  // failures of this thread so far
+  std::uint64_t number = 0;  // the number of failed calls of this thread so far
 };
 
 thread_local constinit bool thread_ends = false;
@@ -25,7 +25,8 @@ struct UntilThreadEnds : LastError {
   ~UntilThreadEnds() { thread_ends = true; }
 };
 
-/// Null while the thread's thread_local variables are being destroyed: their destructors may call Weir.
+/// The calling thread's last failure. Null while the thread ends and its thread_local variables are destroyed, because
+/// destructors of other thread_local variables may still call Weir.
 LastError* last_error() noexcept {
   if (thread_ends) return nullptr;
   static thread_local UntilThreadEnds last;
@@ -53,21 +54,21 @@ weir_result keep(weir_result code, Error error, std::string message) noexcept {
   return code;
 }
 
-/// Stores an error that the C interface found itself, under the name of the C function.
+/// Stores an error that the C interface itself has detected. `function`: the C function.
 weir_result keep_own(weir_result code, Errc errc, const char* function, const std::string& why) {
   Error error(errc, function, "", why);
   std::string message = error.what();
   return keep(code, std::move(error), std::move(message));
 }
 
-/// Stores the exception that is being handled. Throws if there is no memory for its text.
+/// Stores the exception that is being handled as the last failure. Throws std::bad_alloc if there is no memory for its text.
 weir_result keep_current(const char* function) {
   try {
     throw;
   } catch (const Refused& refused) {
     return keep_own(result_of(refused.code), refused.code, function, refused.why);
   } catch (const CallbackFailed& callback) {
-    // If a Weir call failed in the callback, that call's message says more, so keep it.
+    // If a call of Weir has failed in the callback, keep that call's message, because it explains the cause.
     if (callback.failures_before != failures()) return callback.result;
     return keep_own(callback.result, Errc::invalid_argument, function,
                     "the body returned " + std::to_string(static_cast<unsigned>(callback.result)));
@@ -84,9 +85,9 @@ weir_result keep_current(const char* function) {
 
 }  // namespace
 
-// Codes have the same numbers and names in C and C++: docs/tools/errors.py compares the two headers.
+// Codes have the same numbers and names in C and in C++; docs/tools/errors.py checks this.
 weir_result result_of(Errc code) noexcept {
-  static_assert(static_cast<int>(Errc::communicator_failed) == WEIR_ERROR_COMMUNICATOR_FAILED);  // the last one
+  static_assert(static_cast<int>(Errc::communicator_failed) == WEIR_ERROR_COMMUNICATOR_FAILED);  // the last code
   return code >= Errc::invalid_argument && code <= Errc::communicator_failed ? static_cast<weir_result>(code)
                                                                               : WEIR_ERROR_UNKNOWN;
 }
@@ -123,7 +124,7 @@ void check_flags(std::uint32_t flags, std::uint32_t known, const char* name) {
 }
 
 void check_size(std::size_t size, std::size_t first, const char* name) {
-  constexpr std::size_t most = 1 << 16;  // an uninitialized size may be any number
+  constexpr std::size_t most = 1 << 16;  // detects most uninitialized sizes
   if (size < first || size > most)
     throw_invalid(std::string(name) + "->struct_size is " + std::to_string(size) + "; set it to sizeof the structure");
 }

@@ -16,31 +16,34 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// The building blocks of the C functions: they convert handles to objects and exceptions to results.
+/// Functions with which the C functions are written: they convert exceptions to results, handles to objects, and arguments
+/// to C++ types.
 namespace weir::c {
 
 // --- Exceptions become results ------------------------------------------------------------------------------------------
 
-/// Thrown for a mistake that the C interface finds itself.
+/// Thrown for a mistake of the caller that the C interface itself detects.
 struct Refused {
   Errc code;
   std::string why;
 };
 [[noreturn]] void throw_invalid(std::string why);
-/// Thrown if a callback that may call Weir returned a failure.
+/// Thrown if a callback that may call Weir has returned an error. `failures_before`: the result of `failures()` before the
+/// callback was called.
 struct CallbackFailed {
   weir_result result;
   std::uint64_t failures_before;
 };
-/// Returns how many calls of this thread have failed.
+/// The number of calls that have failed on the calling thread.
 std::uint64_t failures() noexcept;
 
 weir_result result_of(Errc code) noexcept;
 weir_result result_of(const std::error_code& code) noexcept;
-/// Makes the exception that is being handled the calling thread's last error.
+/// Stores the exception that is being handled as the calling thread's last error, and returns its result code.
 weir_result failed(const char* function) noexcept;
 
-/// Runs the body of a C function and converts exceptions to a result. `function`: the name of the C function.
+/// Calls `body` and returns `WEIR_SUCCESS`; if `body` throws, stores the error and returns its code. `function`: the name of
+/// the C function.
 template <class F>
 weir_result call(const char* function, F&& body) noexcept {
   try {
@@ -53,10 +56,10 @@ weir_result call(const char* function, F&& body) noexcept {
 
 // --- Handles ------------------------------------------------------------------------------------------------------------
 
-/// The class of a handle's object. A handle is the address of its object.
+/// Maps a handle's type to the class of its object. A handle is the address of its object.
 template <class Handle>
 struct Behind;
-/// The handle of a class.
+/// Maps a class to its handle's type.
 template <class Object>
 struct Before;
 #define WEIR_C_HANDLE(handle, object) \
@@ -84,26 +87,26 @@ WEIR_C_HANDLE(weir_portable_graph, PortableGraph)
 
 [[noreturn]] void throw_null(const char* name);
 
-/// Returns the object of a handle; null for null.
+/// Returns the object of a handle, or null for a null handle.
 template <class Handle>
 auto* object(Handle* handle) noexcept {
   using Object = typename Behind<std::remove_const_t<Handle>>::type;
   return reinterpret_cast<std::conditional_t<std::is_const_v<Handle>, const Object, Object>*>(handle);
 }
-/// The same for a handle that must not be null. `name`: the parameter's name.
+/// Returns the object of a handle. Throws `invalid_argument` for null. `name`: the parameter's name, for the error.
 template <class Handle>
 auto& required(Handle* handle, const char* name) {
   if (handle == nullptr) [[unlikely]]
     throw_null(name);
   return *object(handle);
 }
-/// The handle of an object.
+/// Returns the handle of an object, without ownership.
 template <class Object>
 auto* handle(Object* object) noexcept {
   return reinterpret_cast<typename Before<std::remove_const_t<Object>>::type*>(
       const_cast<std::remove_const_t<Object>*>(object));
 }
-/// Passes ownership of an object to the caller.
+/// Returns the handle of an object, with a reference that the program must release.
 template <class Object>
 auto* handle(Ptr<Object>&& owner) noexcept {
   return handle(owner.detach());
@@ -121,18 +124,18 @@ void release(Handle* handle) noexcept {
 
 // --- Arguments ----------------------------------------------------------------------------------------------------------
 
-/// Returns the place for a result. Throws if it is null; called before the function does anything.
+/// Returns the output parameter. Throws if it is null. C functions call this first, so that a failure has no effect.
 template <class T>
 T& output(T* pointer, const char* name) {
   if (pointer == nullptr) [[unlikely]]
     throw_null(name);
   return *pointer;
 }
-/// Returns the name, or "" for null.
+/// Returns `characters`, or "" for null.
 inline const char* name_or_none(const char* characters) noexcept { return characters != nullptr ? characters : ""; }
-/// Returns the text. Throws if it is null.
+/// Returns `characters`. Throws if it is null.
 inline const char* text(const char* characters, const char* name) { return &output(characters, name); }
-/// Returns a span of `count` elements. The pointer may be null only if `count` is 0.
+/// Returns `pointer`, the first of `count` elements. Throws if it is null and `count` is not 0.
 template <class T>
 T* elements(T* pointer, std::size_t count, const char* name) {
   if (pointer == nullptr && count != 0) throw_null(name);
@@ -140,17 +143,18 @@ T* elements(T* pointer, std::size_t count, const char* name) {
 }
 
 [[noreturn]] void throw_unknown_enumerator(const char* name, unsigned value);
-/// Converts a C enumerator to the C++ one with the same number. Throws for a number greater than that of `last`.
+/// Converts a C enumerator to the C++ enumerator with the same number. Throws if the number is greater than that of `last`.
 template <class E, class C>
 E enumerator(C value, E last, const char* name) {
   if (static_cast<unsigned>(value) > static_cast<unsigned>(last)) [[unlikely]]
     throw_unknown_enumerator(name, static_cast<unsigned>(value));
   return static_cast<E>(value);
 }
-/// Throws for a bit of `flags` that is not in `known`.
+/// Throws if `flags` has a bit that is not in `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, const char* name);
 
-/// The size of a structure in its first release. Structures that have grown since then have a specialization.
+/// The size that a structure had in its first release: the minimum of `struct_size`. Specialized for structures to which
+/// fields were added.
 template <class S>
 inline constexpr std::size_t first_size = sizeof(S);
 template <>
@@ -159,7 +163,8 @@ inline constexpr std::size_t first_size<weir_launch_config> = offsetof(weir_laun
 void check_size(std::size_t size, std::size_t first, const char* name);
 void check_rest(const void* given, std::size_t known, const char* name);
 
-/// Returns the caller's options. Fields that the caller's release lacks are 0; fields that this library lacks must be 0.
+/// Copies the caller's options, whose structure may be from another release. Fields that the caller's structure lacks become
+/// 0. Throws if a field that this library does not support is not 0.
 template <class S>
 S options(const S* given, const char* name) {
   S all{};
@@ -170,15 +175,15 @@ S options(const S* given, const char* name) {
   return all;
 }
 
-/// The caller's structure for a result, of any release. The constructor checks it before the function does anything; `=`
-/// writes it.
+/// The caller's structure for a result, which may be from another release. The constructor checks `struct_size`, so that a
+/// failure has no effect; `=` copies the fields that the caller's structure has.
 template <class S>
 class Output {
  public:
   Output(S* given, const char* name) : given_(output(given, name)) { check_size(given_.struct_size, first_size<S>, name); }
   void operator=(S value) noexcept {
     value.struct_size = given_.struct_size;
-    if (value.struct_size > sizeof(S))  // fields of a later release
+    if (value.struct_size > sizeof(S))  // set fields of a later release to 0
       std::memset(reinterpret_cast<char*>(&given_) + sizeof(S), 0, value.struct_size - sizeof(S));
     std::memcpy(&given_, &value, std::min(value.struct_size, sizeof(S)));
   }
@@ -187,11 +192,11 @@ class Output {
   S& given_;
 };
 
-/// A copy that `weir_free` frees.
+/// Returns a copy on the heap, for the caller to free with `weir_free`. Throws std::bad_alloc.
 char* new_text(std::string_view text);
 void* new_bytes(const void* bytes, std::size_t count);
 
-/// A callback's data. Destroyed exactly once.
+/// Owns the `user_data` of a callback: the destructor calls `destroy(user_data)`, if `destroy` is not null.
 class UserData {
  public:
   UserData(void (*destroy)(void*), void* data) noexcept : destroy_(destroy), data_(data) {}

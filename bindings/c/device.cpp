@@ -6,7 +6,7 @@
 #include "weir/backend.hpp"
 #include "weir/registry.hpp"
 
-// The C interface: backends and devices.
+// The C interface: backends and devices (weir/c/device.h).
 namespace weir::c {
 namespace {
 
@@ -15,7 +15,7 @@ static_assert(static_cast<unsigned>(Support::native) == WEIR_SUPPORT_NATIVE);
 
 weir_dim3 extent(const Dim3& d) noexcept { return {d.x, d.y, d.z}; }
 
-/// Returns the feature with that number. Throws if this library does not have it.
+/// Returns the C++ feature. Throws for a number that is not a feature of this library.
 Feature known_feature(weir_feature feature) {
   const auto found = feature_of(feature);
   if (!found) throw_unknown_enumerator("feature", feature);

@@ -6,7 +6,7 @@
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: events.
+// The C interface: events (weir/c/event.h).
 namespace weir::c {
 
 EventOptions event_options(std::uint32_t flags) {

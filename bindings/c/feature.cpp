@@ -3,7 +3,7 @@
 
 #include "bindings/c/call.hpp"
 
-// The C interface: features. Their numbers in C never change; those in C++ may.
+// The C interface: features (weir/c/feature.h). In C the number of a feature never changes; in C++ it may change.
 using namespace weir::c;
 
 size_t weir_feature_count(void) { return weir::feature_count; }

@@ -8,7 +8,7 @@
 
 namespace weir::c {
 
-/// The feature with that number in C, or nothing.
+/// Returns the C++ feature; nullopt for a number that is not a feature of this library.
 constexpr std::optional<Feature> feature_of(weir_feature feature) noexcept {
   switch (feature) {
     case WEIR_FEATURE_STREAM_PRIORITIES: return Feature::stream_priorities;
@@ -68,7 +68,7 @@ constexpr std::optional<Feature> feature_of(weir_feature feature) noexcept {
   return std::nullopt;
 }
 
-// C numbers the features separately, from 0 without gaps, and has all of them.
+// Every C++ feature has a number in C, and these numbers have no gaps.
 static_assert([] {
   for (std::size_t i = 0; i < feature_count; ++i) {
     if (!feature_of(static_cast<weir_feature>(i))) return false;

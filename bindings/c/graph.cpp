@@ -6,7 +6,7 @@
 #include "weir/graph_changes.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: captures and graphs.
+// The C interface: captures and graphs (weir/c/graph.h).
 namespace weir::c {
 namespace {
 

@@ -2,7 +2,7 @@
 #include "bindings/c/call.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: host functions and callbacks.
+// The C interface: host functions and callbacks (weir/c/stream.h).
 using namespace weir::c;
 
 weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),

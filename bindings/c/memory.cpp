@@ -6,7 +6,7 @@
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: allocations, pools, registered host memory.
+// The C interface: allocations, pools and registered host memory (weir/c/memory.h).
 static_assert(static_cast<unsigned>(weir::MemoryKind::pinned) == WEIR_MEMORY_PINNED &&
               static_cast<unsigned>(weir::MemoryKind::managed) == WEIR_MEMORY_MANAGED);
 
@@ -142,7 +142,7 @@ weir_result weir_memory_pool_set_release_threshold(weir_memory_pool* pool, size_
   return call(__func__, [&] { required(pool, "pool").set_release_threshold(bytes); });
 }
 
-// --- Host memory that exists ----------------------------------------------------------------------------------------------
+// --- Existing host memory -----------------------------------------------------------------------------------------------
 
 weir_result weir_host_registration_create(weir_device* device, void* data, size_t bytes,
                                           weir_host_registration** registration) {

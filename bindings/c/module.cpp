@@ -8,7 +8,7 @@
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: modules, kernels and their launches.
+// The C interface: modules, kernels and launches (weir/c/module.h).
 namespace weir::c {
 namespace {
 

@@ -5,7 +5,7 @@
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
-// The C interface: graphs in files.
+// The C interface: graphs in files (weir/c/portable_graph.h).
 namespace weir::c {
 namespace {
 

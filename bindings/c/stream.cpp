@@ -5,7 +5,7 @@
 #include "bindings/c/event.hpp"
 #include "weir/device.hpp"
 
-// The C interface: streams, their order and their waits.
+// The C interface: streams, waits and pending work (weir/c/stream.h).
 namespace weir::c {
 
 static_assert(static_cast<unsigned>(StreamKind::per_thread_default) == WEIR_STREAM_PER_THREAD_DEFAULT);
@@ -28,7 +28,7 @@ StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::i
 
 StreamRef reference(const weir_stream* stream) noexcept {
   if (stream == nullptr) return nullptr;
-  return const_cast<Stream&>(*object(stream));  // only compared
+  return const_cast<Stream&>(*object(stream));  // the stream is only compared, not changed
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace weir::c {
 
-/// Converts a memory operation to C.
+/// Converts a memory operation to the C structure.
 weir_memory_operation operation_of(const MemoryOperation& operation) noexcept;
 
 }  // namespace weir::c

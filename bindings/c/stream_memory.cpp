@@ -6,7 +6,7 @@
 #include "bindings/c/stream.hpp"
 #include "weir/device.hpp"
 
-// The C interface: copies, fills, managed memory, and values that streams write and wait for.
+// The C interface: copies, fills, managed memory, and writes of and waits for values (weir/c/stream_memory.h).
 namespace weir::c {
 namespace {
 
@@ -29,7 +29,8 @@ MemoryOperation operation_of(const weir_memory_operation& given) {
   return {kind, condition_of(given.condition), remote_writes(given.flags), given.address, given.value};
 }
 
-/// Returns a box of elements. Throws `invalid_argument` if a row is not a whole number of elements.
+/// Converts a box of bytes to a box of elements. Throws `invalid_argument` if a row does not contain a whole number of
+/// elements.
 template <class E>
 PitchedSpan<E> span_of(const weir_pitched* given, const char* name) {
   const weir_pitched& box = output(given, name);

@@ -145,7 +145,7 @@ struct StreamCore {
   static void release_as_dependent(Stream& stream) noexcept { stream.release_as_dependent(); }
 };
 
-/// The same as `StreamCore::key`, for code that does not include this header's dependencies.
+/// The same as `StreamCore::key(stream)`.
 StreamKey key_of(const Stream& stream) noexcept;
 
 }  // namespace weir::detail

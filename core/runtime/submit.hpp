@@ -14,11 +14,11 @@
 /// state, reports the operation to tools, and enqueues it. The struct has these members:
 ///
 ///   static constexpr OperationKind kind;
-/// static constexpr Capturing capturing; // what happens on a capturing stream
-///   bool validate(const StreamCall&) const;    // throws if it is invalid; false: nothing to do
-///   void describe(ToolNotice&) const;             // reports it to tools; called only if there are tools
-///   void check_capture(const StreamCall&);     // optional: preparation on a capturing stream
-///   R enqueue(StreamImpl&, const CaptureState&);
+///   static constexpr Capturing capturing;      // what happens on a capturing stream
+///   bool validate(const StreamCall&) const;    // throws if it is invalid; returns false if there is nothing to do
+///   void describe(ToolNotice&) const;          // describes it for tools; called only if there are tools
+///   void check_capture(const StreamCall&);     // optional: further checks on a capturing stream
+///   R enqueue(StreamImpl&, const CaptureState&);  // calls the backend
 ///
 /// Operations of devices, events and graphs have no such struct: their functions check the arguments themselves, then call
 /// `perform` with lambdas.

@@ -15,27 +15,26 @@
 #include "weir/plugin/operation.hpp"
 #include "weir/stream.hpp"
 
-/// The operations that a portable capture records and `Graph::save` writes to a file, because drivers do not return a
-/// graph's contents.
+/// The operations of a portable capture, recorded for `Graph::save`: drivers cannot report the content of a graph's nodes.
 namespace weir::detail {
 
-/// One operation of a capture, with the addresses at that time.
+/// One recorded operation, with the addresses that it used during the capture.
 struct CapturedOperation {
   struct Argument {
-    enum class Kind : std::uint8_t { value, address, unknown };  // unknown: may contain addresses
+    enum class Kind : std::uint8_t { value, address, unknown };  // `unknown`: the bytes may contain addresses
     std::vector<std::byte> bytes;
     Kind kind = Kind::value;
   };
 
   OperationKind kind{};
-  const char* name = "";             ///< of the call
-  std::vector<std::uint32_t> after;  ///< the nodes that it was captured after, sorted
-  std::uint32_t node = 0;            ///< the last of its nodes
+  const char* name = "";             ///< the name of the function that was called
+  std::vector<std::uint32_t> after;  ///< the nodes on which the operation depends, sorted
+  std::uint32_t node = 0;            ///< the last node that the operation has added
   KernelPtr kernel;
   LaunchConfig config;
   std::vector<Argument> arguments;
   std::vector<MemoryAccess> accesses;
-  std::vector<std::byte> element;  ///< for a fill
+  std::vector<std::byte> element;  ///< for a fill: the value of an element
   std::uint32_t word_size = 0;
   std::vector<MemoryOperation> memory_operations;
   std::string function;  ///< the name of a host function
@@ -48,7 +47,7 @@ struct CapturedOperations final : CapturedWork {
   CapturedOperations(const CapturedOperations& other)
       : CapturedWork(other), operations(other.operations), owners(other.owners), flaw(other.flaw), memory(other.memory) {}
 
-  /// All captured work is of this class.
+  /// Casts to the only class that is derived from `CapturedWork`.
   static const CapturedOperations& of(const CapturedWork& work) noexcept {
     return static_cast<const CapturedOperations&>(work);
   }
@@ -59,10 +58,10 @@ struct CapturedOperations final : CapturedWork {
   void settle(const Topology& topology) override;
 
   std::mutex mutex;
-  std::vector<CapturedOperation> operations;  ///< once settled, in the order of their nodes
-  std::vector<std::uint32_t> owners;          ///< for each node, the operation that it belongs to
-  std::string flaw;                           ///< why the graph cannot be saved; empty if it can be
-  std::vector<AllocationPtr> memory;          ///< used by a loaded graph
+  std::vector<CapturedOperation> operations;  ///< after `settle`, in the order of their nodes
+  std::vector<std::uint32_t> owners;          ///< for each node, the index of the operation that has added it
+  std::string flaw;                           ///< the reason why the graph cannot be saved; empty if it can be saved
+  std::vector<AllocationPtr> memory;          ///< the memory that Weir allocated for a loaded graph, which it keeps alive
 };
 
 }  // namespace weir::detail

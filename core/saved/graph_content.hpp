@@ -16,22 +16,23 @@
 #include "weir/portable_graph.hpp"
 #include "weir/stream.hpp"
 
-/// A graph that was read from a file.
+/// `GraphContent`: the content of a graph file after it was checked, and the memory and functions bound to it.
 namespace weir::detail {
 
 /// One operation of a loaded graph.
 struct GraphStep : WorkStep {
-  bool is_awaited = false;  // by steps other than its immediate successor
-  Range after;              // steps, in GraphContent::after
+  bool is_awaited = false;  // whether the step's node number is needed later: another step than the next one depends on it,
+                            // or no step does
+  Range after;              // the steps on which this one depends: a range of GraphContent::after
   std::string function;
-  std::uint32_t allocation = 0;  // the allocation that it makes or frees
+  std::uint32_t allocation = 0;  // the index of the allocation that the step makes or frees
   ConditionalKind conditional{};
   SavedAddress condition{};
   std::uint32_t inner_count = 0;
   std::vector<std::vector<GraphStep>> inner;
 };
 
-/// A file's checked content, and the bindings made since.
+/// The content of a file, and the present bindings.
 struct GraphContent : SavedWork {
   struct Memory : PortableMemory {
     std::vector<std::byte> contents;
@@ -44,10 +45,10 @@ struct GraphContent : SavedWork {
   std::vector<ModulePtr> modules;
   std::vector<KernelPtr> kernels;
   std::vector<Memory> memory;
-  std::vector<std::uint64_t> allocated;  // by the graph: the size of each allocation
+  std::vector<std::uint64_t> allocated;  // the size in bytes of each allocation that the graph makes
   std::vector<GraphStep> steps;
   std::vector<std::uint32_t> after;
-  std::map<std::string, std::shared_ptr<HostFunction>, std::less<>> functions;  // null: not bound yet
+  std::map<std::string, std::shared_ptr<HostFunction>, std::less<>> functions;  // by name; null if the function is not bound
 };
 
 [[noreturn]] void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw);

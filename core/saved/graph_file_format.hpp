@@ -12,7 +12,8 @@
 
 #include "core/saved/kernel_bundle_format.hpp"
 
-/// The bytes of a saved graph, as docs/graph-format.md describes them: records like those of a bundle.
+/// The structures in a graph file, which docs/graph-format.md describes. The file consists of records like those of a kernel
+/// bundle.
 namespace weir::detail {
 
 inline constexpr std::string_view graph_magic = "\x89WEIRGR\n";
@@ -20,21 +21,24 @@ inline constexpr std::uint32_t graph_version = 1;
 inline constexpr std::uint64_t most_graph_bytes = std::uint64_t{1} << 30U;
 inline constexpr std::size_t most_graph_nesting = 32;
 
-/// Kinds of records. The records of each kind are numbered from 0.
+/// The kinds of records. Records of one kind are numbered from 0, in the order of the file; other records refer to these
+/// numbers.
 namespace record {
-inline constexpr std::string_view origin = "from";     ///< name: the backend, a space, the architecture
-inline constexpr std::string_view module = "modu";     ///< data: a bundle
-inline constexpr std::string_view function = "kern";   ///< name: a kernel's; data: the number of its module
-inline constexpr std::string_view memory = "memo";     ///< name: for binding; data: SavedMemory, then the contents
-inline constexpr std::string_view operation = "oper";  ///< name: a host function's; data: SavedOperation, then the rest
-inline constexpr std::string_view begin = "open";      ///< up to `end`: operations of a child graph or a body
+inline constexpr std::string_view origin = "from";     ///< name: "BACKEND ARCHITECTURE", on which the graph was captured
+inline constexpr std::string_view module = "modu";     ///< data: a kernel bundle
+inline constexpr std::string_view function = "kern";   ///< name: the kernel's name; data: the number of its module
+inline constexpr std::string_view memory = "memo";     ///< name: the name for binding; data: SavedMemory, then the contents,
+                                                       ///< if any
+inline constexpr std::string_view operation = "oper";  ///< name: the name of a host function; data: the kind, the
+                                                       ///< dependencies, then the fields of that kind
+inline constexpr std::string_view begin = "open";      ///< the operations up to `end` belong to a child graph or a body
 inline constexpr std::string_view end = "shut";
 }  // namespace record
 
 struct SavedMemory {
   std::uint64_t bytes;
-  std::uint32_t alignment;  ///< a power of 2, up to 256
-  std::uint8_t kind, role;  ///< MemoryKind, MemoryRole
+  std::uint32_t alignment;  ///< in bytes; a power of 2, at most 256
+  std::uint8_t kind, role;  ///< a MemoryKind and a MemoryRole
   std::uint16_t reserved;
 };
 
@@ -50,15 +54,15 @@ enum class SavedKind : std::uint8_t {
   conditional,
 };
 
-/// An address: a byte of named memory, or of memory that the graph allocates.
+/// An address in a file: an offset into named memory, or into memory that the graph allocates.
 struct SavedAddress {
   static constexpr std::uint32_t null = UINT32_MAX, allocated = std::uint32_t{1} << 31U;
-  std::uint32_t memory;  ///< its number; with `allocated`, that of the allocation; or `null`
+  std::uint32_t memory;  ///< the number of the named memory; or `allocated` | the number of the allocation; or `null`
   std::uint32_t reserved;
   std::uint64_t offset;
 };
 
-/// Rows in slices, like detail::PitchedBytes.
+/// A box of rows and slices, like detail::PitchedBytes.
 struct SavedBox {
   SavedAddress first;
   std::uint64_t width, height, depth, row_pitch, slice_pitch;
@@ -70,7 +74,8 @@ struct SavedLaunch {
   std::uint32_t shared_memory;
   std::int32_t priority;
   std::uint8_t cooperative, programmatic, has_priority, reserved;
-  std::uint32_t arguments;  ///< for each: its size, whether it is an address (4 bytes each), and the bytes or a SavedAddress
+  std::uint32_t arguments;  ///< The number of arguments. For each argument follow its size and whether it is an address (4
+                            ///< bytes each), then its bytes or a SavedAddress.
 };
 
 struct SavedMemoryOperation {
@@ -79,7 +84,7 @@ struct SavedMemoryOperation {
   std::uint64_t value;
 };
 
-/// Writes the numbers of a record's data one after the other.
+/// Appends numbers and bytes to the data of a record.
 class NumberWriter {
  public:
   template <class T>
@@ -92,10 +97,11 @@ class NumberWriter {
   std::vector<std::byte> bytes;
 };
 
-/// A checksum against accidental damage, not against an attacker.
+/// A checksum that detects accidental damage. It does not protect against an attacker.
 inline std::uint64_t check_number(std::span<const std::byte> records) noexcept {
   constexpr std::uint64_t factor = 0x9E3779B97F4A7C15U;
-  std::uint64_t even = records.size(), odd = factor;  // two sums, so that the processor can overlap the multiplications
+  std::uint64_t even = records.size(), odd = factor;  // two sums, so that the processor can compute two multiplications at a
+                                                      // time
   for (std::size_t i = 0; i + 16 <= records.size(); i += 16) {
     std::uint64_t words[2];
     std::memcpy(words, records.data() + i, 16);

@@ -14,7 +14,7 @@
 #include "core/saved/graph_content.hpp"
 #include "weir/kernel_bundle.hpp"
 
-// Device::load_graph: checks a file's bytes once, here; the result can be replayed at any address.
+// Device::load_graph: parses and checks the bytes of a graph file. All checks are made here, so building a graph needs none.
 namespace weir::detail {
 
 void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) {
@@ -23,7 +23,7 @@ void throw_bad_graph(std::span<const std::byte> bytes, const std::string& flaw) 
 
 namespace {
 
-/// Parses a file, and loads its kernels.
+/// Parses a file into a `GraphContent`, and loads the file's kernels.
 class Loader {
  public:
   Loader(GraphContent& content, std::span<const std::byte> file)
@@ -40,7 +40,7 @@ class Loader {
  private:
   [[noreturn]] void throw_damaged(const std::string& flaw) const { throw_bad_graph(file_, "it is damaged: " + flaw); }
 
-  /// The steps up to the end of a nested graph or of the file.
+  /// Parses the steps up to the end of the nested graph or of the file. `nesting`: the depth; 0 for the outermost graph.
   std::vector<GraphStep> steps(std::size_t nesting) {
     if (nesting > most_graph_nesting) throw_damaged("its graphs are nested too deep");
     std::vector<GraphStep> list;
@@ -161,7 +161,7 @@ class Loader {
     return step;
   }
 
-  /// Refuses an address outside the file's memories.
+  /// Throws if the bytes at an address are not within a memory of the file.
   void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
     if (may_be_null && address.memory == SavedAddress::null) return;
     const std::uint32_t number = address.memory & ~SavedAddress::allocated;
@@ -173,7 +173,7 @@ class Loader {
       throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
   }
 
-  /// Derives facts about the steps that need the whole list.
+  /// Sets `is_awaited` of each step, and checks the number of nested graphs: both need the whole list.
   void finish(std::vector<GraphStep>& list) const {
     std::vector<bool> is_last(list.size(), true);
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -201,8 +201,8 @@ class Loader {
   GraphContent& content_;
   std::span<const std::byte> file_;
   BundleReader reader_;
-  std::set<std::string, std::less<>> names_;  // of memory
-  std::vector<bool> freed_;                   // for each allocation
+  std::set<std::string, std::less<>> names_;  // the names of memory so far
+  std::vector<bool> freed_;                   // for each allocation: whether a step frees it
   const Check check_{*this};
 };
 

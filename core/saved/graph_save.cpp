@@ -18,7 +18,7 @@
 #include "weir/backend.hpp"
 #include "weir/portable_graph.hpp"
 
-// Graph::save: writes a graph's operations, with names instead of addresses.
+// Graph::save: writes the operations of a portable capture to a file, with named memory and offsets instead of addresses.
 namespace weir {
 
 using detail::CapturedOperation;
@@ -97,9 +97,9 @@ class Saver {
     writer_.add(record::memory, named.name(), data.bytes);
   }
 
-  /// Finds the one memory that contains these `bytes` bytes; nothing if there is none.
+  /// Finds the memory that contains `bytes` bytes at `address`; nullopt if no single memory contains all of them.
   std::optional<SavedAddress> find(Address address, std::size_t bytes) const {
-    // A graph's allocation may get an address that the graph has freed, so the newest one counts.
+    // Begin with the newest allocation: it may have the address of an earlier one, which the graph has freed.
     for (auto own = allocated_.rbegin(); own != allocated_.rend(); ++own) {
       if (address >= own->begin && address < own->end && bytes <= own->end - address)
         return SavedAddress{SavedAddress::allocated | own->number, 0, address - own->begin};
@@ -119,8 +119,8 @@ class Saver {
                               what, bytes, address));
   }
 
-  /// An address passed to a kernel. It may not be the end of a memory: GPU allocations are often adjacent, so it may be the
-  /// start of memory that was not named.
+  /// Finds the memory of an address that is passed to a kernel. Does not accept the address behind the last byte of a
+  /// memory: GPU allocations are often adjacent, so it may be the first byte of other memory that was not named.
   SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
     if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
@@ -261,7 +261,7 @@ class Saver {
         continue;
       }
       if (argument.kind == CapturedOperation::Argument::Kind::unknown) check_has_no_address(argument.bytes, i);
-      // In a packed structure a pointer may be at any offset.
+      // Check every offset, because in a packed structure a pointer may be unaligned.
       for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
         if (!find(word_at(argument.bytes, at), 1)) continue;
         throw_at_node(Errc::unsupported,
@@ -279,8 +279,8 @@ class Saver {
     return word;
   }
 
-  /// Throws if a word of an argument of unknown type may be an address. No address is in the first 64 KiB, which systems
-  /// leave unmapped, or above the 57 bits of a program's address space.
+  /// Throws if an argument of unknown type may contain an address. A word is no address if it is below 64 KiB, where systems
+  /// map no memory, or if it has more than 57 bits, the size of a program's address space.
   void check_has_no_address(std::span<const std::byte> bytes, std::size_t index) const {
     for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
       const Address word = word_at(bytes, at);
@@ -303,8 +303,8 @@ class Saver {
   const detail::Call<Graph>& call_;
   detail::BundleWriter writer_;
   std::vector<std::string> names_;
-  std::map<Address, Range> memory_;   // by start address
-  std::vector<Allocated> allocated_;  // in the order of the nodes so far
+  std::map<Address, Range> memory_;   // by first address
+  std::vector<Allocated> allocated_;  // the allocations of the operations that were written so far, in their order
   std::map<const Module*, std::uint32_t> modules_;
   std::map<const Kernel*, std::uint32_t> kernels_;
   const CapturedOperation* at_ = nullptr;
@@ -341,9 +341,9 @@ void Graph::save(const std::string& file, std::span<const NamedMemory> memory) c
     throw Error(Errc::invalid_argument, "Graph::save", describe(),
                 "'" + file + "' is there, and is no regular file; give another name");
   }
-  // Renamed into place, so that no reader sees a part of it.
+  // Write a temporary file and rename it, so that no other process can read an incomplete file.
   std::string unfinished = file + ".XXXXXX";
-  detail::FileDescriptor out(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600
+  detail::FileDescriptor out(::mkostemp(unfinished.data(), O_CLOEXEC));  // creates the file with mode 0600
   if (!out) fail("no file beside '" + file + "'");
   if (!out.write(bytes.data(), bytes.size()) || !out.close() || ::rename(unfinished.c_str(), file.c_str()) != 0) {
     const int error = errno;

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// The bytes of a bundle of kernels, as docs/bundle-format.md describes them: a header, then records one after the other.
-/// Saved graphs use the same records: core/saved/graph_file_format.hpp.
+/// Reads and writes the bytes of a kernel bundle, which docs/bundle-format.md describes: a header, followed by records.
+/// Graph files use the same header and records (core/saved/graph_file_format.hpp).
 namespace weir::detail {
 
 static_assert(std::endian::native == std::endian::little, "the numbers of a bundle are little-endian");
@@ -23,11 +23,11 @@ struct BundleHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t reserved;  ///< 0
-  std::uint64_t size;      ///< of the whole bundle with this header: a multiple of `bundle_alignment`
-  std::uint64_t check;     ///< 0; in a graph file, a checksum
+  std::uint64_t size;      ///< the size of the whole bundle, including this header; a multiple of `bundle_alignment`
+  std::uint64_t check;     ///< 0 in a bundle; a checksum in a graph file
 };
 
-/// Precedes a record's name and its data. Both are padded with zeros to a multiple of `bundle_alignment`.
+/// The header of a record. The record's name and data follow, each padded with zeros to a multiple of `bundle_alignment`.
 struct BundleRecord {
   char kind[4];
   std::uint32_t name_size;
@@ -37,20 +37,21 @@ struct BundleRecord {
 inline constexpr std::size_t bundle_alignment = 16;
 static_assert(sizeof(BundleHeader) % bundle_alignment == 0 && sizeof(BundleRecord) % bundle_alignment == 0);
 
-/// Kinds of records; readers skip others.
+/// The kinds of records. Readers skip records of other kinds.
 namespace record {
-inline constexpr std::string_view image = "imag";      ///< name: backend, space, architecture; data: code
-inline constexpr std::string_view source = "srce";     ///< name: of the file; data: its text, or empty if it is not included
-inline constexpr std::string_view header = "head";     ///< name: as written in #include; data: the text
+inline constexpr std::string_view image = "imag";      ///< name: "BACKEND ARCHITECTURE"; data: the code
+inline constexpr std::string_view source = "srce";     ///< name: the file's name; data: its text; empty if the bundle does
+                                                       ///< not contain it
+inline constexpr std::string_view header = "head";     ///< name: the name in #include; data: the header's text
 inline constexpr std::string_view define = "macr";     ///< name: the macro; data: its value
-inline constexpr std::string_view option = "opti";     ///< name: backend; data: an option of its compiler
-inline constexpr std::string_view kernel = "inst";     ///< name: one of CompileOptions::kernels
+inline constexpr std::string_view option = "opti";     ///< name: the backend; data: an option for its compiler
+inline constexpr std::string_view kernel = "inst";     ///< name: an element of CompileOptions::kernels
 inline constexpr std::string_view standard = "stdc";   ///< data: "14", "17" or "20"
 inline constexpr std::string_view fast_math = "fast";
 inline constexpr std::string_view debug = "debg";
 }  // namespace record
 
-/// Builds a bundle.
+/// Builds the bytes of a bundle from records.
 class BundleWriter {
  public:
   void add(std::string_view kind, std::string_view name, std::span<const std::byte> data) {
@@ -89,13 +90,14 @@ inline std::string_view text_of(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Reads records, never beyond the given bytes.
+/// Reads records one after another. Checks all sizes, so it never reads outside the given bytes.
 class BundleReader {
  public:
-  /// Throws an error about the bytes.
+  /// A function that throws the error for invalid bytes. `flaw`: what is invalid.
   using Throw = void(std::span<const std::byte> bytes, const std::string& flaw);
 
-  /// Checks the header. `throw_error` must throw. `none`: the message for bytes that do not begin with `magic`.
+  /// Checks the header; calls `throw_error`, which must throw, if it is invalid. `none`: the message if the bytes do not
+  /// begin with `magic`.
   BundleReader(std::span<const std::byte> bytes, std::string_view magic, std::uint32_t version, const char* none,
                Throw* throw_error)
       : bytes_(bytes), throw_error_(throw_error) {
@@ -115,7 +117,8 @@ class BundleReader {
   bool at_end() const noexcept { return at_ == bytes_.size(); }
 
   void next() {
-    // The size is a multiple of the alignment, and so is each step, so there is either a whole header or the end.
+    // Reads the next record into the members below. Call it only if not `at_end`. There is then a whole record header,
+    // because the size and all positions are multiples of the alignment.
     BundleRecord head;
     std::memcpy(&head, take(sizeof(head), "a record's header").data(), sizeof(head));
     kind.assign(head.kind, sizeof(head.kind));

@@ -11,11 +11,11 @@
 #include "core/saved/graph_content.hpp"
 #include "core/saved/captured_operations.hpp"
 
-// Graphs from files: their bindings, and the capture of their work.
+// Graphs that were loaded from files: binding memory and functions, and capturing the operations as a new graph.
 namespace weir::detail {
 namespace {
 
-/// Submits steps to capturing streams.
+/// Submits the steps of a loaded graph to a capturing stream.
 class GraphReplay {
  public:
   explicit GraphReplay(GraphContent& content) : content_(content), allocations_(content.allocated.size()) {}
@@ -47,7 +47,7 @@ class GraphReplay {
     for (std::uint32_t i = 0; i < steps.size(); ++i) {
       if (is_leaf[i]) leaves.push_back(i);
     }
-    // After all leaves, because some HIP releases treat a node that the stream does not depend on as unjoined.
+    // Make the stream depend on all leaves, because some HIP releases throw `capture_unjoined` for other leaves.
     if (leaves.size() > 1) go_behind(leaves);
   }
 

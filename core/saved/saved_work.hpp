@@ -18,13 +18,14 @@
 #include "weir/span.hpp"
 #include "weir/stream.hpp"
 
-/// Writes, reads and submits kernels, copies, fills and memory operations, for graph files and recordings. Each of them
-/// supplies its own function that maps addresses.
+/// Writes, reads and submits kernels, copies, fills and memory operations. Graph files and recordings (tools/record) share
+/// this code; each passes its own function that maps addresses.
 namespace weir::detail {
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
-/// `locate(address, bytes, what)`: the `SavedAddress` of memory.
+/// Makes a `SavedBox` from the accesses of a copy or fill, one for each slice. `locate(address, bytes, what)` must return
+/// the `SavedAddress` of memory; `what` names it in errors.
 template <class Locate>
 SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const Locate& locate) {
   const auto number_of = [](const MemoryAccess& slice) { return reinterpret_cast<std::uintptr_t>(slice.address); };
@@ -39,7 +40,8 @@ SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const
 
 template <class Locate>
 void put_copies(NumberWriter& data, std::span<const MemoryAccess> accesses, const Locate& locate) {
-  // A box reports all slices that it reads before those that it writes; copies of a batch follow one another.
+  // A copy of a box lists the slices that it reads, then the slices that it writes. A batch lists a read and a write for
+  // each copy.
   const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
   const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = is_box ? accesses.size() / 2 : 1;
   data.put(static_cast<std::uint32_t>(copies));
@@ -74,7 +76,7 @@ void put_memory_operations(NumberWriter& data, std::span<const MemoryOperation> 
   }
 }
 
-/// The arguments follow.
+/// Makes the fixed part of a saved launch, which the arguments follow.
 inline SavedLaunch saved_launch(const LaunchConfig& config, std::uint32_t kernel, std::size_t arguments) {
   SavedLaunch launch{};
   launch.kernel = kernel;
@@ -97,7 +99,7 @@ inline SavedLaunch saved_launch(const LaunchConfig& config, std::uint32_t kernel
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
-/// Reads the numbers of a record, never beyond its end.
+/// Reads numbers and bytes from the data of a record. Throws at its end, so it never reads outside of it.
 class NumberReader {
  public:
   NumberReader(std::span<const std::byte> file, std::span<const std::byte> data, BundleReader::Throw* throw_error)
@@ -118,7 +120,7 @@ class NumberReader {
   }
   bool at_end() const noexcept { return data_.empty(); }
   std::span<const std::byte> take_all() { return take(data_.size()); }
-  /// Reads the number of elements that follow; each has at least `least` bytes.
+  /// Reads the number of elements that follow, of at least `least` bytes each. Throws if the record is too short for them.
   std::uint32_t take_count(std::size_t least) {
     const auto count = take<std::uint32_t>();
     if (count > data_.size() / least) throw_damaged("a record is too short");
@@ -143,20 +145,21 @@ class NumberReader {
   BundleReader::Throw* throw_error_;
 };
 
-/// Refuses bodies that a conditional node of that kind has no use for.
+/// Throws if a conditional node of this kind cannot have this number of bodies.
 inline void check_bodies(ConditionalKind kind, std::uint32_t bodies, const NumberReader& data) {
   const std::uint32_t most = kind == ConditionalKind::switch_case ? UINT32_MAX : kind == ConditionalKind::if_nonzero ? 2 : 1;
   if (bodies == 0 || bodies > most) data.throw_damaged(fmt::format("a conditional node has {} bodies", bodies));
 }
 
-/// A kernel, copies, a fill or memory operations. Steps are many, so their lists are ranges of lists for the whole file.
+/// A kernel, copies, a fill or memory operations. A file may have many steps, so a step's arguments and boxes are stored as
+/// ranges of lists for the whole file (`SavedWork`).
 struct WorkStep {
   struct Range {
     std::uint32_t first = 0, count = 0;
   };
 
   SavedKind kind{};
-  Range items;  // arguments, boxes (for copies in pairs) or memory operations
+  Range items;  // a range of arguments, boxes (two for each copy) or memory operations
   std::uint32_t kernel = 0;
   LaunchConfig config;
   std::uint32_t word_size = 0;     // for a fill
@@ -171,32 +174,33 @@ struct SavedWork {
     std::uint32_t size = 0, slot = 0;
     WorkStep::Range addresses;
   };
-  /// The position of an address in an argument.
+  /// An address inside an argument, at byte `offset`.
   struct Address {
     std::uint32_t offset = 0;
     SavedAddress address{};
   };
 
   std::vector<Argument> arguments;
-  std::vector<Slot> slots;  // values of arguments
+  std::vector<Slot> slots;  // the values of all arguments
   std::vector<Address> addresses;
   std::vector<SavedBox> boxes;
   std::vector<SavedMemoryOperation> memory_operations;
 };
 
-/// The part of a list that belongs to a step.
+/// The elements of a list that are in a range.
 template <class T>
 std::span<T> part_of(std::vector<T>& list, const WorkStep::Range& range) noexcept {
   return std::span(list).subspan(range.first, range.count);
 }
 
-/// The range of the next `count` elements of a list.
+/// The range of the next `count` elements that will be appended to a list.
 template <class T>
 WorkStep::Range next_in(const std::vector<T>& list, std::uint32_t count) noexcept {
   return {static_cast<std::uint32_t>(list.size()), count};
 }
 
-/// Reads the content of a step of that kind. `check(address, bytes, may_be_null)` refuses anything outside a memory.
+/// Reads the content of a step, whose kind is already set. `check(address, bytes, may_be_null)` must throw if the bytes are
+/// not within a memory.
 template <class Check>
 class WorkReader {
  public:
@@ -305,7 +309,7 @@ class WorkReader {
 
 // --- Submitting -------------------------------------------------------------------------------------------------------
 
-/// Submits steps. `at(address)`: the memory's present address.
+/// Submits steps to a stream. `at(address)` must return the present address of saved memory.
 template <class At>
 class WorkSubmitter {
  public:
@@ -390,7 +394,7 @@ class WorkSubmitter {
   SavedWork& work_;
   std::span<const KernelPtr> kernels_;
   const At& at_;
-  std::vector<void*> values_;  // for a launch
+  std::vector<void*> values_;  // the addresses of a launch's arguments; a member, so that its memory is reused
   std::vector<Parameter> parameters_;
 };
 
