@@ -6,6 +6,7 @@
 #include "weir/c/event.h"
 #include "weir/event.hpp"
 
+// Conversions of event options and interprocess handles between C and C++.
 namespace weir::c {
 
 EventOptions event_options(std::uint32_t flags);

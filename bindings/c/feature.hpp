@@ -6,6 +6,7 @@
 #include "weir/c/feature.h"
 #include "weir/feature.hpp"
 
+/// Conversion of features from C to C++.
 namespace weir::c {
 
 /// Returns the C++ feature; nullopt for a number that is not a feature of this library.

@@ -4,6 +4,7 @@
 #include "weir/c/stream.h"
 #include "weir/stream.hpp"
 
+/// Conversion of memory operations to C.
 namespace weir::c {
 
 /// Converts a memory operation to the C structure.

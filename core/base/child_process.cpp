@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <system_error>
 
+// Implements child_process.hpp with posix_spawn.
 namespace weir::detail {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+/// Lists a folder without std::filesystem.
 namespace weir::detail {
 
 /// Returns the names of a folder's entries; none if the folder cannot be read. Does not use

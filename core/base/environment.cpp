@@ -10,6 +10,7 @@
 
 #include "weir/error.hpp"
 
+// Reads environment variables, and checks and splits their values.
 namespace weir {
 namespace detail {
 

@@ -8,6 +8,7 @@
 
 #include "weir/error.hpp"
 
+/// Formats parts of an error's text.
 namespace weir::detail {
 
 /// Escapes control characters as "\x1b", because a terminal would obey them, and a null character would end what(). `keep`:

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+/// `FileDescriptor`: the owner of an open file.
 namespace weir::detail {
 
 /// Owns a file descriptor, or none. The destructor closes it.

@@ -6,6 +6,7 @@
 
 #include "core/base/spin_lock.hpp"
 
+/// `FreeList`: unused objects that are kept for reuse.
 namespace weir {
 
 /// A stack of unused objects for reuse. Any thread may use it. `T` must have a member `T* next_spent`, which links the

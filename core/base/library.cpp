@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+// Implements library.hpp with dlopen.
 namespace weir::detail {
 
 std::optional<Library> Library::open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts) {

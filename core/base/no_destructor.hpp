@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+/// `NoDestructor`: a static object that is never destroyed.
 namespace weir::detail {
 
 /// A static object that is never destroyed: threads and destructors of other static objects may use it after main. Declare

@@ -16,6 +16,7 @@
 #include "core/base/file_descriptor.hpp"
 #include "weir/error.hpp"
 
+/// Reads a file that other users cannot have changed.
 namespace weir::detail {
 
 /// Reads a file from which code will be loaded. Calls `fail(code, cause)`, which must throw, unless it is a regular file of

@@ -9,6 +9,7 @@
 
 #include "weir/plugin/support.hpp"
 
+// Implements program_search.hpp.
 namespace weir::detail {
 namespace {
 

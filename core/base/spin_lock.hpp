@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+/// `SpinLock`: a lock of one byte.
 namespace weir {
 
 /// Reduces the cost of a polling loop: the processor's pause instruction.

@@ -17,6 +17,7 @@
 #include "core/base/directory.hpp"
 #include "weir/plugin/support.hpp"
 
+/// `TemporaryFolder`: a private folder that is removed with its object.
 namespace weir::detail {
 
 /// A new private folder in TMPDIR or /tmp. The destructor removes it with its content. If the process is killed before, the

@@ -19,6 +19,7 @@
 #include "weir/module.hpp"
 #include "weir/plugin/support.hpp"
 
+// Implements the journal, and creates the tools of this room.
 namespace weir::detail {
 namespace {
 

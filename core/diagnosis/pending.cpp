@@ -14,6 +14,7 @@
 #include "core/runtime/stream_call.hpp"
 #include "weir/stream.hpp"
 
+// `Stream::pending`, and the texts for pending work.
 namespace weir {
 
 using detail::impl;

@@ -26,6 +26,7 @@
 #include "weir/event.hpp"
 #include "weir/plugin/support.hpp"
 
+// Implements WEIR_STUCK: the thread that watches calls, the report, and the socket for `weir stuck`.
 namespace weir {
 
 using detail::Stuck;

@@ -16,6 +16,7 @@
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 
+// Implements `WaitChains`, and the registration of descriptions for values that libraries wait for.
 namespace weir::detail {
 namespace {
 

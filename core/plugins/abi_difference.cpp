@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+// Implements abi_difference.hpp.
 namespace weir::detail {
 namespace {
 

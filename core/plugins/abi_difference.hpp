@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+/// Compares two build fingerprints, for errors about incompatible binaries.
 namespace weir::detail {
 
 /// The fields in which two fingerprints differ, as each side has them: "debug-containers=1, Stream=104".

@@ -3,6 +3,7 @@
 
 #include "weir/version.hpp"
 
+// Finds built-in backends. built_in.inc, which the build generates, lists them.
 #define WEIR_BUILT_IN(name)                                                \
   extern "C" weir::Backend* weir_create_##name##_backend(weir::PluginContext&); \
   extern "C" void weir_compile_##name##_image(weir::ImageCompilation&);

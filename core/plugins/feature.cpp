@@ -12,6 +12,7 @@
 #include "core/plugins/feature_override.hpp"
 #include "weir/error.hpp"
 
+// The names and descriptions of features, `FeatureTable`, and WEIR_DISABLE_FEATURES.
 namespace weir {
 namespace {
 

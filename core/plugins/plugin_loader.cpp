@@ -21,6 +21,7 @@
 #include "weir/plugin/plugin.hpp"
 #include "weir/version.hpp"
 
+// Implements plugin_loader.hpp with dlopen.
 namespace weir::detail {
 namespace {
 

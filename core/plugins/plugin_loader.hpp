@@ -21,9 +21,9 @@ namespace weir::detail {
 
 /// The absolute folders in which Weir searches plugins, in this order and without repetitions:
 ///
-/// 1. the folders in `plugin_path` (the value of WEIR_PLUGIN_PATH), separated by colons;
-/// 2. the library's folder, which contains the plugins in a build tree;
-/// 3. `weir-0.1` (for version 0.1) in the library's folder, which contains the plugins in an installed tree.
+///   1. the folders in `plugin_path` (the value of WEIR_PLUGIN_PATH), separated by colons;
+///   2. the library's folder, which contains the plugins in a build tree;
+///   3. `weir-0.1` (for version 0.1) in the library's folder, which contains the plugins in an installed tree.
 ///
 /// The library contains no absolute path, so that a moved or uninstalled tree never loads plugins of another installation.
 /// Throws `invalid_environment` for an empty or relative element, because the current folder must never be searched.

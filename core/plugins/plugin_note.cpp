@@ -15,6 +15,8 @@
 #include <system_error>
 #include <vector>
 
+// Reads a plugin's note from its ELF file.
+
 // This library's own ELF header; the linker defines the symbol.
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 

@@ -13,6 +13,7 @@
 #include "core/base/near_match.hpp"
 #include "weir/error.hpp"
 
+// Implements selection.hpp.
 namespace weir::detail {
 namespace {
 

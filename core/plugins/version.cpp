@@ -8,6 +8,7 @@
 #include "weir/abi.hpp"
 #include "weir/error.hpp"
 
+// The library's version, and the check of a program's headers.
 namespace {
 
 // Versions of one series have compatible interfaces: before 1.0 a series is a minor version, later a major version.

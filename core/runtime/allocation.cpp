@@ -12,6 +12,7 @@
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
+// Memory: allocation and release, stream-ordered memory, pools, and pinned host memory.
 namespace weir {
 
 std::string_view to_string(MemoryKind kind) noexcept {

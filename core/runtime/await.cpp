@@ -19,6 +19,7 @@
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
+// `when_done`: a thread that polls events and calls functions when they are complete.
 namespace weir {
 namespace {
 

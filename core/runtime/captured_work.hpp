@@ -7,6 +7,7 @@
 #include "weir/graph.hpp"
 #include "weir/plugin/operation.hpp"
 
+/// `CapturedWork`: the recorded operations of a portable capture.
 namespace weir::detail {
 
 /// The recorded operations of a portable capture, for `Graph::save`. An interface, which core/saved implements, because

@@ -14,6 +14,7 @@
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
 
+// Implements `Captures`, and the errors for calls that an open capture forbids.
 namespace weir {
 
 std::string_view to_string(CaptureMode mode) noexcept {

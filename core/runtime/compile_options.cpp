@@ -7,6 +7,7 @@
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
+// Checks compile options.
 namespace weir::detail {
 namespace {
 

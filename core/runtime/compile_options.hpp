@@ -10,6 +10,7 @@ namespace weir {
 struct CompileOptions;
 }
 
+/// Checks of compile options, and their storage in a kernel bundle.
 namespace weir::detail {
 
 /// Throws `invalid_argument`, with the cause, for options that are invalid for every compiler.

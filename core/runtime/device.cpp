@@ -14,6 +14,7 @@
 #include "weir/error.hpp"
 #include "weir/kernel_bundle.hpp"
 
+// The functions of `Device`, `Partition` and `Backend`, except memory and health.
 namespace weir {
 
 Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)

@@ -8,6 +8,7 @@
 #include "core/base/error_text.hpp"
 #include "core/base/no_destructor.hpp"
 
+// Errors: the names and messages of codes, and the text of an exception.
 namespace weir {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
+// The functions of `Event`.
 namespace weir {
 
 std::string Event::describe() const {

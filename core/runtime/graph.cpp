@@ -15,6 +15,7 @@
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
+// The functions of `Graph`, `GraphExec` and `Topology`.
 namespace weir {
 
 using detail::is_possible_launch;

@@ -9,6 +9,7 @@
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
+// The functions of `GraphBuilder`.
 namespace weir {
 
 GraphBuilder::GraphBuilder(Device& device, const CaptureOptions& options) : stream_(device.create_stream()) {

@@ -11,6 +11,7 @@
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
+// The functions of `GraphChanges`, and the errors for changes that do not fit a graph.
 namespace weir {
 
 void support::throw_impossible_change(const std::string& object, const NodeChange& change, std::optional<NodeKind> kind,

@@ -15,6 +15,7 @@
 #include "core/runtime/submit.hpp"
 #include "weir/plugin/support.hpp"
 
+// Poisoned devices, and waits with a timeout.
 namespace weir {
 
 using detail::HealthCore;

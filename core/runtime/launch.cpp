@@ -7,6 +7,7 @@
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
+// The functions of `Module` and `Kernel`, and the shape of launches.
 namespace weir {
 
 std::string to_string(const Dim3& d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); }

@@ -6,6 +6,7 @@
 #include "core/runtime/call.hpp"
 #include "weir/error.hpp"
 
+// The checks of a launch that are not on the fast path, and its errors.
 namespace weir::detail {
 namespace {
 

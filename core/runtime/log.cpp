@@ -20,6 +20,7 @@
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
+// The log: levels, WEIR_LOG, and the sink.
 namespace weir {
 namespace {
 

@@ -22,6 +22,7 @@
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
+// Implements names.hpp, and the functions that set and return names.
 namespace weir {
 namespace detail::names {
 namespace {

@@ -13,6 +13,7 @@
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 
+// Implements `Reclaimer`: the thread, and its end at process exit.
 namespace weir {
 
 using namespace std::chrono_literals;

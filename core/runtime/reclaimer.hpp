@@ -9,6 +9,7 @@
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
 
+/// `Reclaimer`: deferred destruction on a background thread.
 namespace weir {
 
 /// A background thread that destroys objects which cannot be destroyed at once, on the thread that released the last owner:

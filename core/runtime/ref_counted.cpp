@@ -6,6 +6,7 @@
 #include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
+// The end of an object's last owner, and the check for host functions and forked processes.
 namespace weir {
 namespace detail {
 

@@ -27,6 +27,7 @@
 #include "weir/plugin/plugin.hpp"
 #include "weir/plugin/support.hpp"
 
+// The functions of `Registry`: opens backends once, and selects the default one.
 namespace weir {
 
 std::atomic<bool> detail::process_forked{false};

@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+// Implements `attempt`.
 namespace weir {
 namespace {
 

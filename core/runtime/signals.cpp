@@ -4,6 +4,7 @@
 
 #include "weir/plugin/support.hpp"
 
+// Blocks signals in Weir's own threads.
 namespace weir::support {
 namespace {
 

@@ -6,6 +6,7 @@
 #include "weir/error.hpp"
 #include "weir/pitched_span.hpp"
 
+// The checks of sizes in span.hpp and pitched_span.hpp.
 namespace weir {
 
 void detail::throw_too_many_bytes(const char* operation, std::size_t count, std::size_t element_size) {

@@ -14,6 +14,7 @@
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
+// The functions of `Stream` for identity, closing and attributes, and the checks that all its functions share.
 namespace weir {
 
 using detail::Captures;

@@ -5,6 +5,7 @@
 #include "core/runtime/stream_core.hpp"
 #include "weir/plugin/support.hpp"
 
+/// `StreamCall`: the checks that all functions of a stream share.
 namespace weir::detail {
 
 /// A call of a public function of a stream. The constructor checks that the stream is open and that the calling thread may

@@ -19,6 +19,7 @@ namespace weir {
 struct StreamKey;
 }
 
+/// `StreamCore`: the core's access to a stream's private state.
 namespace weir::detail {
 
 /// The core's access to private members of streams: flags, the stream's capture, closing, and frees of stream-ordered

@@ -10,6 +10,7 @@
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
+// The functions of `Stream` for copies, fills, managed memory and memory operations.
 namespace weir {
 
 namespace {

@@ -9,6 +9,7 @@
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
+// The functions of `StreamPool` and `StreamLease`.
 namespace weir {
 namespace detail {
 

@@ -12,6 +12,7 @@
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
+// The functions of `StreamScope`, and `current_stream`.
 namespace weir {
 
 /// An entry of a thread's list of scopes. Allocated on the heap, so that the list remains valid if another thread destroys

@@ -25,6 +25,7 @@
 #include "weir/plugin/caller.hpp"
 #include "weir/plugin/support.hpp"
 
+// Tools: loads them, reports operations and annotations to them, and records portable captures.
 namespace weir {
 
 std::atomic<bool> detail::tools_watch{false};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+// Records the operations of a portable capture, and matches them to the nodes of the graph.
 namespace weir::detail {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "core/saved/kernel_bundle_format.hpp"
 #include "weir/error.hpp"
 
+// The functions of `KernelBundle`, and the bundle of a module that was compiled at run time.
 namespace weir {
 namespace {
 

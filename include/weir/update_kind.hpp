@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+/// `UpdateKind`: the kinds of atomic updates that commute.
 namespace weir {
 
 /// The kind of an atomic read-modify-write, for the race detector. Updates of the same kind commute: in any order they have

@@ -6,6 +6,7 @@
 
 #include "weir/backend.hpp"
 
+/// The interface that a plugin implements for its backend.
 namespace weir {
 
 /// The base class of each plugin's backend class; every `Backend` object is a `BackendImpl`. Lives until the process ends.

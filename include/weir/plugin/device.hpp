@@ -17,6 +17,7 @@
 #include "weir/partition.hpp"
 #include "weir/plugin/waits.hpp"
 
+/// The interface that a backend implements for its devices and partitions.
 namespace weir {
 
 /// The base class of each backend's devices; every `Device` object is a `DeviceImpl`. Each `do_` function implements the

@@ -6,6 +6,7 @@
 
 #include "weir/event.hpp"
 
+/// The interface that a backend implements for its events.
 namespace weir {
 
 /// The base class of each backend's events; every `Event` object is an `EventImpl`. The core has checked the arguments of a

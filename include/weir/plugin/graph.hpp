@@ -8,6 +8,7 @@
 #include "weir/graph_changes.hpp"
 #include "weir/plugin/capture.hpp"
 
+/// The interface that a backend implements for its graphs and executable graphs.
 namespace weir {
 
 /// The base class of each backend's graphs; every `Graph` object is a `GraphImpl`.

@@ -5,6 +5,7 @@
 
 #include "weir/memory.hpp"
 
+/// The interface that a backend implements for its memory pools.
 namespace weir {
 
 /// The base class of each backend's memory pools; every `MemoryPool` object is a `MemoryPoolImpl`.

@@ -11,6 +11,7 @@
 
 #include "weir/module.hpp"
 
+/// The interface that a backend implements for its modules and kernels.
 namespace weir {
 
 /// The base class of each backend's modules; every `Module` object is a `ModuleImpl`.

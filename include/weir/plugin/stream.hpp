@@ -16,6 +16,7 @@
 #include "weir/plugin/pitched_copy.hpp"
 #include "weir/stream.hpp"
 
+/// The interface that a backend implements for its streams.
 namespace weir {
 
 /// The base class of each backend's streams; every `Stream` object is a `StreamImpl`. Each `do_` function implements the
