@@ -66,8 +66,8 @@ namespace weir::detail {
 #else
 #define WEIR_ABI_DEBUG "0"
 #endif
-// A sanitizer changes no layout either, so only plugins compare it: a plugin that was built with a sanitizer needs its
-// runtime in the process.
+// A sanitizer changes no layout either, so it is not part of this fingerprint. It is part of a plugin's note, because a
+// plugin that was built with a sanitizer needs the sanitizer's runtime in the process.
 #if defined(__SANITIZE_ADDRESS__)
 #define WEIR_ABI_SANITIZER "address"
 #elif defined(__SANITIZE_THREAD__)
@@ -142,7 +142,7 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 consteval AbiText<4096> make_fingerprint() {
   AbiText<4096> all;
   all.add("c++=" WEIR_ABI_CXX " library=" WEIR_ABI_LIBRARY " debug-containers=" WEIR_ABI_DEBUG);
-  // Programs contain the numeric values of `Feature` and `Errc`, so their order must match.
+  // Programs contain the numeric values of `Feature` and `Errc`, so these enumerations must be the same in the library.
 #define WEIR_ABI_NAME(name, text) #name ","
   all.add("features", feature_count);
   all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
@@ -158,7 +158,7 @@ consteval AbiText<4096> make_fingerprint() {
 }
 #pragma GCC diagnostic pop
 
-/// The text in an array of exactly its size.
+/// Returns the text in `all` in an array without unused bytes.
 template <auto all>
 consteval auto trimmed() {
   AbiText<all.size + 1> exact;
@@ -170,7 +170,7 @@ consteval auto trimmed() {
 static constexpr auto fingerprint = trimmed<make_fingerprint()>();
 static constexpr std::uint64_t fingerprint_hash = hash_of({fingerprint.text, fingerprint.size});
 
-/// Throws `headers_incompatible` if the caller's headers do not fit the library.
+/// Throws `headers_incompatible` if the program was compiled with headers that do not fit the library.
 WEIR_IN_CALLER void check_headers() {
   ::weir_check_headers(WEIR_VERSION, interface_revision, fingerprint_hash, fingerprint.text);
 }

@@ -11,8 +11,8 @@
 #include "weir/span.hpp"
 #include "weir/update_kind.hpp"
 
-/// Declarations of how operations use memory: which bytes they read and write. Tools, such as the race detector, get them
-/// with each operation (docs/tools.md).
+/// Declarations of how operations use memory: which bytes they read and write. Tools, such as the race detector, receive
+/// these declarations with each operation (docs/tools.md).
 namespace weir {
 
 /// How memory is used.
@@ -50,21 +50,21 @@ struct Accessed {
   operator MemoryAccess() const noexcept { return {data, size * sizeof(T), Kind}; }
 };
 
-/// Functions that declare how a kernel uses the memory of its arguments. Declarations change only what tools see, not how
+/// Functions that declare how a kernel uses the memory of its arguments. Declarations are for tools; they do not change how
 /// the kernel runs.
 namespace accesses {
 
 /// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, accesses::reads(x),
 /// accesses::writes(y))`. `range` is a `Buffer`, a `Span` or any other `ElementRange`. The kernel receives the address of
-/// its first element, as without `reads`. For an argument without a declaration, tools assume that the kernel reads and
-/// writes the memory, or only reads it if the elements are `const`.
+/// the first element, as it would without `reads`. For an argument without a declaration, tools assume that the kernel reads
+/// and writes the memory, or only reads it if the elements are `const`.
 template <ElementRange R>
 auto reads(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
   using T = typename std::remove_const_t<decltype(elements)>::element_type;
   return Accessed<T, AccessKind::read>{elements.data(), elements.size()};
 }
-/// An argument whose memory the kernel writes without reading it first.
+/// An argument of `Stream::launch` whose memory the kernel writes without reading it first.
 template <ElementRange R>
 auto writes(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
@@ -72,9 +72,9 @@ auto writes(R&& range) noexcept {
   static_assert(!std::is_const_v<T>, "what is written must not be const");
   return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
 }
-/// An argument that the kernel accesses only by atomic read-modify-writes, such as a counter or a histogram. Kernels that
-/// declare this for the same memory may run concurrently, so their updates must commute: additions commute with additions,
-/// but not with maxima.
+/// An argument that the kernel accesses only by atomic read-modify-writes, such as a counter or a histogram. Tools accept
+/// that kernels with this declaration for the same memory run concurrently. So their updates must commute: additions commute
+/// with additions, but not with maxima.
 template <ElementRange R>
 auto atomic(R&& range) noexcept {
   const Span elements = detail::lasting_span(std::forward<R>(range));
@@ -89,19 +89,19 @@ namespace detail {
 
 template <class T>
 inline constexpr AccessKind access_kind = std::is_const_v<T> ? AccessKind::read : AccessKind::read_write;
-/// The bytes that a plain pointer stands for: one element, because its length is unknown.
+/// The size to report for a plain pointer: one element, because the number of elements is unknown.
 template <class T>
 inline constexpr std::size_t element_bytes = sizeof(T);
 template <class T>
 requires(std::is_void_v<T> || std::is_function_v<T>) inline constexpr std::size_t element_bytes<T> = 1;
 
-/// The memory of an argument. An argument without memory, such as a number or a null pointer, has 0 bytes. Bytes at a null
-/// address can therefore only come from a range.
+/// The memory of an argument. An argument without memory, such as a number or a null pointer, has 0 bytes. Therefore an
+/// access with a null address and more than 0 bytes comes from a range.
 template <class T>
 MemoryAccess access_of(const T& argument) noexcept {
   if constexpr (std::is_pointer_v<T>) {
     using E = std::remove_pointer_t<T>;
-    // Converted through an integer, because the pointer may be to a volatile object or to a function.
+    // Cast through an integer, because the pointer may point to a volatile object or to a function.
     return {reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(argument)),
             argument != nullptr ? element_bytes<E> : 0, access_kind<E>, 0, 1, true};
   } else {

@@ -23,8 +23,9 @@ WEIR_API void note_external_work(StreamRef stream, const char* name, std::span<c
 inline bool tools_look() noexcept { return tools_watch.load(std::memory_order_relaxed); }
 }  // namespace detail
 
-/// Names the operations that the calling thread enqueues until the end of the scope: `weir::ScopedRange step{"solver
-/// step"};`. Tools group the operations by range. Ranges nest. (nvtxRangePush, nvtxRangePop)
+/// Gives a name to the part of the calling thread's work between the construction and the destruction of this object:
+/// `weir::ScopedRange step{"solver step"};`. Tools group operations by these ranges. Ranges nest. (nvtxRangePush,
+/// nvtxRangePop)
 class [[nodiscard]] ScopedRange {
  public:
   explicit ScopedRange(std::string_view name) : told_(detail::tools_look()) {
@@ -58,8 +59,8 @@ void touches(const Accesses&... accesses) {
 
 }  // namespace accesses
 
-/// Declares that code invisible to tools, such as a vendor's library, enqueues work on `stream` here: `external_work(stream,
-/// "gemm", accesses::reads(a), accesses::writes(c));`. Throws the common errors of stream functions.
+/// Declares that other code, such as a vendor's library, enqueues work on `stream` at this point, which tools cannot detect:
+/// `external_work(stream, "gemm", accesses::reads(a), accesses::writes(c));`. Throws the common errors of stream functions.
 template <class... Accesses>
 void external_work(StreamRef stream, const char* name, const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]

@@ -19,16 +19,17 @@ namespace weir {
 
 /// Calls `function(error)` on one of Weir's threads once all work enqueued so far on `stream` is done. `error` is null, or
 /// the exception that `Stream::synchronize` would throw: a device fault, or a host function's exception. `function` may call
-/// Weir, but all functions run on the same thread, so one that blocks delays all others. Exceptions that it throws are
-/// logged. It is destroyed after its call; functions still pending at process exit are not called.
-/// This call does not block. It throws `stream_closed`, and `capture_unsupported` if the stream is capturing. It may be
-/// called from any thread, except inside a host function.
+/// Weir. All functions run on one thread, so a function that blocks delays all others. If `function` throws, the exception
+/// is logged. `function` is destroyed after its call. Functions that are still pending when the process exits are not
+/// called. Does not block. Throws `stream_closed`, and `capture_unsupported` if the stream is capturing. Any thread, except
+/// inside a host function.
 ///
 /// The thread sleeps while no function is pending. Otherwise it polls the driver: continuously for 200 us, then at intervals
 /// of 1/256 of the time waited so far, and at least twice a millisecond. Polling invalidates no capture.
 WEIR_API void when_done(StreamRef stream, UniqueFunction<void(std::exception_ptr)> function);
-/// The same for the work before the last record of `event`. Keeps the event alive. If the event is recorded again before
-/// Weir has seen the previous record complete, `function` may be called only after the new record.
+/// Calls `function` once all work before the last record of `event` is done; otherwise like the overload for a stream. Keeps
+/// the event alive. If the event is recorded again before Weir has seen the previous record complete, `function` may be
+/// called only after the new record.
 WEIR_API void when_done(Ref<Event> event, UniqueFunction<void(std::exception_ptr)> function);
 
 /// The awaitable that `completion` returns: waits for an event, or for the work enqueued so far on a stream.
@@ -37,13 +38,13 @@ class Completion {
  public:
   Completion(Target target, Post post) : target_(std::move(target)), post_(std::move(post)) {}
 
-  /// Always false: the coroutine is suspended even if the work is already done, so that it always resumes where `post` runs
-  /// it.
+  /// Called by `co_await`. Always returns false: even if the work is already done, the coroutine is suspended, so that it
+  /// always resumes in the same way, through `post`.
   bool await_ready() const { return false; }
-  /// Called by `co_await`.
+  /// Called by `co_await`: arranges that the coroutine is resumed.
   void await_suspend(std::coroutine_handle<> coroutine) {
-    // The coroutine may resume on another thread as soon as `post` has its function, and may destroy this object. So the
-    // lambda owns `coroutine` and `post`.
+    // The lambda owns `coroutine` and `post`, because `post` may resume the coroutine on another thread, which may destroy
+    // this object while `post` still runs.
     when_done(target_, [this, coroutine, post = std::move(post_)](std::exception_ptr error) mutable {
       error_ = std::move(error);
       post(UniqueFunction<void()>([coroutine] { coroutine.resume(); }));
@@ -75,15 +76,18 @@ template <class Post>
 Completion<StreamRef, Post> completion(StreamRef stream, Post post) {
   return {stream, std::move(post)};
 }
-/// The same for an event, which must live until the coroutine is suspended.
+/// `co_await completion(*event, post)`: suspends the coroutine until `event` is complete; otherwise like the overload for a
+/// stream. The event must live until the coroutine is suspended.
 template <class Post>
 Completion<Ref<Event>, Post> completion(Ref<Event> event, Post post) {
   return {event, std::move(post)};
 }
 
-/// `co_await *stream`: resumes the coroutine on Weir's polling thread. The coroutine must not block that thread.
+/// `co_await *stream`: suspends the coroutine until all work enqueued so far is done, and resumes it on Weir's polling
+/// thread, which the coroutine must not block.
 inline Completion<StreamRef, detail::ResumeAtOnce> operator co_await(Stream& stream) { return {stream, {}}; }
-/// `co_await *event`: the same for an event.
+/// `co_await *event`: suspends the coroutine until the event is complete, and resumes it on Weir's polling thread, which the
+/// coroutine must not block.
 inline Completion<Ref<Event>, detail::ResumeAtOnce> operator co_await(Event& event) { return {event, {}}; }
 
 }  // namespace weir

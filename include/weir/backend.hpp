@@ -13,7 +13,7 @@ namespace weir {
 /// Versions of the libraries that a backend has opened. A member is empty if the backend has no such library.
 struct BackendVersions {
   std::string driver;        ///< the version that the driver reports ("13.0")
-  std::string runtime;       ///< the version of the vendor's runtime, if it is a library of its own
+  std::string runtime;       ///< the version of the vendor's runtime, if it is a separate library
   std::string library_path;  ///< the driver library that was opened
   std::string compiler;      ///< the run-time compiler and its version, or why it is missing
 };
@@ -24,7 +24,7 @@ class WEIR_API Backend {
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  /// "cuda", "hip", "host", or a third party's name.
+  /// The name of the backend: "cuda", "hip", "host", or that of a third party.
   const std::string& name() const noexcept { return name_; }
   /// The opened libraries and their versions.
   const BackendVersions& versions() const noexcept { return versions_; }

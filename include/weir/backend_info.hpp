@@ -38,10 +38,11 @@ struct BackendInfo {
   std::string name;
   BackendState state = BackendState::plugin_not_found;
   std::string reason;                  ///< empty if usable, otherwise cause and remedy
-  std::string plugin_path;             ///< the plugin that was loaded; also empty if the backend is built in
+  std::string plugin_path;             ///< the path of the plugin that was loaded; empty if none was loaded or the backend
+                                       ///< is built in
   std::string plugin_version;
-  std::vector<LoadAttempt> attempts;   ///< plugins and driver libraries, in the order tried
-  /// If the driver works but shows no device: the features that a device would have with this driver release. Otherwise
+  std::vector<LoadAttempt> attempts;   ///< the attempts to open plugins and driver libraries, in their order
+  /// If the driver works but reports no device: the features that a device would have with this driver release. Otherwise
   /// null.
   std::shared_ptr<const FeatureTable> features;
   Backend* backend = nullptr;          ///< null if the backend is not usable

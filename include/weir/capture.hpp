@@ -21,11 +21,11 @@ enum class CaptureMode : std::uint8_t {
 };
 WEIR_API std::string_view to_string(CaptureMode) noexcept;
 
-/// Whether a stream captures.
+/// The state of a stream's capture.
 enum class CaptureStatus : std::uint8_t {
-  none,         ///< not capturing
+  none,         ///< the stream is not capturing
   active,       ///< capturing
-  invalidated,  ///< an error invalidated the capture; it must be ended, which throws
+  invalidated,  ///< an error has invalidated the capture; `end_capture` must still be called, and throws
 };
 WEIR_API std::string_view to_string(CaptureStatus) noexcept;
 
@@ -43,7 +43,7 @@ struct CaptureOptions {
 /// The result of `Stream::capture_info`.
 struct CaptureInfo {
   CaptureStatus status = CaptureStatus::none;
-  /// The capture's id, unique for the life of the process; 0 if none is active.
+  /// The capture's id, which is unique for the life of the process; 0 if no capture is active.
   std::uint64_t id = 0;
   /// The graph being built. The capture owns it: read it (`topology`, `debug_dot`) before the capture ends, and do not keep
   /// the pointer. Null if no capture is active, or if the driver does not provide the graph.

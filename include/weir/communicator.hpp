@@ -29,8 +29,8 @@
 
 /// Collectives: operations across several devices, in one process or many, in stream order.
 ///
-/// Weir opens a library at run time that does the work: NCCL on NVIDIA, RCCL on AMD, MPI between processes on CPUs. Host
-/// devices of one process need no library. See docs/collectives.md.
+/// The operations are implemented by a library that Weir opens at run time: NCCL on NVIDIA, RCCL on AMD, MPI between
+/// processes on CPUs. Host devices of one process need no library. See docs/collectives.md.
 namespace weir {
 
 class Communicator;
@@ -57,7 +57,7 @@ WEIR_API std::string_view to_string(Reduction) noexcept;
 
 /// Features that some communicators lack. `Communicator::feature` returns the reason.
 enum class CommunicatorFeature : std::uint8_t {
-  capture,    ///< operations on a capturing stream, so that each launch of the graph runs them
+  capture,    ///< operations on a capturing stream: each launch of the graph runs them
   avg,        ///< `Reduction::avg`
   bfloat16,   ///< reductions of `ElementType::bfloat16`
   timeout,   ///< `CommunicatorOptions::timeout`
@@ -91,9 +91,10 @@ concept CollectiveRange = ElementRange<R> && requires {
 struct CommunicatorOptions {
   /// "nccl", "rccl", "host" or "mpi". Empty: the default of the function that creates the communicator.
   std::string library = {};
-  /// The communicator fails if an operation takes longer than this. 0: no limit. The measured time depends on the library:
+  /// The communicator fails if an operation takes longer than this. 0: no limit. When the measured time begins and ends
+  /// depends on the library:
   /// - NCCL, RCCL: begins when the operation is enqueued and the communicator's previous operation is done; ends when the
-  ///   operation is done. It includes other work of the stream in between.
+  ///   operation is done. So it includes earlier work of the stream.
   /// - MPI: begins when the stream reaches the operation; ends when the operation is done.
   /// - host: begins when the stream reaches the operation; ends when the last rank arrives. The work itself has no limit.
   /// The limit also applies to creating the communicator, except to the MPI calls of `from_mpi`. Feature `timeout`.
@@ -107,7 +108,7 @@ struct CommunicatorId {
   friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
 };
 
-/// The position of this process among those that one launcher started.
+/// The position of this process among the processes that a launcher such as mpirun has started together.
 struct LaunchEnvironment {
   int rank = 0;          ///< the rank of this process among all processes
   int ranks = 1;         ///< the number of processes
@@ -139,17 +140,17 @@ struct MpiCommunicator {
 struct CollectiveData {
   const void* send = nullptr;
   void* receive = nullptr;
-  std::size_t count = 0;  ///< number of elements; each function defines which elements it counts
+  std::size_t count = 0;  ///< number of elements; the comment of each function says which elements are counted
   ElementType type = ElementType::int8;
 };
 
 /// One rank of a group of devices that work together. There is one object for each device.
 ///
-/// Every rank must call the same operations in the same order, with the same counts, types, reductions and roots. The
-/// operations are enqueued on a stream of the communicator's device and run in its order. Calls do not block the host,
-/// except that the first operations of a communicator may set up connections. Operations of one communicator run one after
-/// the other in the order of the calls, on any streams. Within a capture they must be ordered by the graph: use one stream,
-/// or events.
+/// Every rank must call the same operations in the same order, with the same counts, types, reductions and roots. Each
+/// operation is enqueued on a stream of the communicator's device and runs in the order of that stream. Operations of one
+/// communicator run one after the other, in the order of the calls, even on different streams. In a capture, the program
+/// must order them: use one stream, or events. Calls do not block the host, except that the first operations of a
+/// communicator may set up connections.
 ///
 /// If two communicators share a device, their operations must run in the same order on all ranks: use one stream, or events.
 /// Otherwise they may deadlock, because one operation can occupy resources of the device that the other needs.
@@ -213,15 +214,15 @@ class WEIR_API Communicator : public RefCounted {
 
   // --- Properties -------------------------------------------------------------------------------------------------
 
-  /// The rank of this communicator: 0 to `size() - 1`.
+  /// The rank of this communicator's device, from 0 to `size() - 1`.
   int rank() const noexcept { return rank_; }
   /// The number of ranks.
   int size() const noexcept { return size_; }
-  /// The device.
+  /// The device that takes part as this rank.
   Device& device() const noexcept { return *device_; }
-  /// "nccl 2.28.9 (/usr/lib/x86_64-linux-gnu/libnccl.so.2)"
+  /// The library, its version and its file: "nccl 2.28.9 (/usr/lib/x86_64-linux-gnu/libnccl.so.2)".
   const std::string& library() const noexcept { return library_; }
-  /// "nccl rank 1 of 8 on cuda:1"
+  /// Describes the communicator: "nccl rank 1 of 8 on cuda:1".
   std::string describe() const;
   /// The library's handle: an ncclComm_t, or the bytes of an MPI_Comm; null for host devices of one process.
   void* native_handle() const noexcept;
@@ -232,8 +233,8 @@ class WEIR_API Communicator : public RefCounted {
 
   // --- Operations -------------------------------------------------------------------------------------------------
 
-  /// Combines the elements of all ranks; every rank receives the result. Throws `length_mismatch` if `send` and `receive`
-  /// differ in length. (ncclAllReduce)
+  /// Combines the elements of all ranks with `reduction`; every rank receives the result. Throws `length_mismatch` if `send`
+  /// and `receive` differ in length. (ncclAllReduce)
   template <CollectiveRange From, CollectiveRange To>
   void all_reduce(From&& send, To&& receive, Reduction reduction, StreamRef stream) {
     const Typed t(*this, "Communicator::all_reduce", detail::lasting_span(std::forward<From>(send)),
@@ -309,8 +310,8 @@ class WEIR_API Communicator : public RefCounted {
   void all_to_all_raw(const CollectiveData& data, StreamRef stream);
 
   /// Sends elements to rank `to`, which must call `receive` with the same number of elements. Sends and receives of two
-  /// ranks match in the order of the calls. A send may not end before its receive begins, so put calls that depend on each
-  /// other, such as an exchange between neighbours, into one `group`. (ncclSend)
+  /// ranks match in the order of the calls. A send may wait until the other rank has called `receive`. So calls that depend
+  /// on each other, such as an exchange between neighbours, must be in one `group`. (ncclSend)
   template <CollectiveRange From>
   void send(From&& data, int to, StreamRef stream) {
     Span elements = detail::lasting_span(std::forward<From>(data));
@@ -331,11 +332,11 @@ class WEIR_API Communicator : public RefCounted {
   /// Later work of the stream waits until the streams of all ranks have reached this point.
   void barrier(StreamRef stream);
 
-  /// Calls `function`, collects the operations that it calls, and enqueues them together when it returns. Use it for
-  /// operations of several ranks, or for sends and receives that depend on each other. If `function` throws, nothing is
-  /// enqueued. Groups nest; the outermost one enqueues. If one communicator's operations are on several streams, they begin
-  /// when all of these streams have reached them, and all of these streams wait for their end. The group keeps the
-  /// communicators and streams alive until it has enqueued the operations. (ncclGroupStart, ncclGroupEnd)
+  /// Calls `function`, collects the operations of communicators that `function` calls, and enqueues them together when it
+  /// returns. Use it for operations of several ranks, or for sends and receives that depend on each other. If `function`
+  /// throws, nothing is enqueued. Groups nest; the outermost one enqueues. If one communicator's operations are on several
+  /// streams, they begin when all of these streams have reached them, and all of these streams wait for their end. The group
+  /// keeps the communicators and streams alive until it has enqueued the operations. (ncclGroupStart, ncclGroupEnd)
   template <class F>
   static void group(F&& function) {
     Group group;
@@ -352,8 +353,8 @@ class WEIR_API Communicator : public RefCounted {
   /// Applies the timeout to the work enqueued so far on `stream`. Call it after launching a graph that contains operations
   /// of this communicator, because the communicator cannot detect such launches. Does nothing without a timeout.
   void watch(StreamRef stream);
-  /// Makes the communicator fail. Operations that wait for other ranks end. The other ranks fail when their library notices,
-  /// at the latest after their timeout. A second call does nothing. Any thread. (ncclCommAbort)
+  /// Makes the communicator fail, so that operations which wait for other ranks end. The other ranks fail when their library
+  /// detects this, at the latest after their timeout. A second call does nothing. Any thread. (ncclCommAbort)
   void abort();
 
  private:
@@ -374,7 +375,7 @@ class WEIR_API Communicator : public RefCounted {
     std::size_t first_;  // index of the group's first operation in the thread's list
     bool submitted_ = false;
   };
-  /// The pointers, counts and type of a typed call.
+  /// The pointers, the counts and the element type of a call with typed ranges.
   struct Typed {
     template <class From, class To>
     Typed(const Communicator& c, const char* o, Span<From> from, Span<To> to)
@@ -391,7 +392,8 @@ class WEIR_API Communicator : public RefCounted {
                     "the elements to receive into must not be const; the order is (send, receive), as in NCCL and MPI");
     }
     CollectiveData data(std::size_t count) const noexcept { return {send, receive, count, type}; }
-    // Throws if a length cannot be divided into that many equal parts, or if the parts differ in length.
+    // Throws `length_mismatch` if one range cannot be divided into its number of equal parts, or if the parts of the two
+    // ranges differ in length.
     void check_lengths(std::size_t receive_parts, std::size_t send_parts) const {
       if (received % receive_parts != 0 || sent % send_parts != 0 || received / receive_parts != sent / send_parts)
         communicator.throw_lengths(operation, received, sent, receive_parts, send_parts);

@@ -25,27 +25,29 @@
 #include "weir/stream.hpp"
 #include "weir/timeout.hpp"
 
-/// Devices: a GPU or the CPU. A device creates the streams, events, memory, modules and graphs that belong to it.
+/// Devices. A device is a GPU or the CPU; it creates the streams, events, memory and modules that belong to it.
 namespace weir {
 
 /// Properties of a device. Unknown values are 0 or empty. Every device that runs kernels has a name, a multiprocessor count,
 /// a warp size, and the limits of blocks and grids.
 struct DeviceProperties {
   std::string name;                          ///< the marketing name
-  std::string architecture;                  ///< "sm_90", "gfx90a:sramecc+:xnack-", "x86-64"
-  std::string uuid;                          ///< as the vendor prints it
+  std::string architecture;                  ///< the vendor's name of the architecture: "sm_90", "gfx90a:sramecc+:xnack-",
+                                             ///< "x86-64"
+  std::string uuid;                          ///< in the vendor's format
   std::string pci_bus_id;                    ///< "0000:65:00.0"
   std::size_t total_memory = 0;              ///< bytes
   int compute_capability_major = 0;
   int compute_capability_minor = 0;
   int multiprocessor_count = 0;
-  int warp_size = 0;                         ///< threads in a warp: never assume 32
+  int warp_size = 0;                         ///< threads in a warp: 32, 64 or another number
   int max_threads_per_block = 0;
   int max_threads_per_multiprocessor = 0;
   Dim3 max_block;
   Dim3 max_grid;
-  std::size_t shared_memory_per_block = 0;         ///< bytes that every block may use
-  std::size_t shared_memory_per_block_optin = 0;   ///< bytes that a launch may request
+  std::size_t shared_memory_per_block = 0;         ///< bytes that a block may use without `shared_memory_per_block_optin`
+  std::size_t shared_memory_per_block_optin = 0;   ///< the maximum that a launch may request as dynamic shared memory, in
+                                                   ///< bytes
   std::size_t shared_memory_per_multiprocessor = 0;
   int registers_per_block = 0;
   std::size_t l2_cache_size = 0;             ///< bytes
@@ -75,7 +77,7 @@ class WEIR_API Device {
   int ordinal() const noexcept { return ordinal_; }
   /// The device's properties, which are fixed once its backend is open.
   const DeviceProperties& properties() const noexcept { return properties_; }
-  /// "cuda:0"
+  /// The device's name: "cuda:0".
   const std::string& describe() const noexcept { return label_; }
   /// The vendor's number of the device (CUdevice, hipDevice_t).
   std::int64_t native_handle() const noexcept { return native_handle_; }
@@ -141,13 +143,13 @@ class WEIR_API Device {
   Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
     return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
-  /// Makes an `Allocation` of memory from another allocator. `kind`: how the device and the host may use it. When the last
-  /// owner releases the allocation, Weir calls `deleter(data)`, if it is not empty: on the releasing thread, or on another
-  /// thread if that thread is running a host function. Work that uses the memory must be done by then, unless `deleter`
-  /// frees it in the order of a stream. Exceptions that `deleter` throws are logged. Throws `invalid_argument` for a null
-  /// address with a size other than 0; the memory then still belongs to the caller.
+  /// Makes an `Allocation` that refers to memory from another allocator. `kind`: how the device and the host may use it.
+  /// When the last owner releases the allocation, Weir calls `deleter(data)`, if it is not empty: on the thread that
+  /// releases it, or on another thread if the last release is in a host function. Work that uses the memory must be done by
+  /// then, unless `deleter` frees it in the order of a stream. Exceptions that `deleter` throws are logged. Throws
+  /// `invalid_argument` for a null address with a size other than 0; the memory then still belongs to the caller.
   AllocationPtr adopt_memory(void* data, std::size_t bytes, MemoryKind kind, MemoryDeleter deleter);
-  /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
+  /// The free memory at this moment and the total memory, in bytes. (cudaMemGetInfo)
   [[nodiscard]] MemoryInfo memory_info() const;
   /// Copies `bytes` bytes and blocks until the copy is done. Not ordered with any stream. Throws `capture_unsupported` if an
   /// open capture forbids it. (cudaMemcpy)
@@ -207,27 +209,28 @@ class WEIR_API Device {
   /// are `extern "C" __global__ void`. Throws `compilation_failed`, with the compiler's whole log; `compiler_not_found`.
   /// Feature `runtime_compilation`. (nvrtcCompileProgram)
   ModulePtr compile(std::string_view source, const CompileOptions& options = {});
-  /// Loads kernels that were compiled ahead of time. Of the bundle's images, it tries the one for exactly this architecture,
-  /// then one for a family of architectures, then PTX; if none loads, it compiles the bundle's source. Throws
+  /// Loads kernels that were compiled ahead of time. Tries the bundle's images in this order: an image for exactly this
+  /// architecture, an image for a family of architectures, PTX. If none loads, compiles the bundle's source. Throws
   /// `invalid_image`, with the bundle's images and the device's architecture, if nothing fits; otherwise like `compile`.
   /// Feature `modules` for images, `runtime_compilation` for the source. The bundle may be destroyed when this returns.
   ModulePtr load(const KernelBundle& bundle);
-  /// Reads a graph that `Graph::save` wrote, on this device or another one, and loads its kernels: see
-  /// weir/portable_graph.hpp. A graph is code, so the file must be a regular file that only this user, or root, can write.
-  /// Throws `invalid_image` for an invalid file, with the cause; `backend_failure` if the file cannot be read; otherwise
-  /// like `load`.
+  /// Reads a file that `Graph::save` has written, on this or another device, and loads the graph's kernels: see
+  /// weir/portable_graph.hpp. Because a graph contains code, the file must be a regular file that only this user or root can
+  /// write. Throws `invalid_image` for an invalid file, with the cause; `backend_failure` if the file cannot be read;
+  /// otherwise like `load`.
   PortableGraphPtr load_graph(const std::string& file);
   /// The same for the bytes of such a file, which may be destroyed when this returns. Load only bytes that you trust like
   /// your own code.
   PortableGraphPtr load_graph(std::span<const std::byte> bytes);
 
-  /// Blocks until all work of the device is done. Throws `capture_unsupported` if an open capture forbids it. HIP, and CUDA
-  /// before 12.5, cannot record an event for a whole device. With them, a call on another thread that begins or joins a
-  /// capture on the device blocks until this call returns. (cudaDeviceSynchronize)
+  /// Blocks until all work of the device is done. Throws `capture_unsupported` if an open capture forbids it. During this
+  /// call, captures can begin and be joined on the device, except with drivers that cannot record an event for a whole
+  /// device: HIP, and CUDA before 12.5. With these, such calls on other threads block until this call returns.
+  /// (cudaDeviceSynchronize)
   void synchronize();
   /// The same for at most `timeout`. Returns true if all work was done in time. With drivers that cannot record an event for
-  /// a whole device (see `synchronize`), a helper thread waits for the device. After a timeout the helper thread continues
-  /// to wait, and no capture can begin on the device until its wait ends.
+  /// a whole device (see `synchronize`), a helper thread calls the driver. After a timeout this thread is still waiting in
+  /// the driver, and no capture can begin on the device until the driver returns.
   [[nodiscard]] bool synchronize_for(Timeout timeout);
 
   // --- Health -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 
 #include "weir/export.hpp"
 
-/// Errors: one exception type with a portable code and the driver's error.
+/// Errors: the exception `Error`, which contains a portable code (`Errc`), a text, and the driver's own error.
 namespace weir {
 
 /// The portable code of an error, with the same meaning on all backends. Comparable with `std::error_code`.
@@ -28,8 +28,8 @@ enum class Errc : int {
   capture_invalidated,       ///< the capture was invalidated by an earlier error
   capture_merge,             ///< the call would join two separate captures
   capture_unmatched,         ///< another stream began the capture
-  capture_unjoined,          ///< the capture was ended before each stream that had joined it was waited for by its first
-                             ///< stream
+  capture_unjoined,          ///< when the capture was ended, its first stream had not waited for a stream that had joined
+                             ///< the capture
   capture_isolation,         ///< captured work would depend on work outside the capture
   capture_implicit,          ///< the legacy default stream would be ordered against a capture
   captured_event,            ///< the event was last recorded in a capture, so it never completes by itself
@@ -51,7 +51,7 @@ enum class Errc : int {
   graph_update_failed,       ///< the new graph's topology differs too much; the executable graph is unchanged
   // Backends.
   invalid_environment,       ///< an environment variable does not parse
-  backend_unknown,           ///< no backend of that name is known or found
+  backend_unknown,           ///< there is no backend of that name
   plugin_not_found,          ///< the backend's plugin is in none of the folders searched
   plugin_incompatible,       ///< the plugin was built for another Weir
   headers_incompatible,      ///< the program was built with the headers of another Weir
@@ -65,9 +65,9 @@ enum class Errc : int {
   communicator_failed,       ///< a peer, the network or a timeout made the communicator fail; make a new one
 };
 
-/// The category "weir" of `std::error_code`s made from `Errc`.
+/// The category of each `std::error_code` that is made from an `Errc`. Its name is "weir".
 WEIR_API const std::error_category& error_category() noexcept;
-/// A `std::error_code` of Weir's category.
+/// Makes a `std::error_code` of the category `error_category()`.
 WEIR_API std::error_code make_error_code(Errc) noexcept;
 /// The code's name: `"stream_closed"`.
 WEIR_API std::string_view to_string(Errc) noexcept;

@@ -20,7 +20,7 @@ namespace weir {
 /// The options of an event.
 struct EventOptions {
   bool timing = false;         ///< record the time, for `elapsed_since`
-  bool blocking_sync = false;  ///< `synchronize` sleeps instead of spinning
+  bool blocking_sync = false;  ///< `synchronize` puts the thread to sleep instead of polling
   bool interprocess = false;   ///< can be sent to another process; excludes `timing`
   friend bool operator==(const EventOptions&, const EventOptions&) = default;
 };
@@ -39,8 +39,8 @@ class WEIR_API Event : public RefCounted {
   const EventOptions& options() const noexcept { return options_; }
   /// The vendor's event (cudaEvent_t, hipEvent_t), for comparing and logging.
   void* native_handle() const noexcept { return handle_.load(std::memory_order_acquire); }
-  /// The same, for code that records the event through the vendor's API. From now on Weir assumes that such code may do so
-  /// at any time. This object still owns the handle.
+  /// Returns the vendor's event for code that will record it through the vendor's API. From now on Weir assumes that other
+  /// code may record the event at any time. This object still owns the handle.
   void* share_native_handle() const noexcept {
     flags_.fetch_or(shared, std::memory_order_relaxed);
     return handle_.load(std::memory_order_acquire);
@@ -56,9 +56,9 @@ class WEIR_API Event : public RefCounted {
   /// Like `synchronize`, but returns false if the event is not complete after `timeout`. A timeout of zero or less queries
   /// once. If another thread records the event again meanwhile, this may wait for the new record.
   [[nodiscard]] bool synchronize_for(Timeout timeout) const;
-  /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
-  /// microsecond). Checks in this order, and throws: `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event`,
-  /// `not_ready`. (cudaEventElapsedTime)
+  /// The time in milliseconds from the record of `start` to the record of this event, measured by the device's clock with a
+  /// resolution of about half a microsecond. Checks in this order, and throws: `wrong_device`, `timing_disabled`,
+  /// `not_recorded`, `captured_event`, `not_ready`. (cudaEventElapsedTime)
   [[nodiscard]] std::chrono::duration<double, std::milli> elapsed_since(EventRef start) const;
   /// Returns a handle with which another process can open this event. The event must have been created with
   /// `EventOptions::interprocess`. (cudaIpcGetEventHandle)
@@ -68,7 +68,7 @@ class WEIR_API Event : public RefCounted {
   void set_name(std::string_view name);
   /// The event's name, or empty.
   [[nodiscard]] std::string name() const;
-  /// "cuda:0 event 0x7f…"; with its name "cuda:0 event 'ready' 0x7f…"
+  /// Describes the event: "cuda:0 event 0x7f…", or with its name "cuda:0 event 'ready' 0x7f…".
   [[nodiscard]] std::string describe() const;
 
  private:

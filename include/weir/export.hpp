@@ -3,7 +3,8 @@
 
 #if defined(__cplusplus) && __cplusplus < 202002L
 #error "Weir needs C++20: compile with -std=c++20, or with a later standard"
-#include "weir/needs_cpp20"  // This file does not exist. It stops the compiler before hundreds of errors hide the one above.
+#include "weir/needs_cpp20"  // This file does not exist, so the compiler stops here. Otherwise hundreds of other errors
+                             // would hide the one above.
 #endif
 
 /// Marks the functions and classes that Weir's libraries export; all others are hidden. Exceptions and classes with virtual

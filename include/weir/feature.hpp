@@ -10,8 +10,8 @@
 
 #include "weir/export.hpp"
 
-/// Features: capabilities that some backend, device or driver release lacks. A program can query them and gets the reason
-/// where one is absent.
+/// Features: capabilities that some backend, device or driver release lacks. A program can query whether a device has a
+/// feature, and the reason if not.
 namespace weir {
 
 /// The list of features: X(name, description). Programs contain the numbers of features, so a change of the order changes
@@ -91,7 +91,7 @@ WEIR_API std::span<const Feature> all_features() noexcept;
 WEIR_API std::string_view to_string(Feature) noexcept;
 /// A short description of the feature.
 WEIR_API std::string_view description(Feature) noexcept;
-/// Returns the feature of that name, or nothing.
+/// Returns the feature of that name; nullopt if there is none.
 WEIR_API std::optional<Feature> parse_feature(std::string_view name) noexcept;
 
 /// How a device supports a feature. `emulated`: Weir produces the same observable result by other means.
@@ -101,7 +101,7 @@ WEIR_API std::string_view to_string(Support) noexcept;
 /// A feature's support on one device.
 struct FeatureState {
   Support support = Support::absent;
-  /// Why it is absent or emulated: the missing part and the remedy. Empty if native.
+  /// Why the feature is absent or emulated: the missing part and the remedy. Empty if it is native.
   std::string reason;
 };
 
@@ -134,7 +134,7 @@ class WEIR_API FeatureTable {
 
  private:
   std::bitset<feature_count> present_;
-  FeatureState states_[feature_count + 1];  // the last one is for values that are not features
+  FeatureState states_[feature_count + 1];  // the last element is for values that are not features
 };
 
 }  // namespace weir

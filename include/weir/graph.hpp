@@ -28,16 +28,17 @@ enum class NodeKind : std::uint8_t {
 };
 WEIR_API std::string_view to_string(NodeKind) noexcept;
 
-/// A node of a graph: its index in `Topology::nodes`. It identifies the same node in the graph's clones and executables.
+/// Identifies a node of a graph by its index in `Topology::nodes`. The node has the same index in clones and executables of
+/// the graph.
 struct GraphNode {
   std::uint32_t index = 0;
   friend bool operator==(const GraphNode&, const GraphNode&) = default;
 };
 
-/// The nodes and edges of a graph. A node's number is its index in `nodes`, which are in the order of the capture.
+/// The nodes and edges of a graph. Nodes are in the order of the capture; a node's number is its index in `nodes`.
 struct WEIR_API Topology {
   std::vector<NodeKind> nodes;
-  /// (from, to): node `to` runs after node `from`.
+  /// Pairs (from, to) of node numbers: node `to` runs after node `from`.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
 
   /// The number of nodes of that kind.
@@ -52,15 +53,16 @@ struct WEIR_API Topology {
 
 /// The options of `Graph::instantiate`.
 struct InstantiateOptions {
-  /// If true, each launch frees memory that the previous launch allocated and did not free
-  /// (cudaGraphInstantiateFlagAutoFreeOnLaunch). Destroying the executable also frees the memory of its last launch, once
-  /// that launch is done; other work that uses the memory must be done before the executable is destroyed. If false, the
-  /// program must free the memory with the vendor's call (cudaFreeAsync) before the next launch; if true, it must not.
+  /// Who frees memory that a launch allocates and does not free. If true (cudaGraphInstantiateFlagAutoFreeOnLaunch), the
+  /// next launch frees it, or after the last launch the destruction of the executable. Work outside the graph that uses this
+  /// memory must be done by then. If false, the program must free it with the vendor's call (cudaFreeAsync) before the next
+  /// launch.
   bool auto_free_on_launch = true;
 };
 
 /// Captured work (cudaGraph_t). A graph owns its host functions, the modules of its kernels, and the memory allocated in the
-/// capture. All other memory must live while the graph runs, because nodes contain the addresses that were captured.
+/// capture. Nodes contain the addresses that were captured, so all other memory that the graph uses must live while the
+/// graph runs.
 ///
 /// Several threads may read a graph concurrently. While a stream continues to capture into a graph
 /// (`Stream::resume_capture`), the graph may be read only through `Stream::capture_info`.
@@ -87,8 +89,8 @@ class WEIR_API Graph : public RefCounted {
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
   /// Writes the graph to a file that `Device::load_graph` can read on any device of any vendor: see weir/portable_graph.hpp.
-  /// `memory` names all memory that the graph uses, except memory that the graph itself allocates. Replaces an existing
-  /// file. Only this user can access the new one. Throws `unsupported` for a graph that was captured without
+  /// `memory` names all memory that the graph uses, except memory that the graph itself allocates. An existing file is
+  /// replaced. Only this user can access the new file. Throws `unsupported` for a graph that was captured without
   /// `CaptureOptions::portable`, and for a node that cannot be saved, with the reason; `invalid_argument` for a node whose
   /// address is in none of the named memory.
   void save(const std::string& file, std::initializer_list<NamedMemory> memory) const;
@@ -96,7 +98,7 @@ class WEIR_API Graph : public RefCounted {
   /// Returns the bytes that `save` would write to the file.
   [[nodiscard]] std::vector<std::byte> saved(std::span<const NamedMemory> memory) const;
 
-  /// "cuda:0 graph 0x7f…"
+  /// Describes the graph: "cuda:0 graph 0x7f…".
   [[nodiscard]] std::string describe() const;
 
  private:
@@ -117,7 +119,7 @@ class WEIR_API Graph : public RefCounted {
 class WEIR_API GraphExec : public RefCounted {
  public:
   ~GraphExec() override;
-  /// The device of the streams that can launch it.
+  /// The device of the streams that can launch the executable.
   Device& device() const noexcept { return device_; }
   /// The vendor's executable. Valid until the next update, which may replace it.
   void* native_handle() const noexcept { return handle_; }
@@ -142,7 +144,7 @@ class WEIR_API GraphExec : public RefCounted {
   /// cuGraphNodeSetEnabled)
   void apply(const GraphChanges& changes);
 
-  /// "cuda:0 executable graph 0x7f…"
+  /// Describes the executable: "cuda:0 executable graph 0x7f…".
   [[nodiscard]] std::string describe() const;
 
  private:

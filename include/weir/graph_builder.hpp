@@ -38,7 +38,7 @@ class WEIR_API GraphBuilder {
   /// that does not exist, and if `function` submits nothing or calls `finish`.
   template <class F>
   GraphNode add(std::span<const GraphNode> after, F&& function) {
-    const StreamPtr stream = begin_node(after);  // outlives the function, even if that destroys the builder
+    const StreamPtr stream = begin_node(after);  // an owner, because `function` may destroy the builder
     std::forward<F>(function)(*stream);
     return end_node(after);
   }
@@ -46,8 +46,8 @@ class WEIR_API GraphBuilder {
   GraphNode add(std::initializer_list<GraphNode> after, F&& function) {
     return add(std::span(after.begin(), after.size()), std::forward<F>(function));
   }
-  /// Returns the graph. Afterwards the builder is empty and can only be destroyed. Throws `not_capturing` if a function of
-  /// `add` ended the capture.
+  /// Ends the capture and returns the graph. Afterwards the builder is empty and can only be destroyed. Throws
+  /// `not_capturing` if a function that was passed to `add` has ended the capture.
   GraphPtr finish();
 
  private:

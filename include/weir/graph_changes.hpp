@@ -30,15 +30,15 @@ struct NodeChange {
 
   Kind kind{};
   GraphNode node;
-  // For a kernel.
+  // Members for a kernel.
   const Kernel* kernel = nullptr;
   std::span<const Parameter> parameters{};  ///< the kernel's parameters; the array is never freed
   LaunchConfig config;
   std::uint32_t first_argument = 0;  ///< index of the first argument in `GraphChanges::arguments_`
-  // For a copy or a fill.
+  // Members for a copy or a fill.
   std::uint32_t value = 0;
   std::uint32_t element_size = 1;
-  std::size_t count = 0;  ///< elements
+  std::size_t count = 0;  ///< number of elements
   void* destination = nullptr;
   const void* source = nullptr;
   // The range of this change in `GraphChanges::accesses_`; empty if no tool is loaded.
@@ -48,7 +48,7 @@ struct NodeChange {
 /// A list of changes to nodes, which `GraphExec::apply` makes in one call. It can change kernels, copies of contiguous
 /// memory, and fills of elements of 1, 2 or 4 bytes. `Stream::last_captured_node` and `Topology` give the numbers of nodes.
 /// Kernels must live until the changes are applied; from then on the executable keeps them alive. Only one thread at a time
-/// may use a list. To apply changes repeatedly, `clear` and refill one list: it keeps its memory.
+/// may use a list. To apply changes often, reuse one list: `clear` keeps the list's memory.
 class WEIR_API GraphChanges {
  public:
   /// Makes the node launch `kernel` with this shape and these arguments, like `Stream::launch`. The node keeps the launch
@@ -67,7 +67,7 @@ class WEIR_API GraphChanges {
           values);
     }
   }
-  /// The same for a kernel with known parameter types.
+  /// Like the overload above, for a kernel whose parameter types are known at compile time.
   template <class... P>
   void launch(GraphNode node, const TypedKernel<void(P...)>& kernel, const LaunchConfig& config,
               std::type_identity_t<KernelParameter<P>>... args) {
@@ -75,7 +75,7 @@ class WEIR_API GraphChanges {
     add_kernel(node, kernel.kernel(), config, packed(*static_cast<const P*>(args.address())...), kernel.parameters(),
                accesses);
   }
-  /// The same with addresses of the arguments, whose values are copied: see `Stream::launch_raw`.
+  /// Like `launch`, with the addresses of the arguments. The values of the arguments are copied. See `Stream::launch_raw`.
   void launch_raw(GraphNode node, KernelRef kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses = {});
   /// Makes the node copy all elements of `source` to `destination`. The number of bytes must not exceed the number that was

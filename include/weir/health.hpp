@@ -14,7 +14,7 @@
 /// Diagnosis of hangs and faults: the operation that a stream waits for, and the state of a device. See docs/health.md.
 namespace weir {
 
-/// The first operation of a stream that is not done, for which `Stream::synchronize` waits.
+/// Describes the first operation of a stream that is not done. `Stream::synchronize` would wait for it.
 struct PendingWork {
   /// The kind of an operation.
   enum class Kind : std::uint8_t {
@@ -36,20 +36,21 @@ struct PendingWork {
   /// empty.
   std::string subject{};
   std::string name{};  ///< the name of a host function, if known
-  MemoryOperation wait{};  ///< for `Kind::value`
+  MemoryOperation wait{};  ///< for `Kind::value`: the wait's address and condition
   std::size_t behind = 0;  ///< the number of later operations on the stream, if known
-  /// If the operation waits for another stream, which waits for a third one, and so on: the rest of this chain as far as it
-  /// is known, one text for each wait. "host:0 stream 0x55… would write that value, and is at a wait for host:0 stream
-  /// 0x66…"
+  /// The chain of waits that begins at this operation, one text for each stream, as far as it is known: the operation waits
+  /// for a stream, which waits for another stream, and so on. "host:0 stream 0x55… would write that value, and is at a wait
+  /// for host:0 stream 0x66…"
   std::vector<std::string> chain{};
 
-  /// All of this as text: "kernel 'scale'", the number of later operations, and a line for each wait of the chain.
+  /// Returns all of this as text: the operation ("kernel 'scale'"), the number of later operations, and a line for each
+  /// element of `chain`.
   WEIR_API std::string describe() const;
 };
 
 /// An operation that was not known to be done when its device failed.
 struct Suspect {
-  std::string stream;  ///< "cuda:0 stream 0x55…"
+  std::string stream;  ///< a description of its stream: "cuda:0 stream 0x55…"
   PendingWork work;    ///< the operation
 };
 
@@ -62,7 +63,7 @@ struct DeviceHealth {
 
   /// Whether the device is usable.
   bool is_ok() const noexcept { return !error; }
-  /// "ok", or the error and the suspects, one in each line.
+  /// Returns "ok", or the error followed by a line for each suspect.
   WEIR_API std::string describe() const;
 };
 

@@ -52,8 +52,8 @@ void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 }  // namespace detail
 
 /// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
-/// `AllocationPtr`, or the result of `accesses::reads`, `writes` or `atomic`. Arrays, strings and containers cannot, because
-/// they are in host memory: copy them to a `Buffer`.
+/// `AllocationPtr`, or the result of `accesses::reads`, `writes` or `atomic`. Arrays, strings and containers cannot be
+/// passed, because they are in host memory: copy them to a `Buffer`.
 template <class T>
 concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 
@@ -93,7 +93,8 @@ consteval bool converts_always() {
   } else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
     return holds_every_value<V, P>();
   } else if constexpr (std::is_enum_v<V> && std::is_arithmetic_v<P>) {
-    // Does not use numeric limits, because an enumeration without negative numbers may have an unsigned type.
+    // Compares sizes and signedness instead of numeric limits, because the compiler may choose an unsigned type for an
+    // enumeration.
     return std::is_convertible_v<V, int> && std::is_integral_v<P> && !std::is_same_v<P, bool> && sizeof(P) >= sizeof(V) &&
            (std::is_signed_v<P> || !std::is_signed_v<std::underlying_type_t<V>>);
   } else if constexpr (std::is_arithmetic_v<P>) {
@@ -125,13 +126,14 @@ constexpr bool is_value_of(V value) {
                      static_cast<long long>(value) >= static_cast<long long>(std::numeric_limits<P>::min())
                : static_cast<unsigned long long>(value) <= static_cast<unsigned long long>(std::numeric_limits<P>::max());
   } else if constexpr (std::is_integral_v<V>) {
-    // The integer is exact in `P` if it needs no more binary digits than `P` has, not counting zeros at its end.
+    // `P` can represent the integer exactly if the integer, without its trailing zero bits, has at most as many bits as `P`
+    // has digits.
     constexpr unsigned long long exact = 1ULL << std::numeric_limits<P>::digits;
     auto magnitude = value < 0 ? 0ULL - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
     while (magnitude > exact && magnitude % 2 == 0) magnitude /= 2;
     return magnitude <= exact;
   } else {
-    // As between braces, rounding is allowed, but the number must be in the range of `P`.
+    // The language allows rounding here, but not a finite number outside the range of `P`.
     constexpr V most = static_cast<V>(std::numeric_limits<P>::max());
     const bool finite = value >= -std::numeric_limits<V>::max() && value <= std::numeric_limits<V>::max();
     return !finite || (value >= -most && value <= most);
@@ -186,7 +188,7 @@ consteval Parameter parameter_of() {
 
 template <class... Values>
 inline constexpr Parameter parameter_array[sizeof...(Values) + 1] = {parameter_of<Values>()..., {}};
-/// The parameters for a list of types. A constant, so that a launch passes only the address of the span.
+/// The sizes and kinds of a list of types, as a constant: a launch passes only its address.
 template <class... Values>
 inline constexpr std::span<const Parameter> parameters_of{parameter_array<Values...>, sizeof...(Values)};
 
@@ -198,7 +200,7 @@ inline constexpr std::span<const Parameter> parameters_of{parameter_array<Values
 /// - a `Buffer`, a `Span`, a `std::span` or a pointer, if `P` is a pointer to the same element type, const or not, or to
 ///   `void`;
 /// - any other type that converts to `P` implicitly.
-/// Any other argument does not compile: write `static_cast<int>(count)` if a number is known to fit.
+/// A launch with any other argument does not compile. If a number is known to fit, convert it: `static_cast<int>(count)`.
 template <class P>
 class KernelParameter {
  public:
@@ -213,8 +215,8 @@ class KernelParameter {
       memory_ = {given.bytes, static_cast<std::uint8_t>(static_cast<std::uint8_t>(given.kind) | Memory::range)};
     }
   }
-  /// For constants. If the compiler reports here that the argument is not a constant expression, its type has values that
-  /// `P` lacks: convert the argument explicitly.
+  /// The conversion of constants. If the compiler reports here that an argument is not a constant expression, the argument's
+  /// type has values that `P` cannot represent: convert the argument with static_cast.
   template <KernelArgument A>
     requires(detail::converts_sometimes<A, P>())
   consteval KernelParameter(A constant) : value_(static_cast<P>(constant)) {

@@ -25,7 +25,7 @@ class WEIR_API KernelBundle {
   struct Image {
     std::string_view backend;         ///< "cuda", "hip", "host", or a third party's name
     std::string_view architecture;    ///< "sm_90", "compute_90" (PTX), "gfx90a", "x86-64-v3"
-    std::span<const std::byte> code;  ///< for `Device::load_module`
+    std::span<const std::byte> code;  ///< the image, for `Device::load_module`
   };
 
   /// Makes a view of `bytes`. Checks all sizes in the bundle, so that later calls never read outside of `bytes`. Throws
@@ -36,13 +36,13 @@ class WEIR_API KernelBundle {
   std::string_view name() const noexcept { return name_; }
   /// The bundle's images, in the order in which they are stored.
   std::vector<Image> images() const { return images_; }
-  /// The source, or nothing if the bundle does not contain it.
+  /// The source; nullopt if the bundle does not contain it.
   std::optional<std::string_view> source() const noexcept { return source_; }
   /// The headers that belong to the source: the names used in `#include`, and their texts.
   std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
   /// The options with which the source must be compiled for a device of `backend`, including the headers.
   CompileOptions options(std::string_view backend) const;
-  /// The whole bundle.
+  /// All bytes of the bundle.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:

@@ -11,7 +11,7 @@ namespace weir {
 
 /// The severity of a log line.
 enum class LogLevel { error, warn, info, debug };
-/// "warn"
+/// Returns the level's name: "warn".
 WEIR_API std::string_view to_string(LogLevel) noexcept;
 
 /// A line of the log. The texts are valid during the call.
@@ -21,7 +21,7 @@ struct LogRecord {
   std::string_view message;  ///< the line, without a line end
 };
 
-/// Receives log lines.
+/// A function that receives log lines.
 using LogSink = UniqueFunction<void(const LogRecord&)>;
 
 /// Passes log lines to `sink` from now on, instead of writing them to standard error; an empty `sink` restores standard

@@ -27,7 +27,7 @@ namespace weir {
 enum class MemoryKind : std::uint8_t {
   device,   ///< the device's own memory; the host may not access it
   pinned,   ///< page-locked host memory: the device can access it, and copies from and to it are asynchronous
-  managed,  ///< host and device use the same address; the driver migrates it
+  managed,  ///< host and device use the same address; the driver moves the memory between them
 };
 WEIR_API std::string_view to_string(MemoryKind) noexcept;
 
@@ -41,14 +41,14 @@ using MemoryDeleter = UniqueFunction<void(void*), 24>;
 /// if such work uses the memory, wait for it before releasing the last owner.
 ///
 /// Memory of `Stream::allocate_async` is freed in the order of its stream, after all work enqueued on the stream, without
-/// blocking. If an open capture forbids the free, Weir retries at the stream's next call or at its destruction. If the free
-/// is then still forbidden or fails, the memory leaks and a warning is logged.
+/// blocking. If an open capture does not allow the free, Weir tries again at the next call on the stream, or when the stream
+/// is destroyed. If the free is not possible then either, the memory leaks and an error is logged.
 ///
-/// Memory allocated in a capture belongs to the graph. If the last owner releases it during the capture, and its stream
-/// began the capture, a node of the graph frees it. Otherwise the next launch frees it, or the destruction of the executable
-/// (`InstantiateOptions::auto_free_on_launch`), even if the allocation still has an owner. This includes all memory of
-/// forked streams, because a fork may already be joined when the memory is released. All work that uses such memory must be
-/// done before the executable is destroyed.
+/// Memory allocated in a capture belongs to the graph. If its last owner releases it during the capture, on the stream that
+/// began the capture, a node of the graph frees it. Otherwise each launch frees the memory that the previous launch has
+/// allocated, and the destruction of the executable frees the rest (see `InstantiateOptions::auto_free_on_launch`), even if
+/// the allocation still has an owner. The second rule also applies to memory of streams that have joined the capture,
+/// because such a stream may have been joined back before the memory is released.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte; null for zero bytes. Memory that Weir allocated is aligned to 256 bytes.
@@ -82,13 +82,13 @@ class WEIR_API Allocation final : public RefCounted {
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // this object keeps the stream alive as a dependent, or is in its list of deferred
-                                      // frees
+  Stream* stream_ = nullptr;          // kept alive by this object (as a dependent); or this object is in the stream's list
+                                      // of deferred frees
   std::uint64_t capture_id_ = 0;      // the capture in which it was allocated, or 0
   MemoryKind kind_ = MemoryKind::device;
   std::atomic<bool> is_named_ = false;
-  MemoryDeleter deleter_;             // for memory that Weir did not allocate
-  Allocation* next_ = nullptr;        // in the pool of unused objects, or in a stream's list of deferred frees
+  MemoryDeleter deleter_;             // frees memory that Weir did not allocate; otherwise empty
+  Allocation* next_ = nullptr;        // the next element of a list: of unused objects, or of a stream's deferred frees
 };
 
 /// Shared owner of an `Allocation`.
@@ -144,7 +144,7 @@ class [[nodiscard]] Buffer {
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
   /// Does not compile, because the elements may be on a device. For pinned and managed memory use `host()[i]`.
-  T& operator[](std::size_t) const = delete;  // for elements in pinned or managed memory: host()[i]
+  T& operator[](std::size_t) const = delete;  // use host()[i] for pinned or managed memory
   /// All elements, without ownership.
   Span<T> span() const noexcept { return {data(), size_}; }
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
@@ -187,7 +187,7 @@ struct MemoryInfo {
   std::size_t total = 0;
 };
 
-/// Options of a new pool.
+/// The options of `Device::create_memory_pool`.
 struct MemoryPoolOptions {
   /// The maximum size of the pool in bytes; 0 means no limit. Feature `memory_pool_max_size`.
   std::size_t max_size = 0;
@@ -220,8 +220,9 @@ class WEIR_API MemoryPool : public RefCounted {
   void* handle_;
 };
 
-/// Pins the program's own host memory while it lives; made by `Device::register_host`. The caller still owns the memory,
-/// which must outlive the registration. Feature `host_registration`. (cudaHostRegister)
+/// A pinned range of the program's own host memory, made by `Device::register_host`. Destroying this object unpins the
+/// memory. The caller still owns the memory, which must outlive the registration. Feature `host_registration`.
+/// (cudaHostRegister)
 class WEIR_API HostRegistration final : public RefCounted {
  public:
   /// The host's address of the memory.
@@ -243,7 +244,8 @@ class WEIR_API HostRegistration final : public RefCounted {
   void* device_pointer_;
 };
 
-/// A handle with which another process can open an allocation or an event. It is plain bytes: send them by any means.
+/// A handle with which another process can open an allocation or an event. It consists of plain bytes, which can be sent by
+/// any means.
 struct InterprocessHandle {
   std::array<std::byte, 64> bytes{};
 };

@@ -63,7 +63,7 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-/// "8x4x1"
+/// Returns the extent as text: "8x4x1".
 WEIR_API std::string to_string(const Dim3&);
 
 /// The shape of a launch, with members in the order of CUDA's `<<<grid, block, shared_memory>>>`: `{4, 256}` is 4 blocks of
@@ -73,7 +73,8 @@ struct LaunchConfig {
   Dim3 grid{};                            ///< blocks
   Dim3 block{};                           ///< threads in a block
   std::uint32_t shared_memory_bytes = 0;  ///< dynamic shared memory of each block
-  bool cooperative = false;               ///< all blocks can wait for each other. Feature `cooperative_launch`
+  bool cooperative = false;               ///< all blocks run at the same time, so they can wait for each other. Feature
+                                          ///< `cooperative_launch`
   /// The kernel may begin before the stream's previous kernel has ended. It must call `cudaGridDependencySynchronize`
   /// (griddepcontrol.wait) before it uses that kernel's results: programmatic dependent launch. Feature
   /// `programmatic_launch`.
@@ -104,10 +105,10 @@ struct CompileOptions {
       {};  ///< macros, `NAME` or `NAME(parameters)`, and their values without line ends
   std::vector<std::string> include_directories = {};              ///< absolute paths
   int cxx_standard = 17;                                        ///< 14, 17 or 20
-  bool fast_math = false;                                       ///< faster, less exact floating point
-  bool debug = false;                                           ///< debug information, no optimization
+  bool fast_math = false;                                       ///< allow faster but less exact floating-point operations
+  bool debug = false;                                           ///< generate debug information; do not optimize
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
-  /// Headers given as text: the name as in an `#include`, without quotes or brackets, and the text.
+  /// Headers that are passed as text: pairs of the name in `#include`, without quotes or brackets, and the content.
   std::vector<std::pair<std::string, std::string>> headers = {};
   /// Instances of `__global__` templates to compile; `Module::kernel` finds them by these names: "blur<float, 3>".
   std::vector<std::string> kernels = {};
@@ -115,20 +116,21 @@ struct CompileOptions {
 
 /// A kernel's limits and resources. A member is 0 if the backend does not report it: see docs/kernels-launch.md.
 struct KernelProperties {
-  std::uint32_t max_threads_per_block = 0;     ///< for this kernel, on its device
+  std::uint32_t max_threads_per_block = 0;     ///< the maximum for this kernel on its device
   std::uint32_t registers_per_thread = 0;
   std::size_t static_shared_memory_bytes = 0;  ///< for each block
-  std::size_t local_memory_bytes = 0;          ///< for each thread, for data that does not fit into registers
-  std::size_t constant_memory_bytes = 0;       ///< of the module's `__constant__` variables
+  std::size_t local_memory_bytes = 0;          ///< for each thread: memory for data that does not fit into registers
+  std::size_t constant_memory_bytes = 0;       ///< the size of the module's `__constant__` variables
   std::uint32_t ptx_version = 0;               ///< CUDA: 90 if the kernel was compiled from PTX for compute_90
-  std::uint32_t binary_version = 0;            ///< CUDA: 90 for machine code for sm_90
-  /// On the CPU: "workgroup" if the kernel was compiled to loops over a block's threads, "fibers" if each thread that waits
-  /// has its own stack, which is slow for kernels with barriers. WEIR_LOG=info logs the reason at compilation.
+  std::uint32_t binary_version = 0;            ///< CUDA: 90 if the kernel's machine code is for sm_90
+  /// How the CPU runs the kernel: "workgroup" if the compiler has turned the block's threads into loops; "fibers" if each
+  /// thread has its own stack, which is slow for kernels with barriers. With WEIR_LOG=info the compiler logs the reason.
+  /// Empty on GPUs.
   std::string_view tier = {};
 };
 
-/// Device code loaded on one device (CUmodule). It is unloaded when its last owner releases it; its kernels are owners, too.
-/// Any thread may use it.
+/// Device code loaded on one device (CUmodule). The code is unloaded when the last owner releases the module. Each kernel is
+/// an owner of its module. Any thread may use it.
 class WEIR_API Module : public RefCounted {
  public:
   /// The device that the module is loaded on.
@@ -144,15 +146,15 @@ class WEIR_API Module : public RefCounted {
   /// are known to differ from the kernel's (see `TypedKernel`). This call is slow, so keep the result. (cuModuleGetFunction)
   template <class Signature>
   TypedKernel<Signature> kernel(std::string_view name);
-  /// The same for a kernel whose parameters are known only at run time. Launches check only the number and the sizes of the
-  /// arguments, so they do not detect an `int*` that is passed for a `float*`.
+  /// Returns the kernel of that name, for a program that knows the kernel's parameters only at run time. Launches check only
+  /// the number and the sizes of the arguments. They do not detect, for example, an `int*` that is passed for a `float*`.
   KernelPtr untyped_kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. `name`: "scale", or with its namespaces "image::scale". Throws
   /// `kernel_not_found`. (cuModuleGetGlobal)
   Span<std::byte> global(std::string_view name);
-  /// The bytes of a `KernelBundle` with which any device can load the same kernels: the bundle that the module was loaded
-  /// from, or one made from its source. Empty for a module that was loaded from an image, or compiled with include
-  /// directories. Valid as long as the module.
+  /// The bytes of a `KernelBundle` from which other devices can load the same kernels: the bundle from which this module was
+  /// loaded, or a bundle that contains the source from which it was compiled. Empty for a module that was loaded from an
+  /// image, or compiled with include directories. Valid as long as the module.
   std::span<const std::byte> bundle() const noexcept { return bundle_; }
 
  private:
@@ -177,12 +179,13 @@ class WEIR_API Kernel : public RefCounted {
   const std::string& name() const noexcept { return name_; }
   /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
-  /// The kernel's parameters, as far as the backend can determine them. Launches compare their arguments with them.
+  /// The kernel's parameters, as far as the backend can determine them. Launches compare their arguments with these
+  /// parameters.
   std::span<const Parameter> parameters() const noexcept { return parameters_; }
   /// Whether the driver reports the number and the sizes of the parameters.
   bool has_parameter_sizes() const noexcept { return has_parameter_sizes_; }
-  /// Whether the kind of any parameter is known: on the CPU for all kernels, on GPUs for kernels with C++ linkage, whose
-  /// symbols contain the types.
+  /// Whether the kinds of parameters are known. They are known on the CPU for all kernels, and on GPUs for kernels with C++
+  /// linkage, because their symbols contain the types.
   bool has_parameter_kinds() const noexcept { return has_parameter_kinds_; }
   /// The kernel's limits and resources. Throws if the driver does not report them.
   KernelProperties properties() const;
@@ -215,8 +218,8 @@ WEIR_API void check_parameters(const Kernel& kernel, std::span<const Parameter> 
 }  // namespace detail
 
 /// A kernel with the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to these
-/// types; if an argument does not convert, the launch does not compile (see `KernelParameter`). It is a value type that
-/// contains a `KernelPtr`, and is null until one is assigned.
+/// types; if an argument does not convert, the launch does not compile (see `KernelParameter`). A `TypedKernel` is a value
+/// that contains a `KernelPtr`; default-constructed it is null.
 template <class Signature>
 class TypedKernel {
   static_assert(!std::is_same_v<Signature, Signature>, "write the kernel's type as a function's: void(int, float*)");
@@ -230,14 +233,14 @@ class TypedKernel<void(P...)> {
 
  public:
   TypedKernel() noexcept = default;
-  /// Throws `invalid_argument` if `kernel` has another number of parameters, a parameter of another size, or a
-  /// floating-point number where `P` has none, or the reverse. Checks only properties that the backend can determine
+  /// Makes a typed kernel. Throws `invalid_argument` if `kernel` differs from `P` in the number of parameters, in the size
+  /// of a parameter, or in whether a parameter is a floating-point number. Checks only what the backend can determine
   /// (docs/kernels-launch.md).
   explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
     if (kernel_) detail::check_parameters(*kernel_, parameters());
   }
 
-  /// The kernel; null until one is assigned.
+  /// The kernel; null for a default-constructed object.
   const KernelPtr& kernel() const noexcept { return kernel_; }
   const Kernel& operator*() const noexcept { return *kernel_; }
   const Kernel* operator->() const noexcept { return kernel_.get(); }

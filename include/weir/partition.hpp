@@ -14,13 +14,14 @@ namespace weir {
 
 /// The requested properties of a partition.
 struct PartitionOptions {
-  std::uint32_t compute_units = 0;  ///< multiprocessors, compute units, or the CPU's workers; 1 or more
+  std::uint32_t compute_units = 0;  ///< the number of multiprocessors (CUDA), compute units (HIP) or worker threads (CPU);
+                                    ///< at least 1
 };
 
 /// A part of a device's compute units (CUgreenCtx). Kernels on its streams run only on these units. Use it to reserve units
 /// for latency-critical work, or to limit other work to few units. Two partitions of a device share no units. Streams that
-/// belong to no partition, including default streams, run on all units. To keep their work off a partition's units, create
-/// those streams in another partition.
+/// belong to no partition, including default streams, run on all units. To keep their work away from a partition's units,
+/// create these streams in another partition.
 ///
 /// Memory, pools, modules and events belong to the device and can be used with all its streams. Streams of a partition can
 /// wait for events of other streams, and vice versa. `Device::synchronize` waits for all streams. Copies usually use no
@@ -35,12 +36,12 @@ class WEIR_API Partition : public RefCounted {
   Device& device() const noexcept { return device_; }
   /// The number of units. It may be greater than requested, because drivers assign units in groups (of 8 on an H200).
   std::uint32_t compute_units() const noexcept { return compute_units_; }
-  /// The vendor's object (CUgreenCtx); null on other backends. This object still owns it.
+  /// The vendor's context of the partition (CUgreenCtx); null on other backends. This object still owns it.
   void* native_handle() const noexcept { return handle_; }
   /// Creates a stream whose kernels run on these units. Throws like `Device::create_stream`; `invalid_argument` for a
   /// blocking stream, because drivers support only non-blocking streams in partitions. (cuGreenCtxStreamCreate)
   StreamPtr create_stream(const StreamOptions& options = {});
-  /// "cuda:0 partition of 16 compute units"
+  /// Describes the partition: "cuda:0 partition of 16 compute units".
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -31,7 +31,7 @@ struct Position {
 
 namespace detail {
 
-/// A `PitchedSpan` of bytes, without their type.
+/// A `PitchedSpan` without its element type: all sizes are in bytes.
 struct PitchedBytes {
   void* data = nullptr;
   std::size_t width = 0;        ///< bytes
@@ -59,7 +59,7 @@ struct PitchedSpan {
   using element_type = T;
 
   T* data = nullptr;            ///< the first element
-  Extent extent;                ///< elements, rows, slices
+  Extent extent;                ///< the number of elements, rows and slices
   std::size_t row_pitch = 0;    ///< bytes from one row to the next; 0: rows are dense
   std::size_t slice_pitch = 0;  ///< bytes from one slice to the next, a multiple of `row_pitch`; 0: slices are dense
 
@@ -74,7 +74,7 @@ struct PitchedSpan {
     auto* const first = reinterpret_cast<Byte*>(data) + origin.z * slice_bytes() + origin.y * row_bytes();
     return {reinterpret_cast<T*>(first) + origin.x, size, row_bytes(), slice_bytes()};
   }
-  /// The same elements, read-only.
+  /// Converts to a view of constant elements.
   constexpr operator PitchedSpan<const T>() const noexcept requires(!std::is_const_v<T>) {
     return {data, extent, row_pitch, slice_pitch};
   }

@@ -24,11 +24,11 @@
 /// docs/graph-files.md.
 namespace weir {
 
-/// Where a loaded graph gets a piece of named memory from.
+/// Who provides a piece of named memory when a graph is loaded.
 enum class MemoryRole : std::uint8_t {
-  bound,     ///< the program must bind memory with `PortableGraph::bind`
-  scratch,   ///< Weir allocates memory with undefined contents, unless the program binds some
-  contents,  ///< Weir allocates memory with the contents at the time of saving, unless the program binds some
+  bound,     ///< the program, with `PortableGraph::bind`
+  scratch,   ///< Weir allocates memory with undefined contents, unless the program binds its own
+  contents,  ///< Weir allocates memory and restores the saved contents, unless the program binds its own memory
 };
 WEIR_API std::string_view to_string(MemoryRole) noexcept;
 
@@ -53,7 +53,7 @@ class WEIR_API NamedMemory {
   std::size_t size_bytes() const noexcept { return bytes_; }
   /// The kind of memory to allocate when the graph is loaded.
   MemoryKind kind() const noexcept { return kind_; }
-  /// Where a loaded graph gets the memory from.
+  /// Who provides the memory when the graph is loaded.
   MemoryRole role() const noexcept { return role_; }
 
  private:
@@ -90,7 +90,7 @@ struct PortableMemory {
 ///   step->bind("report", [] { … });
 ///   const GraphExecPtr exec = step->instantiate();
 ///
-/// Only one thread at a time may use it.
+/// Only one thread at a time may use a portable graph.
 class WEIR_API PortableGraph : public RefCounted {
  public:
   /// The device that the kernels are loaded on.
@@ -102,7 +102,7 @@ class WEIR_API PortableGraph : public RefCounted {
   /// The names of the graph's host functions.
   std::vector<std::string> host_functions() const;
 
-  /// Sets the memory that graphs built from now on use for `name`. It must live while these graphs run. Throws
+  /// Sets the memory that graphs built from now on use for `name`. The memory must live while these graphs run. Throws
   /// `invalid_argument` for an unknown name, and if the size or the alignment of `memory` is smaller than required.
   template <ElementRange R>
   void bind(std::string_view name, R&& memory) {
@@ -117,16 +117,15 @@ class WEIR_API PortableGraph : public RefCounted {
     bind_function(name, HostFunction(std::forward<F>(function)));
   }
 
-  /// Makes a graph with the present bindings. On the vendor on which the graph was captured, nodes have the same numbers as
-  /// in the original capture. Memory that Weir allocated for the roles `scratch` and `contents` lives as long as this
-  /// object, the graphs built from it, and their executables. Throws `invalid_argument` if a name is not bound;
-  /// `unsupported` if this device lacks a feature that a node needs; otherwise like the functions of `Stream` that captured
-  /// the nodes.
+  /// Makes a graph with the present bindings. On a device of the same vendor, nodes have the same numbers as in the original
+  /// capture. Memory that Weir has allocated is kept alive by this object, by the graphs built from it, and by their
+  /// executables. Throws `invalid_argument` if a name is not bound; `unsupported` if this device lacks a feature that a node
+  /// needs; otherwise like the functions of `Stream` that captured the nodes.
   GraphPtr build();
-  /// `build()->instantiate(options)`.
+  /// Builds a graph and instantiates it: `build()->instantiate(options)`.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) { return build()->instantiate(options); }
 
-  /// "cuda:0 portable graph of 12 operations"
+  /// Describes the graph: "cuda:0 portable graph of 12 operations".
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -6,19 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <typeindex>  // declares std::hash, and compiles ten times as fast as <functional>
+#include <typeindex>  // for std::hash; this header compiles ten times as fast as <functional>
 #include <utility>
 
 #include "weir/export.hpp"
 
 /// Shared ownership of Weir's objects: an intrusive reference count and its smart pointer.
 ///
-/// std::shared_ptr does not fit for two reasons. Events and stream-ordered allocations are reused from pools, and creating
-/// one must not allocate a control block. And the last owner may be released on a thread that must not destroy the object
-/// (see `Disposal`).
+/// std::shared_ptr is not used for two reasons. Events and stream-ordered allocations are reused from pools, and must not
+/// need a control block on the heap each time. And the last owner may be released on a thread that must not destroy the
+/// object (see `Disposal`).
 namespace weir {
 
-/// Where an object may be destroyed.
+/// On which threads an object may be destroyed.
 enum class Disposal : std::uint8_t {
   anywhere,  ///< the destructor calls no driver: the object is destroyed at once, on the thread that releases it
   driver,    ///< the destructor calls a driver: if a host function releases the last owner, another thread destroys the
@@ -35,7 +35,7 @@ class WEIR_API RefCounted {
   void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   /// Adds the first owner of a new or reused object, which no other thread can access yet. Faster than `retain`.
   void retain_first() const noexcept { references_.store(1, std::memory_order_relaxed); }
-  /// Removes an owner. The last one disposes of the object.
+  /// Removes an owner. If it was the last one, the object is destroyed or reused.
   void release() const noexcept {
     // Only an owner can add another owner. So if there is only one, the count cannot change concurrently, and a plain store
     // suffices.
@@ -55,7 +55,7 @@ class WEIR_API RefCounted {
   RefCounted() = default;
   virtual ~RefCounted() = default;
 
-  /// Like `retain` and `release`, for dependents: owners that are counted a second time, in `dependents()`.
+  /// Like `retain` and `release`, for owners that are also counted separately, as dependents.
   void retain_as_dependent() const noexcept { references_.fetch_add(dependent, std::memory_order_relaxed); }
   void release_as_dependent() const noexcept {
     if (references_.fetch_sub(dependent, std::memory_order_acq_rel) == dependent) last_release();

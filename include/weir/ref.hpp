@@ -12,8 +12,9 @@
 namespace weir {
 
 /// A non-owning reference to an object, made from a `T&` or a `Ptr<T>`. As cheap as a pointer; compares by address. Valid
-/// while the object lives: like a std::string_view of a temporary, `EventRef e = device.create_event();` dangles at once
-/// (Clang warns). Functions with a parameter of this type throw `invalid_argument` for null, unless documented otherwise.
+/// while the object lives. `EventRef e = device.create_event();` dangles at once, because the returned owner is a temporary;
+/// Clang warns about it. Functions with a parameter of this type throw `invalid_argument` for null, unless documented
+/// otherwise.
 template <class T>
 class Ref {
  public:

@@ -44,16 +44,17 @@ class WEIR_API Registry {
 
   /// Tries to open a backend and reports the outcome. Does not throw if the backend is not usable.
   const BackendInfo& probe(std::string_view name);
-  /// Returns the results of `probe` for all known names, and for third-party plugins that were opened before.
+  /// Calls `probe` for all known names, and returns the results and those of third-party backends that were opened before.
   std::vector<BackendInfo> probe_all();
 
-  /// The devices of all usable backends: first of the known ones, then of others. Opens backends like `probe_all`.
+  /// Opens all backends like `probe_all`, and returns their devices: first the devices of known backends, then those of
+  /// other backends.
   std::vector<Device*> devices();
 
   /// Opens and returns the backend that WEIR_BACKEND selects. Later calls return the same one. Throws like `open`; the error
   /// lists all attempts.
   Backend& default_backend();
-  /// The device of the default backend that WEIR_DEVICE selects.
+  /// The device that WEIR_DEVICE selects, of the default backend.
   Device& default_device();
   /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for a malformed name; otherwise like `open`.
   Device& device(std::string_view name);
@@ -76,11 +77,11 @@ class WEIR_API Registry {
   Implementation* const implementation_;
 };
 
-/// `Registry::instance().default_device()`. Most programs call this first.
+/// Returns the default device: `Registry::instance().default_device()`. Most programs call this first.
 WEIR_IN_CALLER Device& default_device() { return Registry::instance().default_device(); }
-/// `Registry::instance().devices()`: `for (weir::Device* device : weir::devices())`.
+/// Returns all devices: `Registry::instance().devices()`. Example: `for (weir::Device* device : weir::devices())`.
 WEIR_IN_CALLER std::vector<Device*> devices() { return Registry::instance().devices(); }
-/// `Registry::instance().device(name)`.
+/// Returns a device by name: `Registry::instance().device(name)`.
 WEIR_IN_CALLER Device& device(std::string_view name) { return Registry::instance().device(name); }
 
 }  // namespace weir

@@ -13,8 +13,8 @@
 /// `attempt` and `Result`: errors as return values instead of exceptions, for destructors, `noexcept` functions and programs
 /// built with -fno-exceptions.
 ///
-/// In a program built with -fno-exceptions, an `Error` that is thrown outside of `attempt` ends the process and prints its
-/// text.
+/// If a function of Weir throws outside of `attempt` in a program built with -fno-exceptions, the process ends and the text
+/// of the error is printed.
 namespace weir {
 
 /// A value or an `Error`, similar to std::expected.
@@ -42,7 +42,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Success, or an `Error`.
+/// The result of a function that returns nothing: success, or an `Error`.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -61,7 +61,7 @@ class [[nodiscard]] Result<void> {
 
 namespace detail {
 
-/// Calls `function(context)`, and returns its exception: an `Error` unchanged, anything else as `backend_failure`.
+/// Implements the template below: calls `function(context)`, and converts its exception, if any, to a result.
 WEIR_API Result<void> attempt(void (*function)(void*), void* context) noexcept;
 
 }  // namespace detail

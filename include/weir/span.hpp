@@ -26,7 +26,7 @@ namespace detail {
 /// A limit that no memory reaches. Sizes up to this limit can be added and subtracted without overflow.
 inline constexpr std::size_t most_bytes = SIZE_MAX / 4;
 
-/// `count * element_size`. Throws `invalid_argument` if the result exceeds `most_bytes`.
+/// Returns `count * element_size`. Throws `invalid_argument` if the product exceeds `most_bytes`.
 constexpr std::size_t byte_count(const char* operation, std::size_t count, std::size_t element_size) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, element_size, &bytes) || bytes > most_bytes) [[unlikely]] {
@@ -80,12 +80,12 @@ class [[nodiscard]] Span {
   constexpr T* data() const noexcept { return data_; }
   /// The number of elements.
   constexpr std::size_t size() const noexcept { return size_; }
-  /// The size of the elements in bytes. Throws `invalid_argument` if it exceeds a quarter of the address space.
+  /// The size of the elements in bytes. Throws `invalid_argument` if the size exceeds a quarter of the address space.
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
   /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
   /// Does not compile, because the elements may be on a device. For pinned and managed memory use `Buffer::host()[i]`.
-  T& operator[](std::size_t) const = delete;  // for elements in pinned or managed memory: Buffer::host()[i]
+  T& operator[](std::size_t) const = delete;  // use Buffer::host()[i] for pinned or managed memory
   /// Elements `[offset, offset + count)`. Throws `invalid_argument` if some are outside.
   constexpr Span subspan(std::size_t offset, std::size_t count) const {
     if (offset > size_ || count > size_ - offset) [[unlikely]]
@@ -129,7 +129,7 @@ constexpr Span<std::byte> as_writable_bytes(Span<T> elements) {
 
 namespace detail {
 
-/// The elements of `range`. Compiles only if they outlive the call, because the device uses them after it.
+/// Returns the elements of `range`. Compiles only if the elements outlive the call, because the device uses them later.
 template <class R>
 constexpr auto lasting_span(R&& range) noexcept {
   static_assert(outlives_call<R>, "the memory is used after this call has returned: keep what owns it in a variable");

@@ -101,10 +101,10 @@ using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 /// or the legacy default stream order it. Functions that enqueue work return before the work is done. Memory must live until
 /// all work that uses it is done.
 ///
-/// Any number of threads may enqueue work on a stream concurrently; the order of such calls is not defined. No other thread
-/// may use the stream while it is closed. While one thread begins or ends a capture, no other thread may submit work to the
-/// stream or to streams that joined the capture, because CUDA's driver would crash. Any thread may query the capture status,
-/// and begin and end captures, at any time.
+/// Any number of threads may enqueue work on a stream concurrently; the order of such work is not defined. While one thread
+/// closes a stream, no other thread may use it. While one thread begins or ends a capture, no other thread may submit work
+/// to the stream or to streams that joined the capture, because CUDA's driver would crash. Any thread may query the capture
+/// status, and begin and end captures, at any time.
 ///
 /// All functions throw these errors before they call the driver: `stream_closed`; `called_from_host_function`;
 /// `forked_process`; `wrong_thread` for another thread's per-thread default stream; `unsupported`, with the reason, if the
@@ -116,13 +116,13 @@ class WEIR_API Stream : public RefCounted {
 
   /// The device that the stream's work runs on.
   Device& device() const noexcept { return *device_; }
-  /// Where the stream came from.
+  /// How the stream was created.
   StreamKind kind() const noexcept { return kind_; }
   /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend), for comparing and logging.
   [[nodiscard]] void* native_handle() const noexcept { return handle_; }
-  /// The same, for code that uses the stream through the vendor's API, or for `Device::wrap_stream`. This object still owns
-  /// the handle. Such code may begin a capture, so from now on each call on this stream first queries the driver for
-  /// captures.
+  /// Returns the vendor's stream for code that will use it through the vendor's API, or for `Device::wrap_stream`. This
+  /// object still owns the handle. Such code may begin a capture, so from now on each call on this stream first queries the
+  /// driver for captures.
   void* share_native_handle();
   /// The vendor's context (CUcontext). Feature `native_context`.
   void* native_context() const;
@@ -140,14 +140,16 @@ class WEIR_API Stream : public RefCounted {
   void set_name(std::string_view name);
   /// The name that was set through this object, or empty.
   [[nodiscard]] std::string name() const;
-  /// "cuda:0 stream 0x55…, capturing"; with its name "cuda:0 stream 'copies' 0x55…". Works for a closed stream.
+  /// Describes the stream: "cuda:0 stream 0x55… (capturing)", or with its name "cuda:0 stream 'copies' 0x55…". Also works
+  /// for a closed stream.
   [[nodiscard]] std::string describe() const;
 
   /// Two streams are equal if they wrap the same native stream of the same device. Per-thread default streams of different
   /// threads are not equal. A closed stream equals only itself. `StreamRef` compares and hashes the same way; it can be a
   /// key of `std::map` and `std::unordered_map`.
   WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
-  /// A total order, for keys of ordered containers. Do not close a stream that is a key: closing changes its order.
+  /// A total order, for keys of ordered containers. Do not close a stream that is a key, because this changes its place in
+  /// the order.
   WEIR_API friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept;
   /// A hash consistent with `==`.
   std::size_t hash() const noexcept;
@@ -160,7 +162,7 @@ class WEIR_API Stream : public RefCounted {
   /// default stream, which cannot be closed. (cudaStreamDestroy)
   void close();
   /// Like `close`, but returns the native handle without destroying it: the caller becomes its owner. Throws
-  /// `invalid_argument` unless the stream is owned or adopted, and for a partition's stream.
+  /// `invalid_argument` if the stream is neither owned nor adopted, or belongs to a partition.
   [[nodiscard]] void* release_handle();
 
   // --- Ordering ---------------------------------------------------------------------------------------------------
@@ -176,8 +178,8 @@ class WEIR_API Stream : public RefCounted {
   /// less queries once. Polls the driver with pauses of up to a millisecond. After a timeout, `pending` describes the
   /// operation that has not ended.
   [[nodiscard]] bool synchronize_for(Timeout timeout);
-  /// The first operation that is not done. Exact on the host backend; on GPUs Weir identifies the operation only if the
-  /// environment variable WEIR_JOURNAL is set: see docs/health.md. Invalidates no capture of other streams. Throws
+  /// Describes the first operation that is not done. Exact on the host backend; on GPUs Weir identifies the operation only
+  /// if the environment variable WEIR_JOURNAL is set: see docs/health.md. Invalidates no capture of other streams. Throws
   /// `capture_unsupported` if this stream is capturing; the device's error if the work failed.
   [[nodiscard]] PendingWork pending() const;
 
@@ -199,23 +201,23 @@ class WEIR_API Stream : public RefCounted {
   /// record. Throws `not_capturing`. Feature `external_events`. (cudaEventWaitExternal)
   void wait_external(EventRef event);
   /// Makes later work of this stream wait for all work enqueued so far on `other`. Does nothing if both are the same stream.
-  /// Allocates nothing after the first call. Throws like `wait` for an event.
+  /// Allocates no memory after the first call. Throws like `wait` for an event.
   void wait(StreamRef other);
 
   // --- Host work --------------------------------------------------------------------------------------------------
 
-  /// Calls `function` on a thread of the driver, in stream order: after earlier work, and later work waits until it has
-  /// returned. `function` is any callable, even a move-only one. If enqueuing fails, it is destroyed. A captured function
-  /// belongs to the graph and runs at every launch.
+  /// Enqueues a call of `function` on a thread of the driver. It runs after earlier work of the stream, and later work waits
+  /// until it has returned. `function` is any callable, even a move-only one. If enqueuing fails, it is destroyed. A
+  /// captured function belongs to the graph and runs at every launch.
   ///
   /// The function must not call Weir (`called_from_host_function`), wait for work of this device, or lock a mutex that
-  /// another thread holds while it calls Weir: it would deadlock, because a driver holds its own lock during calls that
-  /// wait. If the function throws, the exception is logged, later work still runs, and the stream's next `synchronize`
-  /// rethrows the exception. It must not end its thread (`pthread_exit`, cancellation), which aborts the process. Feature
-  /// `host_functions`. (cudaLaunchHostFunc)
+  /// another thread holds while it calls Weir. The last would deadlock, because drivers hold a lock of their own during
+  /// calls that wait. If the function throws, the exception is logged, later work still runs, and the stream's next
+  /// `synchronize` rethrows the exception. The function must not end its thread (`pthread_exit`, cancellation): the process
+  /// would abort. Feature `host_functions`. (cudaLaunchHostFunc)
   void launch_host_function(HostFunction function);
-  /// The same for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`. In a saved graph the name
-  /// identifies the function, so that `PortableGraph::bind` can provide it after loading.
+  /// Like the overload above, for a function with a name: `launch_host_function(reduce, {.name = "reduce"})`. In a saved
+  /// graph the name identifies the function, so that `PortableGraph::bind` can provide it after loading.
   void launch_host_function(HostFunction function, const HostFunctionOptions& options);
   /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
   /// Throws `capture_unsupported` on a capturing stream. Feature `stream_callbacks`. (cudaStreamAddCallback)
@@ -230,20 +232,20 @@ class WEIR_API Stream : public RefCounted {
   /// `Device::synchronize`: see there. (cudaStreamBeginCapture)
   ///
   /// With `CaptureOptions::external`, joins a capture that other code began on this stream, and throws `not_capturing` if
-  /// there is none. Such calls can be nested.
+  /// there is none. Joins can be nested: each needs its own `end_capture`.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(std::same_as<CaptureMode> auto mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture that was joined with `CaptureOptions::external`. The capture
   /// may have been begun through another `Stream` object with the same handle. Throws `not_capturing`, also if another
-  /// thread ends the same capture at the same time. The capture continues after `capture_unmatched` (another stream began
-  /// the capture) and `capture_wrong_thread`. It has ended after `capture_unjoined` (this stream has not waited for a stream
-  /// that joined the capture) and `capture_invalidated`. (cudaStreamEndCapture)
+  /// thread is ending the same capture. The capture continues after `capture_unmatched` (another stream began the capture)
+  /// and `capture_wrong_thread`. It has ended after `capture_unjoined` (this stream has not waited for a stream that joined
+  /// the capture) and `capture_invalidated`. (cudaStreamEndCapture)
   GraphPtr end_capture();
   /// Ends the capture that this stream began, and drops the captured work. Use it if the thread that began the capture has
-  /// failed or ended. Work captured after `resume_capture` remains in the resumed graph. Throws `not_capturing`;
-  /// `capture_unmatched` if another stream or other code began the capture. On the host backend any thread may call this. On
-  /// GPUs, unless the mode is `relaxed`, the driver allows only the thread that began the capture to end it: on any other
-  /// thread this throws `capture_wrong_thread`. If that thread has ended, the stream can only be closed.
+  /// failed or ended. If the capture was begun by `resume_capture`, the resumed graph keeps the captured work. Throws
+  /// `not_capturing`; `capture_unmatched` if another stream or other code began the capture. On the host backend any thread
+  /// may call this. On GPUs, unless the mode is `relaxed`, the driver allows only the thread that began the capture to end
+  /// it: on any other thread this throws `capture_wrong_thread`. If that thread has ended, the stream can only be closed.
   void discard_capture();
   /// Calls `function(*this)`, captures the work that it submits, and returns the graph. If the function throws, ends the
   /// capture and rethrows the exception. The function may release the last owner of the stream. Throws `invalid_argument`
@@ -275,14 +277,14 @@ class WEIR_API Stream : public RefCounted {
   /// next operation depends on no node, or on several nodes, which is possible after a wait.
   [[nodiscard]] GraphNode last_captured_node() const;
   /// Makes the stream's next operation depend on exactly these nodes of the graph being captured; without nodes, it depends
-  /// on nothing. Nodes that no stream depends on afterwards need not be joined. Throws `not_capturing`, and
+  /// on nothing. Nodes on which no stream depends afterwards need not be joined. Throws `not_capturing`, and
   /// `invalid_argument` for a node that does not exist. (cuStreamUpdateCaptureDependencies)
   void set_capture_dependencies(std::span<const GraphNode> nodes);
 
   /// Begins a capture that adds to `graph`: the new work runs after the graph's last nodes, and `end_capture` returns the
   /// same graph. So a program can pause a capture with `end_capture` and resume it with this function. Until the capture
-  /// ends, calls that instantiate, clone or resume the graph or add it as a child throw `capture_unsupported`. Feature
-  /// `capture_into_graph`. (cudaStreamBeginCaptureToGraph)
+  /// ends, the graph cannot be instantiated, cloned, added as a child, or resumed by another stream: such calls throw
+  /// `capture_unsupported`. Feature `capture_into_graph`. (cudaStreamBeginCaptureToGraph)
   void resume_capture(Ref<Graph> graph, CaptureMode mode = CaptureMode::thread_local_);
   /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`; `unsupported` for a graph that
   /// allocates memory, because such a graph cannot be copied; `capture_unsupported` for a graph into which a stream still
@@ -298,11 +300,12 @@ class WEIR_API Stream : public RefCounted {
   /// streams wait for the body's stream, that stream must wait for them before `body` returns.
   ///
   /// Throws `not_capturing`; `capture_unjoined` if the body's stream has not waited for such a stream; and the exceptions of
-  /// `body`. After the last two, the outer capture continues, and may contain a node with part of the body. If external code
-  /// invalidates the body's capture, this function and the end of the outer capture throw `capture_invalidated`. Feature
-  /// `graph_conditional_nodes`. (cudaGraphCondTypeIf)
+  /// `body`. After these errors of the body, the outer capture continues, and may contain a node with a part of the body. If
+  /// external code invalidates the body's capture, this function and the end of the outer capture throw
+  /// `capture_invalidated`. Feature `graph_conditional_nodes`. (cudaGraphCondTypeIf)
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
-  /// The same with a second body, `otherwise`, which runs if the value is zero. Feature `graph_switch_nodes`.
+  /// Like the overload above, with a second body, `otherwise`, which runs if the value is zero. Feature
+  /// `graph_switch_nodes`.
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
                   UniqueFunction<void(Stream&)> otherwise);
   /// Like `capture_if`, but a launch runs the body whose index equals the value, and no body if the value is too large.
@@ -327,7 +330,7 @@ class WEIR_API Stream : public RefCounted {
     if (to.size() != from.size()) detail::throw_length_mismatch("Stream::copy", describe(), to.size(), from.size());
     copy_bytes(to.data(), from.data(), detail::byte_count("Stream::copy", to.size(), sizeof(T)));
   }
-  /// Copies `bytes` bytes, like `copy`.
+  /// Copies `bytes` bytes from `source` to `destination`; otherwise like `copy`.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
   /// Copies all elements of `source` to the host after all work enqueued so far, blocks until the copy is done, and returns
   /// the elements as a vector. Throws like `synchronize`.
@@ -353,7 +356,7 @@ class WEIR_API Stream : public RefCounted {
     detail::check_copyable<T, T>();
     copy_pitched(detail::bytes_of("Stream::copy", destination), detail::bytes_of("Stream::copy", source));
   }
-  /// Makes many copies in one call. They run in any order and possibly concurrently, so no destination may overlap the
+  /// Makes many copies in one call. The copies run in any order and possibly concurrently, so no destination may overlap the
   /// source or destination of another copy. Later work of the stream waits for all of them. On a capturing stream, each copy
   /// becomes a node. An empty list and empty copies do nothing. Feature `batch_copies`. (cuMemcpyBatchAsync)
   void copy_batch(std::span<const BatchCopy> copies, SourceAccess access = SourceAccess::in_stream_order);
@@ -429,7 +432,7 @@ class WEIR_API Stream : public RefCounted {
   void prefetch(AllocationRef managed, PrefetchTarget target = PrefetchTarget::device) {
     prefetch(managed, 0, managed ? managed->size_bytes() : 0, target);
   }
-  /// The same for the bytes `[offset, offset + bytes)` only.
+  /// Like the overload above, for the bytes `[offset, offset + bytes)` only.
   void prefetch(AllocationRef managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
   template <class T>
   void prefetch(const Buffer<T>& managed, PrefetchTarget target = PrefetchTarget::device) {
@@ -452,8 +455,9 @@ class WEIR_API Stream : public RefCounted {
                   RemoteWrites remote = RemoteWrites::no_flush) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
   }
-  /// Submits many memory operations in one call. They run in order, and no work of other threads runs in between. An empty
-  /// list does nothing. Feature `batch_memory_operations`, and the features of the single operations. (cuStreamBatchMemOp)
+  /// Enqueues many memory operations in one call. They run in order, and no other work of the stream runs between them. An
+  /// empty list does nothing. Feature `batch_memory_operations`, and the features of the single operations.
+  /// (cuStreamBatchMemOp)
   void batch_memory_operations(std::span<const MemoryOperation> operations);
 
   // --- Kernels ----------------------------------------------------------------------------------------------------
@@ -461,10 +465,10 @@ class WEIR_API Stream : public RefCounted {
   /// Launches `kernel`: `launch(kernel, {4, 256}, n, x)` runs it on 4 blocks of 256 threads. Arguments are passed by value:
   /// a trivially copyable value itself; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
   /// `wrong_device`; `invalid_argument` for a shape that the device or the kernel cannot run, if the number or the sizes of
-  /// the arguments do not match the kernel's parameters, and if a floating-point number is passed for another kind of
-  /// parameter, or the reverse. The arguments are checked as far as the backend can determine the kernel's parameters.
-  /// Dynamic shared memory needs the feature `block_cooperation`, and each attribute in `config` the feature that is named
-  /// there. (cuLaunchKernel, cuLaunchKernelEx)
+  /// the arguments do not match the kernel's parameters, and if a floating-point number is passed for a parameter of another
+  /// kind, or the reverse. The arguments are checked as far as the backend can determine the kernel's parameters. Dynamic
+  /// shared memory needs the feature `block_cooperation`, and each attribute in `config` the feature that is named there.
+  /// (cuLaunchKernel, cuLaunchKernelEx)
   template <class... Args>
   void launch(KernelRef kernel, const LaunchConfig& config, const Args&... args) {
     (detail::explain_kernel_argument<Args>(), ...);
@@ -486,8 +490,8 @@ class WEIR_API Stream : public RefCounted {
           values);
     }
   }
-  /// The same for a kernel with known parameter types: arguments that do not convert to them do not compile. See
-  /// `KernelParameter` for the conversions.
+  /// Like the overload above, for a kernel whose parameter types are known at compile time. The arguments are converted to
+  /// these types; a launch with an argument that does not convert does not compile (see `KernelParameter`).
   template <class... P>
   void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config,
               std::type_identity_t<KernelParameter<P>>... args) {
@@ -517,8 +521,8 @@ class WEIR_API Stream : public RefCounted {
   void set_synchronization_policy(SynchronizationPolicy policy);
   /// The window of memory that the L2 cache keeps for this stream. Feature `access_policy_window`.
   AccessPolicyWindow access_policy_window() const;
-  /// Sets that window. Throws `invalid_argument` for a hit ratio that is not between 0 and 1. Feature
-  /// `access_policy_window`.
+  /// Sets the window of memory that the L2 cache keeps for this stream. Throws `invalid_argument` for a hit ratio that is
+  /// not between 0 and 1. Feature `access_policy_window`.
   void set_access_policy_window(const AccessPolicyWindow& window);
   /// Copies the synchronization policy and the access policy window from `other`, a stream of the same device. Feature
   /// `synchronization_policy`. (cudaStreamCopyAttributes)
@@ -532,8 +536,8 @@ class WEIR_API Stream : public RefCounted {
 
   // Called by the templates and inline functions above.
   GraphPtr capture_call(const CaptureOptions& options, UniqueFunction<void(Stream&)>&& function);
-  // `launch_packed` is the fast path; `launch_checked` handles all other launches. `accesses`: one for each argument, or
-  // null to use `parameters`.
+  // `launch_packed` is the fast path; `launch_checked` handles all other launches. `accesses`: one element for each
+  // argument; if null, the accesses are derived from `parameters`.
   void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                      const std::span<const Parameter>& parameters);
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,

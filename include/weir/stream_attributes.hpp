@@ -31,7 +31,7 @@ struct AccessPolicyWindow {
 enum class AttachMode : std::uint8_t {
   global,  ///< any stream on any device
   host,    ///< no device
-  single,  ///< only this stream, and the host while the stream is idle
+  single,  ///< only this stream, and the host while this stream is idle
 };
 
 /// The target of a prefetch of managed memory (cudaMemPrefetchAsync).

@@ -18,7 +18,8 @@ struct BatchCopy {
 /// When a batch may read its sources (CUmemcpySrcAccessOrder).
 enum class SourceAccess : std::uint8_t {
   in_stream_order,  ///< after the stream's earlier work is done
-  any_time,         ///< at any time after the call: the program promises that no earlier work of the stream writes them
+  any_time,         ///< at any time after the call; the program promises that no earlier work of the stream writes the
+                    ///< sources
 };
 
 /// The condition that ends a wait. `m` is the value in memory, `v` the value passed to the call.

@@ -39,7 +39,7 @@ class WEIR_API StreamLease {
 
   Stream& operator*() const noexcept { return *stream_; }
   Stream* operator->() const noexcept { return stream_.get(); }
-  /// The stream, for code that keeps it alive. The lease ends with this object even if the stream has other owners.
+  /// An owner of the stream. The lease ends when this `StreamLease` is destroyed, even if the stream has other owners.
   const StreamPtr& stream() const noexcept { return stream_; }
   operator StreamRef() const noexcept { return stream_; }
 
@@ -47,7 +47,7 @@ class WEIR_API StreamLease {
   friend class StreamPool;
   StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept;
 
-  Ptr<detail::StreamPoolState> pool_;  // null once moved from
+  Ptr<detail::StreamPoolState> pool_;  // null if this object was moved from
   std::size_t slot_ = 0;
   StreamPtr stream_;
 };
@@ -57,7 +57,7 @@ class WEIR_API StreamLease {
 /// its capture has ended. A lease may outlive the pool.
 class WEIR_API StreamPool {
  public:
-  /// Throws `invalid_argument` if `max_streams` is 0.
+  /// Creates a pool without streams. Throws `invalid_argument` if `max_streams` is 0.
   explicit StreamPool(Device& device, const StreamPoolOptions& options = {});
   ~StreamPool();
   StreamPool(const StreamPool&) = delete;
@@ -66,7 +66,7 @@ class WEIR_API StreamPool {
   Device& device() const noexcept;
   /// Leases a stream. Throws `pool_exhausted` if all streams are leased or capturing.
   [[nodiscard]] StreamLease lease();
-  /// The same, but returns nullopt if all streams are leased or capturing.
+  /// Leases a stream. Returns nullopt if all streams are leased or capturing.
   [[nodiscard]] std::optional<StreamLease> try_lease();
   /// The number of streams that the pool has created.
   [[nodiscard]] std::size_t size() const;

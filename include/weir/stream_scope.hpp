@@ -10,14 +10,15 @@
 namespace weir {
 
 /// Makes `stream` the calling thread's current stream on the stream's device until this object is destroyed. Keeps the
-/// stream alive. Of several scopes, the newest one counts; they may end in any order. A scope may be a static or a
-/// thread-local object. It must be destroyed on the thread that created it. If another thread destroys it, an error is
-/// logged, the stream is no longer current, and the stream is released when the first thread creates its next scope or ends.
+/// stream alive. If a thread has several scopes, the newest one counts. Scopes may be destroyed in any order, and may be
+/// static or thread-local objects. A scope must be destroyed on the thread that created it. If another thread destroys it,
+/// an error is logged, the stream is no longer current, and the stream is released when the first thread creates its next
+/// scope or ends.
 class WEIR_API StreamScope {
  public:
-  /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
+  /// Throws `invalid_argument` for null and `stream_closed` for a closed stream, without changing the current stream.
   [[nodiscard]] explicit StreamScope(StreamPtr stream);
-  /// Also throws `wrong_device` unless the stream belongs to `device`.
+  /// The same, but also throws `wrong_device` if the stream does not belong to `device`.
   [[nodiscard]] StreamScope(const Device& device, StreamPtr stream);
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;

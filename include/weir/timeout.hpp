@@ -6,8 +6,8 @@
 /// `Timeout`: the maximum time that a call waits.
 namespace weir {
 
-/// A duration in any unit, for function parameters. A duration too long for nanoseconds, such as
-/// `std::chrono::hours::max()`, becomes the longest possible: 292 years.
+/// A duration that is converted from any unit, for function parameters. A duration that nanoseconds cannot represent, such
+/// as `std::chrono::hours::max()`, becomes the longest possible one: 292 years.
 class Timeout {
  public:
   template <class Rep, class Period>

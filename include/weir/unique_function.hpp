@@ -17,7 +17,7 @@ namespace detail {
 /// nullptr and converts to false.
 template <class F>
 constexpr bool is_empty(const F& function) {
-  using D = std::decay_t<const F&>;  // a function reference decays; it is never null
+  using D = std::decay_t<const F&>;  // decays references to functions, which are never null, to pointers
   if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
     const D pointer = function;
     return pointer == nullptr;
@@ -113,7 +113,7 @@ class UniqueFunction<R(Args...), InlineSize> {
     }
   }
 
-  // The first member, so that a small callable is in the same cache line.
+  // Before `storage_`, so that a small callable is in the same cache line as this pointer.
   const Table* table_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[inline_size];
 };

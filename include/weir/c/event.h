@@ -28,7 +28,8 @@ typedef struct weir_interprocess_handle {
 WEIR_C_API weir_result weir_event_create(weir_device* device, uint32_t flags, weir_event** event);
 /// Adds a reference and returns the event.
 WEIR_C_API weir_event* weir_event_retain(weir_event* event);
-/// Releases a reference. The last release destroys the event; work that already waits for it still does. (cudaEventDestroy)
+/// Releases a reference. The last release destroys the event; this does not affect work that already waits for it.
+/// (cudaEventDestroy)
 WEIR_C_API void weir_event_release(weir_event* event);
 /// The device of the streams that can record the event.
 WEIR_C_API weir_device* weir_event_device(const weir_event* event);

@@ -105,7 +105,7 @@ WEIR_C_API weir_result weir_stream_is_non_blocking(const weir_stream* stream, bo
 WEIR_C_API weir_result weir_stream_get_priority(const weir_stream* stream, int32_t* priority);
 /// Whether `weir_stream_close` or `weir_stream_release_handle` was called.
 WEIR_C_API bool weir_stream_is_closed(const weir_stream* stream);
-/// "cuda:0 stream 0x55…, capturing", to be freed with `weir_free`. Also works for a closed stream.
+/// Describes the stream: "cuda:0 stream 0x55… (capturing)", to be freed with `weir_free`. Also works for a closed stream.
 WEIR_C_API weir_result weir_stream_describe(const weir_stream* stream, char** text);
 /// Names the stream for tools, descriptions and errors, until it is closed. Null or empty removes the name.
 /// (nvtxNameCudaStreamA)

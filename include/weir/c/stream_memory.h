@@ -45,8 +45,8 @@ typedef struct weir_batch_copy {
 /// When a batch may read its sources. (CUmemcpySrcAccessOrder)
 typedef enum weir_source_access WEIR_C_ENUM {
   WEIR_SOURCE_IN_STREAM_ORDER = 0,  ///< after the stream's earlier work is done
-  WEIR_SOURCE_ANY_TIME = 1,         ///< at any time after the call: the program promises that no earlier work of the stream
-                                    ///< writes them
+  WEIR_SOURCE_ANY_TIME = 1,         ///< at any time after the call; the program promises that no earlier work of the stream
+                                    ///< writes the sources
 } weir_source_access;
 
 /// Makes `count` copies in one call. They run in any order; later work waits for all of them. Feature `batch_copies`.
@@ -143,8 +143,9 @@ WEIR_C_API weir_result weir_stream_wait_value32(weir_stream* stream, const uint3
 /// The same with 64 bits. Feature `wait_value_64`. (cuStreamWaitValue64)
 WEIR_C_API weir_result weir_stream_wait_value64(weir_stream* stream, const uint64_t* address, uint64_t value,
                                                 weir_wait_condition condition, uint32_t flags);
-/// Submits `count` operations in one call. They run in order, and no work of other threads runs in between. Does nothing if
-/// `count` is 0. Feature `batch_memory_operations`, and the features of the single operations. (cuStreamBatchMemOp)
+/// Submits `count` operations in one call. They run in order, and no other work of the stream runs between them. Does
+/// nothing if `count` is 0. Feature `batch_memory_operations`, and the features of the single operations.
+/// (cuStreamBatchMemOp)
 WEIR_C_API weir_result weir_stream_batch_memory_operations(weir_stream* stream, const weir_memory_operation* operations,
                                                            size_t count);
 

@@ -22,13 +22,13 @@ struct CUmod_st;
 struct CUstream_st;
 
 /// Interoperability with CUDA: returns the CUDA handles of Weir's objects, and wraps CUDA streams. Needs no CUDA header. The
-/// handle types are those of both the driver API (CUstream) and the runtime (cudaStream_t), which are the same types.
+/// handle types are those of the driver API (CUstream); the runtime's types (cudaStream_t) are the same.
 ///
 /// Weir uses each device's primary context, like the CUDA runtime. If Weir's interface lacks a feature (raw stream flags,
 /// attributes of the newest drivers), call CUDA with the handle, or create the stream with CUDA and adopt it.
 ///
-/// Functions throw `wrong_device` for an object of another backend. Weir's objects still own the returned handles. If other
-/// code records an event or begins a capture through a handle that was obtained here, Weir detects this.
+/// Functions throw `wrong_device` for an object of another backend. Weir's objects still own the returned handles. Other
+/// code may use a returned handle to record an event or to begin a capture; Weir detects this.
 namespace weir::cuda {
 
 namespace detail {
@@ -88,7 +88,7 @@ inline std::uint64_t address(const Allocation& a) noexcept { return reinterpret_
 /// device.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
 
-/// Wraps a stream of `device`; see `Device::wrap_stream`.
+/// Wraps a CUDA stream of `device`; see `Device::wrap_stream`.
 inline StreamPtr wrap(Device& device, CUstream_st* stream, Ownership ownership = Ownership::borrow,
                       std::shared_ptr<const void> keep_alive = {}) {
   detail::cuda_only(device, "cuda::wrap");

@@ -41,7 +41,7 @@ StreamPtr wrap(Device& device, S stream) {
 /// thread.
 class MemoryResource {
  public:
-  /// Throws `wrong_device` unless `device` is a CUDA device, and `unsupported` without the feature `async_allocation`.
+  /// Throws `wrong_device` if `device` is not a CUDA device; `unsupported` if it lacks the feature `async_allocation`.
   explicit MemoryResource(Device& device, MemoryPoolPtr pool = {})
       : state_(std::make_shared<State>(device, std::move(pool))) {
     detail::cuda_only(device, "cuda::MemoryResource");
@@ -59,8 +59,8 @@ class MemoryResource {
   void deallocate(::cuda::stream_ref stream, void* data, std::size_t, std::size_t = default_alignment) noexcept {
     AllocationPtr last = state_->allocations.take(data);
     if (!last || last->stream() == nullptr || last->stream()->native_handle() == stream.get()) return;
-    // If the allocating stream cannot wait for the other one, for example because of a capture, the memory is freed with the
-    // resource.
+    // If the allocating stream cannot wait for `stream`, for example because one of them is capturing, keep the memory until
+    // the resource is destroyed.
     const auto ordered = attempt([&] { last->stream()->wait(wrap(state_->device, stream)); });
     if (!ordered) (void)attempt([&] { state_->allocations.keep(std::move(last)); });
   }
@@ -94,7 +94,7 @@ class MemoryResource {
   std::shared_ptr<State> state_;
 };
 
-/// Allocates memory from `resource`, a cuda::mr::resource or an RMM resource, of which the allocation keeps a copy. The
+/// Allocates memory from `resource`, a cuda::mr::resource or an RMM resource. The allocation keeps a copy of `resource`. The
 /// memory is allocated and freed in the order of `stream`. Before the last owner releases the allocation, `stream` must wait
 /// for work of other streams that uses the memory, as with `Stream::allocate_async`.
 template <::cuda::mr::resource Resource>

@@ -28,16 +28,16 @@
 /// that writes it, as `__dlpack__(stream=…)` does in Python.
 namespace weir::dlpack {
 
-/// DLPack's type for an element of type `T`: `bool`, integers, `float`, `double`. For 16-bit floats a program defines it:
-/// `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
+/// DLPack's type for elements of type `T`. Defined for `bool`, integers, `float` and `double`. A program can define it for
+/// 16-bit floats: `template <> inline constexpr DLDataType weir::dlpack::data_type<__half> = {kDLFloat, 16, 1};`.
 template <class T>
 inline constexpr DLDataType data_type = {};
-/// For integers and `bool`. 6 is kDLBool, which DLPack's header lacks before 0.8.
+/// The type for integers and `bool`. 6 is kDLBool, which is missing in DLPack's header before version 0.8.
 template <std::integral T>
 inline constexpr DLDataType data_type<T> = {
     std::uint8_t{std::is_same_v<std::remove_const_t<T>, bool> ? 6U : (std::is_signed_v<T> ? kDLInt : kDLUInt)},
     8 * sizeof(T), 1};
-/// For floating-point numbers except `long double`.
+/// The type for floating-point numbers except `long double`.
 template <std::floating_point T>
 requires(sizeof(T) <= sizeof(double)) inline constexpr DLDataType data_type<T> = {kDLFloat, 8 * sizeof(T), 1};
 

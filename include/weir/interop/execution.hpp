@@ -63,8 +63,8 @@ class CompletionOperation {
  private:
   enum class Outcome { value, error, stopped };
 
-  /// Completes the receiver exactly once, after both the first outcome has come and `start` has finished with this object:
-  /// completing the receiver may destroy the operation, so `start` must not be overtaken.
+  /// Completes the receiver exactly once: when there is an outcome and `start` no longer uses this object. It waits for
+  /// `start`, because completing the receiver may destroy the operation state.
   class End {
    public:
     explicit End(CompletionOperation& operation) noexcept : operation_(operation) {}
@@ -109,8 +109,8 @@ class CompletionOperation {
 
 /// A sender for the work of a stream or an event; made by `as_sender`. It completes without a value when all work that was
 /// enqueued on the stream before `start` is done, or when the event is complete. It completes with an error if `when_done`
-/// reports one, and as stopped if a stop is requested first; the work itself continues then. It completes on Weir's polling
-/// thread (see weir/await.hpp), which must not be blocked: use `continues_on` to move to another thread.
+/// reports one. If a stop is requested before, it completes as stopped, and the work itself continues. It completes on
+/// Weir's polling thread (see weir/await.hpp), which must not be blocked: use `continues_on` to move to another thread.
 template <class Target>
 class CompletionSender {
  public:

@@ -25,8 +25,8 @@ struct ihipStream_t;
 /// Weir restores a thread's current HIP device after changing it. If Weir's interface lacks a feature, call HIP with the
 /// handle, or create the stream with HIP and adopt it.
 ///
-/// Functions throw `wrong_device` for an object of another backend. Weir's objects still own the returned handles. If other
-/// code records an event or begins a capture through a handle that was obtained here, Weir detects this.
+/// Functions throw `wrong_device` for an object of another backend. Weir's objects still own the returned handles. Other
+/// code may use a returned handle to record an event or to begin a capture; Weir detects this.
 namespace weir::hip {
 
 namespace detail {
@@ -80,7 +80,7 @@ inline int device_number(const Device& d) {
 /// device.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
 
-/// Wraps a stream of `device`; see `Device::wrap_stream`.
+/// Wraps a HIP stream of `device`; see `Device::wrap_stream`.
 inline StreamPtr wrap(Device& device, ihipStream_t* stream, Ownership ownership = Ownership::borrow,
                       std::shared_ptr<const void> keep_alive = {}) {
   detail::hip_only(device, "hip::wrap");

@@ -20,7 +20,8 @@ inline const Device& of_backend(const Device& device, std::string_view backend, 
   return device;
 }
 
-/// The same check for an object: returns `*ref`. Throws `invalid_argument` for null.
+/// Returns `*ref` if the object belongs to a device of the backend named `backend`; otherwise throws `wrong_device`. Throws
+/// `invalid_argument` for null.
 template <class R>
 auto& of_backend(const R& ref, std::string_view backend, const char* api, const char* operation) {
   if (!ref) throw Error(Errc::invalid_argument, operation, "", "the object is null");

@@ -21,8 +21,8 @@
 /// only plugins share with the library. See docs/abi.md.
 namespace weir {
 
-/// The revision of the plugin interface. Increment it for an incompatible change of a virtual function or its meaning, which
-/// no size shows. The library does not load a plugin of another revision.
+/// The revision of the plugin interface. Increment it when the meaning of a virtual function changes, because the
+/// fingerprint does not detect this. The library does not load a plugin of another revision.
 inline constexpr std::uint32_t plugin_revision = 14;
 
 namespace detail {

@@ -18,7 +18,7 @@ class WEIR_API BackendImpl : public Backend {
   explicit BackendImpl(std::string name) : Backend(std::move(name)) {}
 
   BackendVersions& mutable_versions() noexcept { return versions_; }
-  /// Adds a device. It must never be deleted, and its features and properties must not change after this call.
+  /// Adds a device. The backend must never delete it, and must not change its features and properties after this call.
   void add_device(Device& device);
 };
 

@@ -21,12 +21,12 @@ struct CaptureState {
   explicit operator bool() const noexcept { return status == CaptureStatus::active; }
 };
 
-/// The objects that a graph will own. A capture that was begun through Weir collects them.
+/// The objects that the core collects during a capture, and that the captured graph must keep alive.
 struct CaptureResources {
   std::vector<ModulePtr> modules;  ///< the modules of the captured kernels
   GraphPtr resumed;                ///< the graph that the capture continues, or null
-  /// Native streams on which the capture of a conditional node's body could not be ended. They must not be destroyed before
-  /// this capture ends. If there are any, the graph is unusable.
+  /// Native streams on which the capture of a conditional node's body could not be ended. These streams must not be
+  /// destroyed before this capture ends. If there are any, the graph is unusable.
   std::vector<std::shared_ptr<const void>> open_bodies;
   std::shared_ptr<detail::CapturedWork> work;  ///< the recorded operations for `Graph::save`, or null; used only by the core
 };

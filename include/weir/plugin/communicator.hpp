@@ -51,7 +51,7 @@ class WEIR_API CommunicatorImpl : public Communicator {
   /// Enqueues the calls, which may be for several communicators of this plugin. The core has checked the arguments, and that
   /// no communicator has failed.
   virtual void do_enqueue(std::span<const CollectiveCall> calls) = 0;
-  /// Queries the library for new errors, and reports them by `fail`.
+  /// Queries the library for errors of asynchronous operations. If there is one, calls `fail`.
   virtual void do_check() = 0;
   /// Called once, on any thread, when the communicator has failed. Must end all operations that wait for other ranks.
   virtual void do_abort() noexcept = 0;
@@ -108,9 +108,9 @@ class WEIR_API CommunicatorLibrary {
     int rank = 0;
     int size = 1;
   };
-  /// Only for MPI: the calling process's rank, and the number of ranks.
+  /// Only for MPI: returns the calling process's rank and the number of ranks.
   virtual MpiPlace mpi_place(const MpiCommunicator& communicator);
-  /// Only for MPI: sends rank 0's bytes to every rank.
+  /// Only for MPI: copies `bytes` of rank 0 to `bytes` of every rank.
   virtual void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes);
 
  protected:
@@ -121,7 +121,7 @@ class WEIR_API CommunicatorLibrary {
 
 extern "C" {
 /// Opens the vendor's library. Every plugin `libweir_comm_NAME.so` exports this function and a note (WEIR_PLUGIN_NOTE). The
-/// core calls it once in a process; if it throws, the next use calls it again. Throws `weir::Error` with `driver_not_found`
-/// or `driver_too_old`.
+/// core calls it once in a process; if it throws, the core calls it again at the next use. Throws `weir::Error` with
+/// `driver_not_found` or `driver_too_old`.
 WEIR_API weir::CommunicatorLibrary* weir_open_communicator_library();
 }

@@ -25,14 +25,14 @@ namespace weir {
 class WEIR_API DeviceImpl : public Device {
  public:
   virtual StreamPtr do_create_stream(bool blocking, int priority) = 0;
-  /// The core calls this once per device, and `do_create_per_thread_stream` once per thread and device.
+  /// Called once per device.
   virtual StreamPtr do_create_default_stream() = 0;
   virtual StreamPtr do_create_per_thread_stream();
-  /// For null and the handle of a default stream, returns the default stream, whatever `ownership` is: the core then throws
-  /// for `adopt`. Any other handle must be a live stream of this device. The wrapper must report the priority and flags of
-  /// the vendor's stream.
+  /// For null and for the handle of a default stream, must return the default stream, for both values of `ownership`: the
+  /// core then throws for `adopt`. The caller of `Device::wrap_stream` guarantees that any other handle is a stream of this
+  /// device that still exists. The wrapper must report the priority and the flags of the vendor's stream.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
-  /// If fewer units are free, must call `throw_too_few_units`.
+  /// If fewer units are free, the implementation must call `throw_too_few_units`.
   virtual PartitionPtr do_partition(std::uint32_t compute_units);
   virtual PriorityRange do_priority_range() const = 0;
   virtual EventPtr do_create_event(const EventOptions& options) = 0;
@@ -54,21 +54,22 @@ class WEIR_API DeviceImpl : public Device {
   virtual void do_disable_peer_access(const Device& peer);
   virtual ModulePtr do_load_module(std::span<const std::byte> image);
   virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
-  /// Ranks an image of a kernel bundle for this device: 0 if the device cannot load it, otherwise a higher number for a
-  /// better one. An estimate suffices: if the driver rejects an image (`invalid_image`), the core tries the next one.
+  /// Ranks an image of a kernel bundle for this device. Returns 0 if the device cannot load the image; otherwise the core
+  /// tries images with higher numbers first. An estimate suffices: if the driver rejects an image (`invalid_image`), the
+  /// core tries the next image.
   virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
-  /// The same until `deadline`. Returns whether the work was done in time. The default implementation calls `do_synchronize`
-  /// on a helper thread.
+  /// Like `do_synchronize`, but returns false if the work is not done at `deadline`. The default implementation calls
+  /// `do_synchronize` on a helper thread.
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
   /// The streams of the device that have pending work, for diagnosis; empty if the backend cannot determine what they wait
   /// for.
   virtual std::vector<BusyStream> do_busy_streams() const;
-  /// The enqueued operations that write, or may write, the value that `wait` waits for.
+  /// The enqueued operations of this device that may write the value for which `wait` waits.
   virtual std::vector<ValueWriter> do_writers_of(const MemoryOperation& wait) const;
   /// Returns the driver's error if the device's state is lost for good, otherwise nullopt. The core calls this after a
-  /// `device_fault`, possibly while the backend holds locks, and in `health`. It must not block and must not invalidate any
-  /// capture.
+  /// `device_fault`, possibly while the backend holds locks, and in `health`. The implementation must not block and must not
+  /// invalidate any capture.
   virtual std::optional<Error> do_fault() const;
 
  protected:

@@ -32,7 +32,7 @@ class WEIR_API EventImpl : public Event {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
-  /// Whether other code has obtained the handle and may have recorded the event.
+  /// Whether other code has obtained the handle (`Event::share_native_handle`) and may have recorded the event.
   bool is_shared() const noexcept { return (flags_.load(std::memory_order_relaxed) & shared) != 0; }
   /// Resets an event without owners, before it is destroyed or reused.
   void reset_state() noexcept {

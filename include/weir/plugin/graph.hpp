@@ -28,7 +28,8 @@ class WEIR_API GraphImpl : public Graph {
 /// The base class of each backend's executable graphs; every `GraphExec` object is a `GraphExecImpl`.
 class WEIR_API GraphExecImpl : public GraphExec {
  public:
-  /// Launches the graph. If `capture` is active, adds the graph as a child node to that capture instead.
+  /// Enqueues a launch of the graph on `stream`. If `capture` is active, must add the graph as a child node to the captured
+  /// graph instead.
   virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
   virtual void do_upload(Stream& stream);
   virtual void do_update(const Graph& graph);

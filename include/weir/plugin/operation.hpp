@@ -27,7 +27,7 @@ struct LaunchConfig;
 
 /// The kind of an operation.
 enum class OperationKind : std::uint8_t {
-  // Work of a stream.
+  // Operations that do work on a stream.
   kernel,
   copy,
   fill,
@@ -38,29 +38,29 @@ enum class OperationKind : std::uint8_t {
   free,
   prefetch,
   external,  ///< work declared with `external_work`, and collectives
-  // The order of streams.
+  // Operations that order streams.
   record,
   wait_event,
   wait_stream,
-  // Host calls.
+  // Operations of the host.
   synchronize,
   query,
   host_access,
   host_copy,
-  // Captures.
+  // Operations of captures.
   begin_capture,
   end_capture,
   child_graph,
   conditional,
   capture_dependencies,
-  // Graphs.
+  // Operations of graphs.
   clone_graph,
   instantiate,
   update_graph,
   change_nodes,
   upload_graph,
   launch_graph,
-  // Objects.
+  // Operations on objects.
   create_stream,
   register_host,
   unregister_host,
@@ -71,19 +71,20 @@ enum class OperationKind : std::uint8_t {
   set_name,       ///< a stream, an event or an allocation is named
   destroy_graph,  ///< `graph` or `exec` is destroyed: do not dereference it; a new object may reuse its address
 };
-/// "wait_event"
+/// Returns the kind's name: "wait_event".
 WEIR_API std::string_view to_string(OperationKind) noexcept;
 
 /// Properties shared by all operations of a kind.
 struct OperationTraits {
   bool is_in_order = false;      ///< operations that are enqueued on a stream run in its order
-  bool is_work = false;          ///< it takes time on the stream, unlike records, waits and stream-ordered allocations
-  bool reads = false;            ///< it may read the memory in `accesses` and `memory_operations`
-  bool writes = false;           ///< it may write the memory in `accesses` and `memory_operations`
-  bool may_be_captured = false;  ///< it can become a node of a graph
+  bool is_work = false;          ///< the operation takes time on the stream, unlike records, waits and stream-ordered
+                                 ///< allocations
+  bool reads = false;            ///< the operation may read the memory in `accesses` and `memory_operations`
+  bool writes = false;           ///< the operation may write the memory in `accesses` and `memory_operations`
+  bool may_be_captured = false;  ///< the operation can become a node of a graph
 };
 
-/// The properties of each kind. The compiler warns if a new kind has no entry here.
+/// Returns the properties of a kind. The compiler warns if a kind has no case here.
 constexpr OperationTraits traits_of(OperationKind kind) noexcept {
   switch (kind) {
     case OperationKind::kernel:
@@ -141,17 +142,19 @@ struct StreamKey {
 struct Operation {
   std::uint64_t id = 0;  ///< a number that is unique in the process
   OperationKind kind{};
-  const char* name = "";  ///< "Stream::copy"; for `external`, the name that the program gave
+  const char* name = "";  ///< the name of the public function, "Stream::copy"; for `external`, the name that the program has
+                          ///< given
   const Device* device = nullptr;
   const Stream* stream = nullptr;  ///< null for operations without a stream, such as `Device::synchronize`
   StreamKey stream_key;
   StreamKey awaited;             ///< `wait_stream`: the stream that is waited for
-  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: the owner of the memory
+  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: the device that owns the memory
   const Event* event = nullptr;
   /// True for `Stream::record_external` and `wait_external`: each launch of the graph records the event or waits for it.
   bool in_graph = false;
   /// The memory that the operation reads and writes. For kernels: the memory of the arguments, or the memory that the
-  /// program declared (weir/access.hpp, weir/annotation.hpp). For `allocate`, `free` and `module_global`: that memory.
+  /// program declared (weir/access.hpp, weir/annotation.hpp). For `allocate`, `free` and `module_global`: the memory that is
+  /// allocated, freed or returned.
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
@@ -161,25 +164,27 @@ struct Operation {
   std::span<const Parameter> parameters;          ///< `kernel`: the sizes and kinds of the arguments
   std::span<const std::byte> element;             ///< `fill`: the value of every element
   std::uint32_t word_size = 0;                    ///< `fill`: the size in bytes of the word that the driver's memset repeats
-  ConditionalKind conditional{};                  ///< `conditional`
+  ConditionalKind conditional{};                  ///< `conditional`: the kind of the node
   std::size_t bodies = 0;                         ///< `conditional`: the number of bodies, which are captured one after
                                                   ///< another
-  const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: the source
+  const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: the graph that is used
   const GraphExec* exec = nullptr;   ///< the executable graph; for `instantiate`, set only in `after`
   const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, set only in `after`
   const Allocation* allocation = nullptr;
-  const GraphChanges* changes = nullptr;       ///< `change_nodes`
-  std::span<const GraphNode> dependencies;     ///< `capture_dependencies`
+  const GraphChanges* changes = nullptr;       ///< `change_nodes`: the changes
+  std::span<const GraphNode> dependencies;     ///< `capture_dependencies`: the nodes on which the stream's next operation
+                                               ///< depends
   /// For captured work: the last node that the operation added to the graph. Set only in `after`.
   std::optional<GraphNode> node;
-  /// The id of the capture that the operation belongs to, begins or ends; 0 without one. Captured work does not run now.
+  /// The id of the capture in which the operation is captured, or which it begins or ends; 0 if there is none. A captured
+  /// operation does not run now.
   std::uint64_t capture = 0;
-  std::uint64_t thread = 0;         ///< a number of the calling thread that is unique in the process
+  std::uint64_t thread = 0;         ///< a number that identifies the calling thread
   std::uint64_t host_function = 0;  ///< the id of the operation whose host function makes this call, or 0
   std::string_view tag;             ///< the name of the calling thread's innermost `ScopedRange`
   /// `set_name`: the name; `host_function`: the function's name, if it has one; `module_global`: the variable's name.
   std::string_view label;
-  bool is_complete = false;         ///< `query`: the result, in `after`
+  bool is_complete = false;         ///< `query`: the result, set in `after`
   bool has_failed = false;          ///< in `after`: the operation threw an exception, and nothing was submitted
   bool reads_any_time = false;      ///< `copy`: the sources may be read at any time (`SourceAccess::any_time`)
 };
@@ -200,7 +205,7 @@ struct NodeRun {
 
 /// A vendor's driver that a backend has opened.
 struct Driver {
-  std::string_view backend;                ///< "cuda"
+  std::string_view backend;                ///< the backend's name: "cuda"
   /// The names of all driver functions that the backend may call, such as "cuLaunchKernel".
   std::span<const char* const> functions;
   /// Returns the name of an error code, "CUDA_ERROR_INVALID_VALUE"; empty for an invalid code.
@@ -209,9 +214,9 @@ struct Driver {
 
 /// One call of a function of a vendor's driver. The pointers are valid until the process ends.
 struct DriverCall {
-  const char* backend = "";   ///< "cuda"
-  const char* function = "";  ///< "cuLaunchKernel"
-  int result = 0;             ///< in `after_driver_call`: the result, 0 for success
+  const char* backend = "";   ///< the backend's name: "cuda"
+  const char* function = "";  ///< the function's name: "cuLaunchKernel"
+  int result = 0;             ///< the result, set in `after_driver_call`; 0 for success
 };
 
 }  // namespace weir

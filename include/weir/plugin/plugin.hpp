@@ -18,8 +18,8 @@
 /// What a backend plugin `libweir_NAME.so` must contain: a note with its fingerprint, and the exported functions.
 ///
 /// The note is an ELF note with the fingerprint of the plugin's build. The core reads the note from the file, and loads the
-/// plugin only if the fingerprint fits, so that no code of an incompatible plugin ever runs. The plugin exports a factory
-/// function, and may export a compiler. `WEIR_PLUGIN` defines the note and the factory.
+/// plugin only if the fingerprint matches the library's, so that no code of an incompatible plugin ever runs. The plugin
+/// exports a factory function, and may export a compiler. `WEIR_PLUGIN` defines the note and the factory.
 namespace weir {
 
 /// Passed to a plugin's factory, for reporting which files it tried to open.
@@ -75,9 +75,9 @@ namespace weir {
 
 /// The input and output of a plugin's compiler.
 struct ImageCompilation {
-  std::string_view architecture;  ///< in the backend's spelling, as in DeviceProperties::architecture
+  std::string_view architecture;  ///< the architecture to compile for, spelled as in DeviceProperties::architecture
   std::string_view source;
-  const CompileOptions& options;  ///< checked by the core, as for `DeviceImpl::do_compile`
+  const CompileOptions& options;  ///< the options; the core has checked them
   std::vector<std::byte> image;   ///< output: an image for `Device::load_module`
   std::string log;                ///< output: the compiler's warnings
 };
@@ -85,12 +85,12 @@ struct ImageCompilation {
 }  // namespace weir
 
 extern "C" {
-/// The factory, which every backend plugin exports. Opens the driver and returns the backend, which must live until the
-/// process ends. Throws `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at
-/// most once in a process.
+/// The factory. Every backend plugin exports this function. It opens the driver and returns the backend, which must live
+/// until the process ends. Throws `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`.
+/// Called at most once in a process.
 WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
-/// The compiler, which a plugin exports if it has one that needs neither the driver nor a device. Throws `weir::Error` like
-/// `Device::compile`. Called from any thread, with or without a backend.
+/// Compiles source code for an architecture, without a driver or a device. A plugin exports this function if it supports
+/// this. Throws `weir::Error` like `Device::compile`. Called on any thread, even if the backend was not opened.
 WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 

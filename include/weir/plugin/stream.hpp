@@ -34,14 +34,16 @@ class WEIR_API StreamImpl : public Stream {
   virtual void do_close(bool destroy) = 0;
   virtual void* do_native_context() const;
   virtual std::uint64_t do_id() const = 0;
-  /// With WEIR_SCHEDULE, the number of operations enqueued so far, by which schedules identify operations; otherwise 0.
+  /// If WEIR_SCHEDULE is set, the number of operations that were enqueued on this stream so far, because schedules identify
+  /// an operation by its number; otherwise 0.
   virtual std::uint64_t do_given_operations() const noexcept { return 0; }
   virtual bool do_is_non_blocking() const = 0;
   virtual int do_priority() const = 0;
 
   virtual void do_synchronize() = 0;
   virtual bool do_is_complete() const = 0;
-  /// Returns false if the work enqueued so far is not done at `deadline`. The default implementation polls `do_is_complete`.
+  /// Like `do_synchronize`, but returns false if the work enqueued so far is not done at `deadline`. The default
+  /// implementation polls `do_is_complete`.
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
   /// May return `PendingWork::Kind::unknown` if work is pending. Must not invalidate captures of other streams. The default
   /// implementation calls `do_is_complete`.
@@ -52,19 +54,19 @@ class WEIR_API StreamImpl : public Stream {
   virtual void do_record_external(Event& event, const CaptureState& capture);
   virtual void do_wait(const Event& event, const CaptureState& capture) = 0;
   virtual void do_wait_external(const Event& event, const CaptureState& capture);
-  /// `of_other`: the capture of `other`.
+  /// Makes later work wait for the work of `other`. `of_other`: the capture state of `other`.
   virtual void do_wait_stream(Stream& other, const CaptureState& capture, const CaptureState& of_other) = 0;
 
   virtual void do_launch_host_function(HostFunction&& function, const CaptureState& capture);
   virtual void do_add_callback(StreamCallback&& callback);
 
-  /// Returns the driver's id of the capture, as in `do_capture_state`.
+  /// Begins a capture. Returns the driver's id of the capture, which `do_capture_state` also returns.
   virtual std::uint64_t do_begin_capture(CaptureMode mode);
-  /// The same for a capture that adds to `graph`.
+  /// Begins a capture that adds nodes to `graph`. Returns the driver's id of the capture.
   virtual std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode);
-  /// Ends the capture and returns its graph. This stream, another `Stream` object with the same handle, or external code
-  /// began the capture. Even if this throws, the capture must have ended, except if the driver lets only another thread end
-  /// it. `kept`: objects that the graph must keep alive.
+  /// Ends the capture and returns its graph. The capture may have been begun by this object, by another `Stream` object with
+  /// the same handle, or by external code. If this throws, the capture must have ended nevertheless, except if the driver
+  /// allows only another thread to end it. `kept`: objects that the graph must keep alive.
   virtual GraphPtr do_end_capture(CaptureResources&& kept);
   /// Queries the driver for the stream's capture. The core calls this for streams whose handle external code may use, in any
   /// state of the stream.
@@ -94,8 +96,9 @@ class WEIR_API StreamImpl : public Stream {
                           std::size_t width, std::size_t height) = 0;
 
   virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture);
-  /// Returns false without freeing the memory if the driver refuses because another stream captures. `capture`: the capture
-  /// in which the memory was allocated; inactive if it was allocated outside of one.
+  /// Frees stream-ordered memory. Returns false without freeing it if the driver refuses because another stream is
+  /// capturing. `capture`: the state of the capture in which the memory was allocated; not active if it was allocated
+  /// outside of captures.
   virtual bool do_deallocate_async(void* memory, const CaptureState& capture);
   virtual void do_attach_memory(const Allocation& managed, AttachMode mode);
   virtual void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target);
@@ -116,7 +119,7 @@ class WEIR_API StreamImpl : public Stream {
   virtual void do_copy_attributes(const Stream& other);
 
  protected:
-  /// `handle`: the native stream. `keep_alive`: an object that this stream keeps alive for a wrapped handle, or null.
+  /// `handle`: the native stream. `keep_alive`: an object that must live as long as a wrapped handle is used, or null.
   StreamImpl(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
   ~StreamImpl() override;
   /// Closes the stream if it is open, then calls `do_dispose`.
@@ -132,14 +135,14 @@ class WEIR_API StreamImpl : public Stream {
   std::string describe_handle() const;
   /// Declares that only the backend uses this borrowed handle, so that calls need not query the driver for captures.
   void mark_private() noexcept;
-  /// Resets a disposed stream for reuse with the same handle, for backends that keep such objects.
+  /// Prepares a disposed stream for reuse with the same handle. For backends that keep such objects in `do_dispose`.
   void renew(std::shared_ptr<const void> keep_alive) noexcept;
-  /// Keeps `module` for the graph that is being captured.
+  /// Makes the graph that is being captured an owner of `module`.
   void keep_module(const ModulePtr& module, const CaptureState& capture);
 
   /// The capture of a conditional node's body on `body`, a stream that only the backend uses. `outer` is the capture that
-  /// contains the node. While this object lives, the core applies the capture mode of `outer` to the body's capture, and
-  /// adds the objects that the body uses to those of `outer`.
+  /// contains the node. While this object lives, the capture mode of `outer` also applies to the body's capture, and the
+  /// objects that the body uses are kept alive by the graph of `outer`.
   class WEIR_API BodyCapture {
    public:
     /// Calls `begin`, which must begin the capture on `body` and return the capture's id.

@@ -39,15 +39,15 @@ WEIR_API long environment_number(const char* name, long fallback, long least, lo
 WEIR_API std::optional<std::string> environment_path(const char* name);
 
 using weir::LogLevel;
-/// Whether lines of this level are enabled for any part.
+/// Whether lines of this level are logged for any part of Weir.
 WEIR_API bool log_enabled(LogLevel) noexcept;
 /// Logs one line, `line` followed by `rest`, if the level is enabled for the part of Weir that calls this (weir/log.hpp).
 /// Never throws. Any thread.
 WEIR_API void log(LogLevel, std::string_view line, std::string_view rest = {}) noexcept;
 
-/// A backend creates this object while it calls a host function or callback of the program. While it lives, functions of
-/// Weir on this thread throw `called_from_host_function`, and objects that lose their last owner on this thread are
-/// destroyed by another thread.
+/// A backend creates this object while it calls a host function or callback of the program. While this object lives,
+/// functions of Weir throw `called_from_host_function` on this thread, and objects whose last owner is released on this
+/// thread are destroyed by another thread.
 class WEIR_API HostFunctionScope {
  public:
   HostFunctionScope() noexcept;
@@ -61,11 +61,11 @@ class WEIR_API HostFunctionScope {
 
 /// Blocks all signals in the calling thread from now on, except SIGPROF and the signals of the thread's own faults (SIGSEGV
 /// and similar). Otherwise a library's thread could receive a signal that a thread of the application waits for, or the
-/// signal could end the process. For threads that a backend runs on but does not start.
+/// signal could end the process. For threads on which a backend's code runs but which the backend has not started.
 WEIR_API void block_signals() noexcept;
 
-/// Blocks signals like `block_signals` while it lives. A backend creates this object before it starts a thread, because the
-/// new thread inherits the signal mask.
+/// Blocks signals like `block_signals`, until this object is destroyed. A backend creates this object before it starts a
+/// thread, because the new thread inherits the signal mask.
 class WEIR_API SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -78,8 +78,8 @@ class WEIR_API SignalsBlocked {
 };
 
 /// A backend creates this object around a driver call that would invalidate all captures on the device (cuCtxSynchronize).
-/// While it lives, calls on other threads that begin or join a capture on the device block. A thread must not create two at
-/// a time.
+/// Until it is destroyed, calls on other threads that begin or join a capture on the device block. A thread must not create
+/// two such objects at a time.
 class WEIR_API DeviceWideCall {
  public:
   /// Throws `capture_unsupported` if a capture begun through Weir is open on `device`.
@@ -94,10 +94,10 @@ class WEIR_API DeviceWideCall {
 
 /// Whether any stream is in a capture that was begun through Weir. Fast: one atomic load.
 WEIR_API bool any_captures() noexcept;
-/// Attaches `object` to the stream's capture, unless the capture already has one, and returns the attached object; with a
-/// null `object`, only returns it. Bindings use this to collect the objects that a captured graph uses. Returns null if the
-/// stream is not in a capture that was begun through Weir. The capture releases its reference when it ends or is dropped, on
-/// any thread.
+/// Attaches `object` to the stream's capture, unless the capture already has an attached object, and returns the attached
+/// object. If `object` is null, only returns the attached object. Bindings attach a list in which they collect the objects
+/// that a captured graph uses. Returns null if the stream is not in a capture that was begun through Weir. The capture
+/// releases its reference when it ends or is dropped, on any thread.
 WEIR_API std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<void> object);
 
 /// Whether a tool watches this driver. If so, the backend must call the two functions below around each driver call. A
@@ -115,8 +115,8 @@ WEIR_API std::uint64_t watched_launch() noexcept;
 /// Reports that a node of a watched launch has run.
 WEIR_API void note_node(const NodeRun&) noexcept;
 
-/// While this object lives, tools do not see the calling thread's driver calls: for calls with which a backend probes its
-/// driver.
+/// While this object lives, the calling thread's driver calls are not reported to tools. For calls with which a backend
+/// tests its driver.
 class WEIR_API UnshownCalls {
  public:
   UnshownCalls() noexcept;
@@ -135,17 +135,18 @@ WEIR_API void note_fault(const Error& error) noexcept;
 /// Marks a device as poisoned, as if its driver had reported `error`. For tools that simulate faults. Never throws.
 WEIR_API void poison(const Device& device, const Error& error) noexcept;
 
-/// Destroys an object later that pending work still uses: calls `try_to_end()` repeatedly on a background thread until it
-/// returns true. `try_to_end` must not block. If the process ends first, the object leaks. Returns false if memory is
-/// exhausted; the object then leaks, too.
+/// For objects that pending work still uses, so that they must be destroyed later: calls `try_to_end()` repeatedly on a
+/// background thread until it returns true. `try_to_end` must not block. If the process ends first, the object leaks.
+/// Returns false if memory is exhausted; the object then leaks, too.
 WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
-/// The same for modules, on a thread of their own, because unloading a module may block until the whole device is idle.
+/// Like `reclaim`, for modules. They have a thread of their own, because unloading a module may block until the whole device
+/// is idle.
 WEIR_API bool reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept;
 
 /// A backend calls this before it throws because the driver has shut down, which happens while the process exits. If another
-/// thread runs the exit handlers, this blocks until the process ends, but at most two seconds: the exception could otherwise
-/// escape from a detached thread and abort the process. The limit exists because the destructor of a static object may join
-/// the calling thread. On the thread that exits, it returns at once.
+/// thread is running the exit handlers, blocks until the process ends, because the exception could escape from a detached
+/// thread and abort the process. Blocks at most two seconds, because the destructor of a static object may join the calling
+/// thread. On the thread that runs the exit handlers, returns at once.
 WEIR_API void wait_for_exit() noexcept;
 
 /// Describes a stream by its key: "host:0 stream 0x55…", or with its name "host:0 stream 'copies' 0x55…".
@@ -177,12 +178,12 @@ inline bool fits(NodeChange::Kind change, NodeKind node) noexcept {
   }
   return node == NodeKind::kernel || node == NodeKind::copy || node == NodeKind::fill;
 }
-/// Throws `graph_update_failed` for a change that does not fit its node, which is of `kind`; if `kind` is nullopt, for a
-/// node that does not exist in a graph of `count` nodes.
+/// Throws `graph_update_failed` for a change that does not fit its node. `kind`: the node's kind; nullopt if the graph,
+/// which has `count` nodes, has no such node.
 [[noreturn]] WEIR_API void throw_impossible_change(const std::string& object, const NodeChange& change,
                                                    std::optional<NodeKind> kind, std::size_t count);
 
-/// Throws `invalid_argument` for a node that does not exist in a graph of `count` nodes.
+/// Throws `invalid_argument` for a node that does not exist. `count`: the number of nodes of the graph.
 [[noreturn]] WEIR_API void throw_no_such_node(const char* operation, const std::string& object, GraphNode node,
                                               std::size_t count);
 

@@ -30,20 +30,21 @@ class WEIR_API Tool {
   /// Called before a host function or callback runs, on the thread that runs it. In a graph, called for each launch. The
   /// argument is the id of the operation that enqueued the function.
   virtual void begin_host_function(std::uint64_t /*operation*/) noexcept {}
-  /// Called when the function has returned.
+  /// Called when the host function or callback has returned.
   virtual void end_host_function(std::uint64_t /*operation*/) noexcept {}
   /// Whether `after_node` shall be called. Called once, when the tool is added.
   virtual bool watches_nodes() const noexcept { return false; }
-  /// Called when a node of a launched graph has run. For a child graph, it is called for the nodes inside first. Only
-  /// backends that run graphs themselves, such as `host`, report nodes; GPU drivers do not. Called on the thread that ran
-  /// the node, before work that waits for the node continues. Must not call Weir.
+  /// Called when a node of a launched graph has run. Called for the nodes inside a child graph before it is called for the
+  /// child-graph node. Only backends that run graphs themselves, such as `host`, report nodes; GPU drivers do not. Called on
+  /// the thread that ran the node, before work that waits for the node continues. Must not call Weir.
   virtual void after_node(const NodeRun&) noexcept {}
   /// Called when a `ScopedRange` begins on the calling thread.
   virtual void begin_range(std::string_view /*name*/) noexcept {}
   /// Called when the calling thread's innermost range ends.
   virtual void end_range() noexcept {}
-  /// Called when a backend has opened its driver, before any driver call except the query for its version. Return true to be
-  /// called for each driver call. May throw `weir::Error` with `invalid_environment`; the backend is then not opened.
+  /// Called when a backend has opened its driver, before any driver call except the query for its version. If this returns
+  /// true, the two functions below are called for each driver call. May throw `weir::Error` with `invalid_environment`; the
+  /// backend is then not opened.
   virtual bool watches_driver(const Driver&) { return false; }
   /// Called before a driver call. If this returns a value other than 0, the driver is not called, and the backend gets this
   /// value as the result. Exception: calls that wait (cuStreamSynchronize) or end a capture are made nevertheless, because
@@ -60,16 +61,16 @@ class WEIR_API Tool {
 /// The tools of the process: tools that the environment variable WEIR_TOOLS names, and tools that the program adds.
 class WEIR_API Tools {
  public:
-  /// Adds a tool, which lives until the process ends. Call it before any other function of Weir: throws `invalid_argument`
-  /// once the registry was used, because the tool would have missed earlier operations. Must not be called concurrently.
+  /// Adds a tool, which lives until the process ends. Must be called before the registry is used, because the tool would
+  /// otherwise miss operations; after that, throws `invalid_argument`. Must not be called concurrently.
   static void add(std::unique_ptr<Tool> tool);
   /// Whether the process has any tools.
   static bool any() noexcept;
 };
 
 namespace detail {
-/// Returns `access`, the access of a launch through parameter number `parameter`, refined by facts about the kernel: whether
-/// it only reads the memory, or only updates it atomically. For callers of `declare_touches`.
+/// Returns `access` with what is known about the kernel: whether it only reads the memory of this parameter, or only updates
+/// it atomically. `access`: the access of a launch through parameter number `parameter`. For callers of `declare_touches`.
 WEIR_API MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept;
 }  // namespace detail
 

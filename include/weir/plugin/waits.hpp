@@ -18,9 +18,9 @@ namespace weir {
 
 /// One condition that the first pending operation of a stream waits for.
 struct Awaited {
-  std::string what;                      ///< "a wait for the value at 0x… (32 bits) to be 1, now it is 0"
-  std::optional<StreamKey> stream;       ///< the stream that it waits for,
-  std::optional<MemoryOperation> value;  ///< or the value that it waits for
+  std::string what;                      ///< a description: "a wait for the value at 0x… (32 bits) to be 1, now it is 0"
+  std::optional<StreamKey> stream;       ///< the stream that the operation waits for; or empty
+  std::optional<MemoryOperation> value;  ///< the value that the operation waits for; or empty
 };
 
 /// A stream with pending work.
@@ -33,11 +33,11 @@ struct BusyStream {
                                  ///< key
 };
 
-/// An enqueued operation that writes a value that a stream waits for, or may write it.
+/// An enqueued operation that may write a value for which a stream waits.
 struct ValueWriter {
   StreamKey stream;
-  std::size_t behind = 0;  ///< the number of operations that precede it on its stream, including the running one
-  std::string what;        ///< "a written value", "kernel 'set', which gets the address"
+  std::size_t behind = 0;  ///< the number of earlier operations on the same stream that are not done
+  std::string what;        ///< a description: "a written value", "kernel 'set', which gets the address"
 };
 
 namespace support {
@@ -57,8 +57,9 @@ inline bool would_end(const MemoryOperation& wait, std::uint64_t value) noexcept
                       : ends(static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(wait.value));
 }
 
-/// A function of a library that makes streams wait for values in memory. Describes the reason for the wait for the value at
-/// `word`: "all_reduce of 4 float of rank 0 waits for rank 1". Returns "" for a word of other code.
+/// A function of a library, such as collectives, that makes streams wait for values in memory. It describes why a stream
+/// waits for the value at `word`: "all_reduce of 4 float of rank 0 waits for rank 1". It returns "" if the library does not
+/// use this address.
 using DescribeWait = std::string (*)(const void* word);
 /// Registers a function that `Stream::pending` and the command `weir stuck` call on any thread, without holding locks, until
 /// the process ends. Throws std::bad_alloc.
