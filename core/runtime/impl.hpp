@@ -9,8 +9,8 @@
 #include "weir/plugin/module.hpp"
 #include "weir/plugin/stream.hpp"
 
-/// `impl(x)`: casts a public object to the `…Impl` class from which backends derive. Only the `…Impl` classes can construct
-/// the public classes, so the casts are valid for every object.
+/// `impl(x)`: casts a public object to the `…Impl` class from which backends derive. Only the `…Impl` classes can
+/// construct the public classes, so the casts are valid for every object.
 namespace weir::detail {
 
 inline DeviceImpl& impl(Device& x) noexcept { return static_cast<DeviceImpl&>(x); }

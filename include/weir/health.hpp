@@ -39,8 +39,8 @@ struct PendingWork {
   MemoryOperation wait{};  ///< for `Kind::value`: the wait's address and condition
   std::size_t behind = 0;  ///< the number of later operations on the stream, if known
   /// The chain of waits that begins at this operation, one text for each stream, as far as it is known: the operation waits
-  /// for a stream, which waits for another stream, and so on. "host:0 stream 0x55… would write that value, and is at a wait
-  /// for host:0 stream 0x66…"
+  /// for a stream, which waits for another stream, and so on. "host:0 stream 0x55… would write that value, and is at a
+  /// wait for host:0 stream 0x66…"
   std::vector<std::string> chain{};
 
   /// Returns all of this as text: the operation ("kernel 'scale'"), the number of later operations, and a line for each

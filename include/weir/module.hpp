@@ -195,8 +195,8 @@ class WEIR_API Kernel : public RefCounted {
   /// (cuOccupancyMaxActiveBlocksPerMultiprocessor)
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const;
   /// The block size, in threads, with the best occupancy (most threads run at a time), if each block uses
-  /// `shared_memory_bytes` bytes of dynamic shared memory: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`.
-  /// Throws `invalid_argument` for more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
+  /// `shared_memory_bytes` bytes of dynamic shared memory: `launch(kernel, grid_for(n, kernel->suggested_block_size()),
+  /// …)`. Throws `invalid_argument` for more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
   std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const;
 
  private:

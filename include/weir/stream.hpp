@@ -140,8 +140,8 @@ class WEIR_API Stream : public RefCounted {
   void set_name(std::string_view name);
   /// The name that was set through this object, or empty.
   [[nodiscard]] std::string name() const;
-  /// Describes the stream: "cuda:0 stream 0x55… (capturing)", or with its name "cuda:0 stream 'copies' 0x55…". Also works
-  /// for a closed stream.
+  /// Describes the stream: "cuda:0 stream 0x55… (capturing)", or with its name "cuda:0 stream 'copies' 0x55…". Also
+  /// works for a closed stream.
   [[nodiscard]] std::string describe() const;
 
   /// Two streams are equal if they wrap the same native stream of the same device. Per-thread default streams of different
