@@ -40,7 +40,8 @@ constexpr auto lerp(T a, T b, T t) -> decltype(weir_lerp(a, b, t)) { return weir
 #define WEIR_UPWARD FE_UPWARD
 #define WEIR_DOWNWARD FE_DOWNWARD
 #define WEIR_TOWARDZERO FE_TOWARDZERO
-extern "C" int printf(const char* format, ...);
+extern "C" int printf(const char* format, ...) __asm__("weir_printf");  // prelude_module defines it
+extern "C" int vprintf(const char* format, __builtin_va_list values);
 )weir";
 
 /// Dim3, vectors and the keywords. Each keyword is a macro for itself, so that `#ifdef __device__` is true and the scanner
@@ -441,6 +442,23 @@ extern WEIR_DEVICE const module_record weir_host_module_9 __attribute__((visibil
 extern WEIR_DEVICE const char weir_host_cpu_features[] __attribute__((visibility("default")));
 WEIR_DEVICE const module_record weir_host_module_9 = {
     9, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels, &services};
+// As on a GPU, `printf` returns the number of its arguments.
+WEIR_DEVICE __attribute__((noinline, visibility("hidden"))) int weir_printf(const char* format, ...) {
+  if (format == nullptr) return -1;
+  int arguments = 0;
+  for (const char* at = format; *at != 0; ++at) {
+    if (*at != '%') continue;
+    for (++at; (*at >= '0' && *at <= '9') || (*at >= '*' && *at <= '.') || *at == ' ' || *at == '#'; ++at)
+      arguments += *at == '*';
+    if (*at == 0) break;
+    arguments += *at != '%';
+  }
+  __builtin_va_list values;
+  __builtin_va_start(values, format);
+  const int written = vprintf(format, values);
+  __builtin_va_end(values);
+  return written < 0 ? -2 : arguments;
+}
 // In place of the C library's, which ends the process.
 WEIR_DEVICE __attribute__((noreturn, noinline, cold)) void __assert_fail(const char* condition, const char* file,
                                                                          unsigned int line, const char*) noexcept {

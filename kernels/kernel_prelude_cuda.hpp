@@ -170,7 +170,7 @@ WEIR_LIBRARY long long llabs(long long) noexcept;
 WEIR_LIBRARY WEIR_ALWAYS_INLINE double fmin(double a, double b) noexcept { return b != b ? a : a < b ? a : b; }
 WEIR_LIBRARY WEIR_ALWAYS_INLINE double fmax(double a, double b) noexcept { return b != b ? a : a > b ? a : b; }
 
-WEIR_LIBRARY int printf(const char*, ...);
+WEIR_LIBRARY int printf(const char*, ...) __asm__("weir_printf");  // prelude_module defines it
 WEIR_LIBRARY int vprintf(const char*, __builtin_va_list);
 WEIR_LIBRARY int puts(const char*);
 WEIR_LIBRARY int putchar(int);
