@@ -243,8 +243,8 @@ class Bench {
       weir::CompileOptions options = options_;
       if (plain_pointers) options.extra.push_back("-DRESTRICT=");
       if (module == nullptr && !bundles_.empty()) {
-        module = device_.load(weir::KernelBundle(
-            file(fmt::format("{}/{}{}.bundle", bundles_, source, plain_pointers ? "-plain" : ""))));
+        module = device_.load(
+            weir::KernelBundle(file(fmt::format("{}/{}{}.bundle", bundles_, source, plain_pointers ? "-plain" : ""))));
       }
       if (module == nullptr) module = device_.compile(text, options);
       kernel = module->untyped_kernel(name);

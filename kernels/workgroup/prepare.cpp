@@ -12,6 +12,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/accesses.hpp"
 #include "kernels/workgroup/builtins.hpp"
 
@@ -35,6 +36,9 @@ void hide_from_optimizers(const Variables& shared) {
       address->eraseFromParent();
     }
     if (is_dynamic(*variable)) continue;
+    // The backend then compiles for fibers, where the variable's symbol still has its size, and refuses it.
+    if (variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType()) > host::most_shared_bytes)
+      variable->getContext().emitError("a __shared__ variable is larger than a block's shared memory");
     if (variable->hasLocalLinkage()) variable->setName("weir.shared." + variable->getName());
     variable->setLinkage(llvm::GlobalValue::ExternalLinkage);
     variable->setVisibility(llvm::GlobalValue::HiddenVisibility);

@@ -20,10 +20,37 @@ TEST_CASE("the compiler's message comes with the user's name and line") {
       "#define SCALE 2\n\nextern \"C\" __global__ void k(float* x) {\n  x[0] = SCALE * unknown_name;\n}\n", options);
   CHECK(error.errc() == Errc::compilation_failed);
   CHECK(has(error.what(), "filters/blur.cu did not compile with /"));
-  CHECK(has(error.what(), "filters/blur.cu:4:"));
+  CHECK(has(error.what(), "filters/blur.cu:4:18: error:"));
   CHECK(has(error.what(), "unknown_name"));
-  CHECK(has(error.what(), "x[0] = 2 * unknown_name;"));  // the line is shown
+  CHECK(has(error.what(), "    4 |   x[0] = SCALE * unknown_name;\n      |                  ^"));
   CHECK(error.object() == "host:0");
+}
+
+TEST_CASE("one mistake is one error, at the user's line and column") {
+  const auto says = [](const std::string& source, const std::string& place) {
+    const std::string text = compile_error(source).what();
+    CAPTURE(text);
+    CHECK(has(text, place));
+    const std::size_t first = text.find(": error: ");
+    CHECK(first != text.npos);
+    CHECK(text.find(": error: ", first + 1) == text.npos);
+    for (const char* const own : {"_Pragma", "weir_kernel_", "weir_record", "weir_host::rules", "<generated>"})
+      CHECK_FALSE(has(text, own));
+    for (std::size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size()) + 1)
+      CHECK(std::min(text.find('\n', at), text.size()) - at < 400);
+  };
+  says("garbage", "kernel.cu:1:1: error: ");
+  says("extern \"C\" __global__ void k(int* x) {  x[0] = y; }",
+       "    1 | extern \"C\" __global__ void k(int* x) {  x[0] = y; }\n"
+       "      |                                                ^");
+  says("#define TWICE(v) ((v) + (v))\n__global__ void k(int* x) { /* here */ x[0] = TWICE(1); y = 2; }",
+       "kernel.cu:2:57: error: ");
+  says("#define TWICE(v) ((v) + (u))\n__global__ void k(int* x) { x[0] = TWICE(1); x[1] = 2; }", "kernel.cu:2:36: error: ");
+  says("int nothing(foo x);\n__global__ void k(int* x) { x[0] = 1; }\n__global__ void l() {}", "kernel.cu:1:13: error: ");
+  says("__global__ void k(float* x) { x[0] = sinf(\"a\"); }", "kernel.cu:1:");
+  says("template <class T> __global__ void k(T* x) { x->y = 1; }\ntemplate __global__ void k<float>(float*);",
+       "kernel.cu:1:");
+  says("__global__ void l() {}\n__device__ void f() {  __global__ void k(); }", "kernel.cu:2:24: error: ");
 }
 
 TEST_CASE("a compiler finds its assembler and linker in a process without PATH") {
@@ -142,6 +169,19 @@ TEST_CASE("headers and types that only GPUs have are refused, and the error says
   }
   CHECK(has(message("__global__ void k(cudaTextureObject_t) {}"), "Weir has no textures"));
   CHECK_FALSE(has(message("#include <nothing.h>\n__global__ void k() {}"), "Weir has no"));
+}
+
+TEST_CASE("a shared variable larger than a block's shared memory is refused") {
+  const auto kernel = [](std::size_t bytes) {
+    return fmt::format("__global__ void k(int* x) {{ __shared__ int s[{}]; s[*x] = *x; __syncthreads(); *x = s[7]; }}",
+                       bytes / 4);
+  };
+  const std::size_t most = host().properties().shared_memory_per_block_optin;
+  const Error error = compile_error(kernel(most + 4).c_str());
+  CHECK(error.errc() == Errc::compilation_failed);
+  CAPTURE(error.what());
+  CHECK(has(error.what(), "s' has 232452 bytes, and a block has at most 232448"));
+  CHECK_NOTHROW(host().compile(kernel(most)));
 }
 
 TEST_CASE("inline assembly is refused, and the error says whose it is") {

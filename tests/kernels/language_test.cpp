@@ -173,6 +173,33 @@ extern "C" __global__ void k(int* out) {
 })") == counted(64));
 }
 
+TEST_CASE("printf returns the number of its arguments") {
+  const auto out = ran(R"(extern "C" __global__ void k(int* out) {
+    if (threadIdx.x != 0) return;
+    out[0] = printf("%d of %s %%\n", 1, "two");
+    out[1] = printf("none\n");
+    out[2] = printf("%*d %-5.2f|%lld %.*f\n", 3, 4, 1.5, 7ll, 1, 2.0);
+    out[3] = printf(nullptr);
+  })");
+  CHECK(std::vector<int>(out.begin(), out.begin() + 4) == std::vector<int>{2, 0, 6, -1});
+}
+
+TEST_CASE("specializations of a kernel template that is only declared are kernels") {
+  CompileOptions options;
+  options.kernels = {"f<float>", "f<int>"};
+  const ModulePtr module = host().compile(
+      "template <class T> __global__ void f(T* x);\n"
+      "template <> __global__ void f<float>(float* x) { x[0] = 1.5f; }\n"
+      "template <> __global__ void f<int>(int* x) { x[0] = 2; }\n",
+      options);
+  const auto x = upload(std::vector<float>(1));
+  launch(module->untyped_kernel("f<float>"), {.grid = {1}, .block = {1}}, x);
+  CHECK(download(x) == std::vector<float>{1.5F});
+  const auto n = upload(std::vector<int>(1));
+  launch(module->untyped_kernel("f<int>"), {.grid = {1}, .block = {1}}, n);
+  CHECK(download(n) == std::vector<int>{2});
+}
+
 TEST_CASE("headers of the standard library may be included, and what is constexpr in C++20 be called") {
   std::string source;
   for (const char* const name : {"algorithm",  "array",   "atomic",  "bitset",      "cassert", "cfloat",        "chrono",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/compile/compile.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,11 +12,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -25,6 +28,7 @@
 #include "backends/host/compile/elf_image.hpp"
 #include "backends/host/compile/kernel_source.hpp"
 #include "backends/host/compile/load.hpp"
+#include "backends/host/compile/messages.hpp"
 #include "backends/host/run/address_sanitizer.hpp"
 #include "backends/host/run/kernel.hpp"
 #include "backends/host/run/launch_check.hpp"
@@ -90,6 +94,17 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string nth_line(std::string_view text, std::size_t number) {
+  for (; number > 1 && !text.empty(); --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text = text.substr(0, text.find('\n'));
+  return std::string(text.ends_with('\r') ? text.substr(0, text.size() - 1) : text);
 }
 
 // Whether a compiler reports that its assembler or linker is missing.
@@ -167,9 +182,10 @@ bool asked_for_sanitizer() {
   if (!asked) return false;
   if (*asked != "address") fail("say 'address', or unset it");
   if (!has_address_sanitizer()) {
-    fail(fmt::format("AddressSanitizer's runtime is not in this process; start the program with LD_PRELOAD={}, or build it "
-                     "with -fsanitize=address",
-                     address_sanitizer_of(find_compiler())));
+    fail(
+        fmt::format("AddressSanitizer's runtime is not in this process; start the program with LD_PRELOAD={}, or build it "
+                    "with -fsanitize=address",
+                    address_sanitizer_of(find_compiler())));
   }
   return true;
 }
@@ -331,7 +347,25 @@ class Compilation {
   }
 
   [[noreturn]] void fail(const std::string& output) const {
-    throw StepFailed(fmt::format("{} ({}):\n{}{}", compiler_.path, compiler_.version, output, advice_for(output)));
+    throw StepFailed(fmt::format("{} ({}):\n{}{}", compiler_.path, compiler_.version, readable(output), advice_for(output)));
+  }
+
+  // A compiler's messages with the user's lines.
+  std::string readable(std::string_view output) const {
+    return user_messages(output, [this](const std::string& file, std::size_t line) {
+      return SourceLine{nth_line(text_of(file), line), tokens_at(preprocessed_, file, line)};
+    });
+  }
+
+  // A source file's text as the user wrote it; empty for a file of the prelude's.
+  std::string text_of(const std::string& file) const {
+    if (file == options_.name) return std::string(source_);
+    for (const auto& [name, text] : options_.headers) {
+      if (std::filesystem::path(file).lexically_normal() == std::filesystem::path(name).lexically_normal()) return text;
+    }
+    std::error_code error;
+    const bool is_file = file.starts_with('/') && std::filesystem::is_regular_file(file, error);
+    return is_file ? read_file(file) : std::string();
   }
 
   // Reads a file that a step wrote. If the application reaps children itself, only the file's existence shows success.
@@ -413,16 +447,21 @@ class Compilation {
       if (std::optional<Image> image = compile_groups(log)) return *std::move(image);
       preprocessed_ = preprocess(compose_unit(source_, options_, warp_size_, Tier::fibers, front_end()));
     }
-    log = compile_object(mentions_volatile(preprocessed_) ? Tier::lockstep : Tier::fibers);
+    log = readable(compile_object(mentions_volatile(preprocessed_) ? Tier::lockstep : Tier::fibers));
     return link(log);
+  }
+
+  CompilableUnit completed(Tier tier) const try {
+    return complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
+  } catch (const RefusedSource& refusal) {
+    throw RefusedSource(without_line_end(readable(refusal.what())), refusal.reason());
   }
 
   // Compiles the preprocessed unit to module.o. Returns the compiler's messages. `kept`: the attribute of functions for
   // kernels that the pass refuses.
   std::string compile_object(Tier tier, std::string_view kept = "") const {
-    const CompilableUnit unit = complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
+    const CompilableUnit unit = completed(tier);
     write_file(folder_->path() + "/complete.ii", unit.text);
-    show(lines_of(preprocessed_, options_.name));
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
     const auto add = [&](std::initializer_list<const char*> more) {
       arguments.insert(arguments.end(), more.begin(), more.end());
@@ -433,14 +472,13 @@ class Compilation {
     if (!options_.debug) arguments.insert(arguments.begin(), "-fdebug-prefix-map=" + folder_->path() + shown_ + "=.");
     // GPU compilers fuse in the same way.
     arguments.insert(arguments.begin(), unit.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
-    if (compiler_.is_gcc && !shown_file(options_.name)) add({"-fno-diagnostics-show-caret"});
     // Run the assembler as a separate command: with division.s in the same command, Clang's driver would start a second
     // Clang.
     const std::string assembler = division.empty() ? std::string() : own_program("as");
     if (!division.empty()) write_file(folder_->path() + "/division.s", division);
     if (!division.empty() && assembler.empty()) arguments.push_back("-Wa," + own("division.s"));
     if (tier == Tier::groups) {
-      add({"-fno-caret-diagnostics", "-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
+      add({"-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
       arguments.push_back("-fpass-plugin=" + compiler_.pass);
       arguments.push_back(fmt::format("-DWEIR_KEPT={}", kept));
     }
@@ -483,14 +521,28 @@ class Compilation {
     return ::access(beside.c_str(), X_OK) == 0 ? beside : detail::find_program(name);
   }
 
+  [[noreturn]] void refuse_shared(const ThreadVariable& variable) const {
+    const std::unique_ptr<char, decltype(&std::free)> name(
+        abi::__cxa_demangle(variable.symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
+    throw RefusedSource(
+        fmt::format("{}: error: the __shared__ variable '{}' has {} bytes, and a block has at most {} "
+                    "(shared_memory_per_block_optin); make it smaller, or keep it in memory of the device",
+                    options_.name, name != nullptr ? name.get() : variable.symbol, variable.size, most_shared_bytes),
+        RefusedSource::Reason::wrong);
+  }
+
   Image link(std::string& log) const {
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
     // The compiler's library is linked into the module, so that its faults count as the kernel's.
-    arguments.insert(arguments.end(), {"-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,--compress-debug-sections=zlib",
-                                       own(object)});
+    arguments.insert(arguments.end(),
+                     {"-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,--compress-debug-sections=zlib", own(object)});
     if (!sanitize_) arguments.emplace_back("-Wl,-z,defs");
     const std::string made = result(object, {});
-    const std::vector<std::string> dynamic = undefined_thread_variables(std::as_bytes(std::span(made)));
+    std::vector<std::string> dynamic;
+    for (const ThreadVariable& variable : thread_variables(std::as_bytes(std::span(made)))) {
+      if (!variable.defined) dynamic.push_back(variable.symbol);
+      if (variable.size > most_shared_bytes) refuse_shared(variable);
+    }
     if (!dynamic.empty()) {
       write_file(folder_->path() + "/dynamic.s", define_dynamic_memory(dynamic));
       arguments.push_back(own("dynamic.s"));
@@ -535,11 +587,6 @@ class Compilation {
   const Clock::time_point begin_ = Clock::now();
   mutable bool said_ = false;
 };
-
-std::string without_line_end(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
 // Runs a compilation and converts its failures to the errors that `Device::compile` documents. `no_cooperation`: why the
 // threads of a block cannot cooperate, if they cannot.

@@ -292,10 +292,11 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
   }
   if (compiler.is_gcc) {
     // Process-wide unique symbols would prevent unloading a module. Dynamic shared memory has no initializer. CUDA's
-    // attributes may appear where they mean nothing in C++.
-    add({"-fno-gnu-unique", "-fno-extern-tls-init", "-Wno-attributes"});
+    // attributes may appear where they mean nothing in C++. `user_messages` shows the source's lines.
+    add({"-fno-gnu-unique", "-fno-extern-tls-init", "-Wno-attributes", "-fno-diagnostics-show-caret"});
   } else {
-    add({"-Qunused-arguments", "-fno-strict-float-cast-overflow"});  // casts to integers saturate, as on a GPU
+    // Casts to integers saturate, as on a GPU.
+    add({"-Qunused-arguments", "-fno-caret-diagnostics", "-fno-strict-float-cast-overflow"});
     // A lane may pass an uninitialized variable to a shuffle, so arguments must not be assumed to be initialized.
     const int major = major_version(compiler);
     if (major >= 14) add({"-Xclang", major == 14 ? "-disable-noundef-analysis" : "-no-enable-noundef-analysis"});

@@ -147,12 +147,13 @@ void ElfImage::read_symbols() {
   });
 }
 
-std::vector<std::string> undefined_thread_variables(std::span<const std::byte> object) {
-  std::vector<std::string> names;
+std::vector<ThreadVariable> thread_variables(std::span<const std::byte> object) {
+  std::vector<ThreadVariable> variables;
   for_each_symbol(object, SHT_SYMTAB, [&](const Symbol& symbol, std::string name) {
-    if (symbol.st_shndx == SHN_UNDEF && (symbol.st_info & 0xF) == STT_TLS) names.push_back(std::move(name));
+    if ((symbol.st_info & 0xF) == STT_TLS)
+      variables.push_back({std::move(name), symbol.st_shndx != SHN_UNDEF, symbol.st_size});
   });
-  return names;
+  return variables;
 }
 
 const ElfImage::Variable* ElfImage::find(std::string_view name) const noexcept {

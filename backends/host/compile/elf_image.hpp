@@ -25,8 +25,13 @@ void seal(std::vector<std::byte>& image);
 /// Throws BadImage unless the image ends with the correct hash.
 void check_seal(std::span<const std::byte> image);
 
-/// The thread-local variables that an object file uses and does not define. Throws BadImage.
-std::vector<std::string> undefined_thread_variables(std::span<const std::byte> object);
+struct ThreadVariable {
+  std::string symbol;
+  bool defined;
+  std::uint64_t size;  ///< if it is defined
+};
+/// The thread-local variables that an object file uses or defines. Throws BadImage.
+std::vector<ThreadVariable> thread_variables(std::span<const std::byte> object);
 
 class ElfImage {
  public:

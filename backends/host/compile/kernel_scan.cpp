@@ -100,8 +100,9 @@ class Scanner {
   [[noreturn]] void throw_at(std::size_t i, std::string_view message,
                              RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
     const Token& at = token(i);
-    throw RefusedSource(fmt::format("{}:{}: error: {}", kernels::file_name(source_.files[at.file]), at.line, message),
-                        reason);
+    throw RefusedSource(
+        fmt::format("{}:{}:{}: error: {}", kernels::file_name(source_.files[at.file]), at.line, at.column + 1, message),
+        reason);
   }
 
   void visit_punctuation(std::size_t i) {
@@ -117,8 +118,8 @@ class Scanner {
     if (!is(i + 1, "<") || !is(i + 2, "<") || token(i + 2).begin != token(i).begin + 2 || (i > 0 && is(i - 1, "operator")))
       return;
     throw_at(i,
-             "a launch by <<<…>>>: the source has the kernels alone, and Stream::launch launches them; keep other code in a "
-             "file of its own or behind #ifndef __WEIR_HOST__. Kernels cannot launch kernels here");
+             "a launch by <<<…>>>: the source has the kernels alone, and Stream::launch launches them; keep other code in "
+             "a file of its own or behind #ifndef __WEIR_HOST__. Kernels cannot launch kernels here");
   }
 
   // Whether the brace opens a namespace or a linkage.
@@ -276,7 +277,8 @@ class Scanner {
       if (is(end, "{")) parameters_.insert_or_assign(std::move(scoped), std::move(parameters));
     }
     make_global(declaration_, name, end);
-    if (is(end, "{") && !specialization) scan_.kernels.push_back(std::move(kernel));
+    const bool declared = kernel.kind == ScannedKernel::Kind::primary_template;  // its specializations may be defined alone
+    if ((is(end, "{") || declared) && !specialization) scan_.kernels.push_back(std::move(kernel));
   }
 
   // Turns the declaration or definition of a function into a kernel.
@@ -289,7 +291,7 @@ class Scanner {
     for (std::size_t i = first; i < name; ++i) {
       if (is_one_of(i, inlines)) blank(i, i + 1);  // the replacement of __global__ is already inline
     }
-    insert_before(name, std::string(cpp_kernel_prefix));
+    edit(name, name + 1, fmt::format("{}{}", cpp_kernel_prefix, word(name)));
   }
 
   void blank(std::size_t first, std::size_t last) {

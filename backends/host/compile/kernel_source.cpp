@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/host/compile/messages.hpp"
 #include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
@@ -169,8 +170,9 @@ class RecordWriter {
   }
 
   void add_line(const Token* at, std::string_view text) {
-    text_ += at == nullptr ? "\n# 1 \"<kernels>\"\n"
-                           : fmt::format("\n# {} {}\n{:{}}", at->line, source_.files[at->file], "", at->column);
+    text_ += at == nullptr ? fmt::format("\n# 1 \"{}<kernels>\"\n", generated_mark)
+                           : fmt::format("\n# {} \"{}{}\n{:{}}", at->line, generated_mark,
+                                         std::string_view(source_.files[at->file]).substr(1), "", at->column);
     text_ += text;
   }
 
@@ -204,16 +206,34 @@ void drop_packed(std::string& preprocessed, std::span<const std::string> names) 
   preprocessed.erase(begin, end - begin);
 }
 
-std::string edited(std::string_view text, std::vector<Edit> edits) {
+// Applies the edits. Behind one that moves the rest of its line, a line marker puts the next token back to its column.
+std::string edited(const TokenizedSource& source, std::vector<Edit> edits) {
   std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
   std::string out;
   std::uint32_t position = 0;
+  bool moved = false;
+  const auto copy_until = [&](std::uint32_t end) {
+    const auto next = std::partition_point(source.tokens.begin(), source.tokens.end(),
+                                           [&](const Token& token) { return token.begin < position; });
+    if (moved && next != source.tokens.end() && next->begin < end) {
+      const std::string_view gap = source.text.substr(position, next->begin - position);
+      if (gap.find('\n') == gap.npos) {
+        out += fmt::format("\n# {} {}\n{:{}}", next->line, source.files[next->file], "", next->column);
+        position = next->begin;
+      }
+      moved = false;
+    }
+    out.append(source.text.substr(position, end - position));
+  };
   for (const Edit& edit : edits) {
     if (edit.begin < position) continue;  // inside a piece that is replaced as a whole
-    out.append(text.substr(position, edit.begin - position)).append(edit.text);
+    copy_until(edit.begin);
+    out.append(edit.text);
+    moved = moved || edit.text.size() != edit.end - edit.begin;
     position = edit.end;
   }
-  return out.append(text.substr(position));
+  copy_until(static_cast<std::uint32_t>(source.text.size()));
+  return out;
 }
 
 }  // namespace
@@ -267,7 +287,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   if (!cuda) unit += "#pragma GCC visibility push(default)\n";
   fmt::format_to(std::back_inserter(unit), "# 1 {}\n{}\n", in_quotes(options.name), source);
   if (!cuda) unit += "#pragma GCC visibility pop\n";
-  unit += "# 1 \"<keywords>\"\n";
+  unit += fmt::format("# 1 \"{}\"\n", keywords_file_name);
   for (const std::string_view keyword : checked_keywords) {
     fmt::format_to(
         std::back_inserter(unit),
@@ -306,7 +326,7 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
   // which is wrong here.
   if (tier != Tier::groups) text += "#define __restrict__\n#define __restrict\n";
   text.append(cuda ? cuda_keywords : cpp_keywords)
-      .append(edited(with_default, std::move(scan.edits)))
+      .append(edited(source, std::move(scan.edits)))
       .append(std::move(records).text())
       .append(prelude_line);
   if (tier == Tier::lockstep) {
@@ -323,22 +343,14 @@ std::string define_dynamic_memory(std::span<const std::string> symbols) {
   return text + fmt::format(".zero {}\n.section .note.GNU-stack,\"\",%progbits\n", most_shared_bytes);
 }
 
-std::string lines_of(std::string_view preprocessed, std::string_view name) {
-  // A #line may contain any number: lines beyond what an editor would show are left out.
-  constexpr std::uint32_t most_lines = 1U << 20U;
-  std::vector<std::string> lines;
+std::vector<PlacedToken> tokens_at(std::string_view preprocessed, std::string_view name, std::size_t line) {
+  std::vector<PlacedToken> placed;
   const TokenizedSource source = tokenize(preprocessed);
   for (const Token& token : source.tokens) {
-    if (token.line > most_lines || file_name(source.files[token.file]) != name) continue;
-    if (lines.size() < token.line) lines.resize(token.line);
-    std::string& line = lines[token.line - 1];
-    const std::string_view spelling = source.spelling(token);
-    if (line.size() < token.column) line.resize(token.column, ' ');
-    line.replace(token.column, std::string::npos, spelling.substr(0, spelling.find('\n')));
+    if (token.line == line && file_name(source.files[token.file]) == name)
+      placed.push_back({token.column, std::string(source.spelling(token))});
   }
-  std::string text;
-  for (const std::string& line : lines) text.append(line).append("\n");
-  return text;
+  return placed;
 }
 
 }  // namespace weir::host

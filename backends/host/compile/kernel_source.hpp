@@ -5,8 +5,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/host/compile/kernel_scan.hpp"
+#include "backends/host/compile/messages.hpp"
 #include "weir/module.hpp"
 
 /// Kernel source for the host's compiler: adds the text before and after it.
@@ -30,7 +32,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
 bool mentions_volatile(std::string_view preprocessed);
 
 /// Change it if a source is transformed differently: modules cached by another revision are not used.
-inline constexpr int unit_revision = 21;
+inline constexpr int unit_revision = 22;
 
 struct CompilableUnit {
   std::string text;
@@ -47,8 +49,7 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
 /// An assembly file that places all the variables `symbols` at the block's dynamic shared memory.
 std::string define_dynamic_memory(std::span<const std::string> symbols);
 
-/// The lines of one file in a preprocessed unit, each at its line number, for a compiler to show in messages about that
-/// file, so that its markers are under the right words.
-std::string lines_of(std::string_view preprocessed, std::string_view name);
+/// The tokens of a line of one file in a preprocessed unit.
+std::vector<PlacedToken> tokens_at(std::string_view preprocessed, std::string_view name, std::size_t line);
 
 }  // namespace weir::host
