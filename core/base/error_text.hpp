@@ -26,7 +26,8 @@ inline std::string escaped(std::string_view text, std::string_view keep = "") {
   return result;
 }
 
-/// " [CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected]", or "" if the error does not come from a driver.
+/// Returns the driver's error for the end of a message: " [CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected]".
+/// Returns "" if the error does not come from a driver.
 std::string native_suffix(const NativeError& native);
 
 }  // namespace weir::detail

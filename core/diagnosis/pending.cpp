@@ -39,7 +39,7 @@ PendingWork Stream::pending() const {
 
 namespace {
 
-/// "the value at 0x7f… (32 bits) to be >= 3"
+/// Describes a wait: "a wait for the value at 0x7f… (32 bits) to reach 3".
 std::string text_of(const MemoryOperation& wait) {
   const auto condition = [&]() -> std::string {
     switch (wait.condition) {

@@ -11,7 +11,7 @@ namespace weir::detail {
 
 /// If `work` is a host function that runs on `stream` and has a name, sets `work.name`.
 void name_function(PendingWork& work, const StreamKey& stream);
-/// `PendingWork::describe` without the chain.
+/// Returns the text of `PendingWork::describe` without the chain of waits.
 std::string line_of(const PendingWork& work);
 
 }  // namespace weir::detail

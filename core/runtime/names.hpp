@@ -15,8 +15,9 @@ namespace weir::detail::names {
 
 // Sets the name of an object. An empty `name` removes it.
 void set(const Stream& stream, std::string_view name);
-/// Called when a `Stream` object is closed; removes the name that it has set. If `ends`, the native stream is destroyed:
-/// then its names are kept for work that still runs, until `begin` is called for a new stream with the same handle.
+/// Called when a `Stream` object is closed: removes the name that this object has set. If `ends` is true, the native stream
+/// is destroyed, but its work may still run. Its names are then kept for descriptions of this work, until `begin` is called
+/// for a new stream with the same handle.
 void close(const Stream& stream, bool ends) noexcept;
 void begin(const Stream& stream) noexcept;
 void set(const Event& event, std::string_view name);

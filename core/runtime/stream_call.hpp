@@ -34,7 +34,7 @@ class StreamCall : public Call<Stream> {
       throw_invalidated(*this);
     return capture;
   }
-  /// The same, but throws `not_capturing` if the stream is not in a capture.
+  /// Like the function above, but throws `not_capturing` if the stream is not in a capture.
   CaptureState active_capture() const;
   /// Throws an error of captures with the text in `support::capture_refusal`.
   [[noreturn]] void throw_capture_error(Errc code) const { throw_error(code, support::capture_refusal(code)); }

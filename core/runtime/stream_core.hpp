@@ -30,7 +30,7 @@ struct StreamCore {
   static constexpr std::uint32_t flag_external = 8;
   static constexpr std::uint32_t flag_capturing = 16;  // the stream is in a capture that was begun through Weir; `capture_`
                                                        // is its id
-  static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
+  static constexpr std::uint32_t flag_body = 32;       // the capture records the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // the list `deferred_` is not empty
   static constexpr std::uint32_t flag_named = 256;     // the stream has a name (core/runtime/names.hpp)
   // The body of a conditional node in the stream's capture is being captured (see `CaptureHeld`).
@@ -115,7 +115,7 @@ struct StreamCore {
   /// Ends the capture `id`, which the stream began, and drops its graph. Returns false if another call is ending it or has
   /// ended it.
   static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;
-  /// The same for the capture that this object began last.
+  /// Like `drop_capture`, for the capture that this `Stream` object began last.
   static bool drop_own_capture(Stream& stream) noexcept {
     return drop_capture(stream, impl(stream).began_.load(std::memory_order_relaxed));
   }

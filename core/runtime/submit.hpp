@@ -15,8 +15,8 @@
 ///
 ///   static constexpr OperationKind kind;
 ///   static constexpr Capturing capturing;      // what happens on a capturing stream
-///   bool validate(const StreamCall&) const;    // throws if it is invalid; returns false if there is nothing to do
-///   void describe(ToolNotice&) const;          // describes it for tools; called only if there are tools
+/// bool validate(const StreamCall&) const; // throws if the arguments are invalid; false: nothing to do
+/// void describe(ToolNotice&) const; // describes the operation; called only if there are tools
 ///   void check_capture(const StreamCall&);     // optional: further checks on a capturing stream
 ///   R enqueue(StreamImpl&, const CaptureState&);  // calls the backend
 ///
@@ -100,7 +100,7 @@ template <class Describe, class Act>
   });
 }
 
-/// The same for operations that tools cannot refuse, such as frees: exceptions of tools are logged.
+/// Like `perform`, for operations that tools cannot refuse, such as frees: exceptions of tools are logged.
 template <class Describe, class Act>
 [[gnu::always_inline]] inline void perform_always(const Device& device, OperationKind kind, const char* name,
                                                   const Describe& describe, const Act& act) {

@@ -119,8 +119,8 @@ class Saver {
                               what, bytes, address));
   }
 
-  /// Finds the memory of an address that is passed to a kernel. Does not accept the address behind the last byte of a
-  /// memory: GPU allocations are often adjacent, so it may be the first byte of other memory that was not named.
+  /// Finds the memory of an address that is passed to a kernel. Does not accept the address after the last byte of a memory:
+  /// GPU allocations are often adjacent, so it may be the first byte of other memory that was not named.
   SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
     if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;

@@ -64,7 +64,7 @@ WEIR_C_API weir_result weir_backend_open_default(weir_backend** backend);
 /// Tries to open a backend and reports the outcome. Succeeds even if the backend is not usable. `info`: set its
 /// `struct_size` before the call.
 WEIR_C_API weir_result weir_backend_probe(const char* name, weir_backend_info* info);
-/// "cuda", "hip", "host", or a third party's name.
+/// The backend's name: "cuda", "hip", "host" or a third party's name.
 WEIR_C_API const char* weir_backend_name(const weir_backend* backend);
 /// The versions of the opened libraries. `versions`: set its `struct_size` before the call. (cuDriverGetVersion)
 WEIR_C_API weir_result weir_backend_get_versions(const weir_backend* backend, weir_backend_versions* versions);
@@ -88,7 +88,7 @@ WEIR_C_API weir_result weir_device_enumerate(size_t capacity, weir_device** devi
 WEIR_C_API weir_backend* weir_device_backend(const weir_device* device);
 /// The device's number in its backend, from 0.
 WEIR_C_API int32_t weir_device_ordinal(const weir_device* device);
-/// "cuda:0"
+/// Describes the device: "cuda:0".
 WEIR_C_API const char* weir_device_describe(const weir_device* device);
 /// The vendor's number for the device (CUdevice, hipDevice_t).
 WEIR_C_API int64_t weir_device_native_handle(const weir_device* device);
@@ -136,8 +136,8 @@ WEIR_C_API weir_result weir_device_memory_info(const weir_device* device, size_t
 /// Blocks until all work of the device is done. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` if an open capture forbids it.
 /// (cudaDeviceSynchronize)
 WEIR_C_API weir_result weir_device_synchronize(weir_device* device);
-/// The same, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if work is still pending then, which
-/// is not a failure. A timeout of zero or less queries once.
+/// Like `weir_device_synchronize`, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if work is
+/// still pending then, which is not a failure. A timeout of zero or less queries once.
 WEIR_C_API weir_result weir_device_synchronize_for(weir_device* device, int64_t timeout_ns, bool* complete);
 
 // --- Features -----------------------------------------------------------------------------------------------------------

@@ -37,12 +37,12 @@ WEIR_C_API weir_device* weir_event_device(const weir_event* event);
 WEIR_C_API uint32_t weir_event_get_flags(const weir_event* event);
 /// The vendor's event (cudaEvent_t, hipEvent_t), for comparing and logging. Weir's event still owns it.
 WEIR_C_API void* weir_event_native_handle(const weir_event* event);
-/// The same, for code that records the event through the vendor's API. From now on Weir assumes that such code may do so at
-/// any time.
+/// Returns the native handle, for code that records the event through the vendor's API. From now on Weir assumes that such
+/// code may record the event at any time.
 WEIR_C_API void* weir_event_share_native_handle(weir_event* event);
 /// Whether the event was ever recorded through Weir.
 WEIR_C_API bool weir_event_is_recorded(const weir_event* event);
-/// "cuda:0 event 0x7f…", to be freed with `weir_free`.
+/// Describes the event: "cuda:0 event 0x7f…". Free the text with `weir_free`.
 WEIR_C_API weir_result weir_event_describe(const weir_event* event, char** text);
 /// Names the event for tools and descriptions. Null or empty removes the name. (nvtxNameCudaEventA)
 WEIR_C_API weir_result weir_event_set_name(weir_event* event, const char* name);
@@ -60,8 +60,8 @@ WEIR_C_API weir_result weir_event_record_external(weir_event* event, weir_stream
 WEIR_C_API weir_result weir_event_query(const weir_event* event, bool* complete);
 /// Blocks the calling thread until the event is complete. Fails like `weir_event_query`. (cudaEventSynchronize)
 WEIR_C_API weir_result weir_event_synchronize(const weir_event* event);
-/// The same, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if the event is not complete by
-/// then, which is not a failure. A timeout of zero or less queries once.
+/// Like `weir_event_synchronize`, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if the event is
+/// not complete by then, which is not a failure. A timeout of zero or less queries once.
 WEIR_C_API weir_result weir_event_synchronize_for(const weir_event* event, int64_t timeout_ns, bool* complete);
 /// Milliseconds from the record of `start` to the record of `end`, by the device's clock (resolution about half a
 /// microsecond). Checks in this order, and fails with `WEIR_ERROR_WRONG_DEVICE`, `…_TIMING_DISABLED`, `…_NOT_RECORDED`,

@@ -65,7 +65,7 @@ WEIR_C_API weir_result weir_stream_add_child_graph(weir_stream* stream, const we
 /// `WEIR_ERROR_NOT_CAPTURING`. Feature `graph_conditional_nodes`. (cudaGraphCondTypeIf)
 WEIR_C_API weir_result weir_stream_capture_if(weir_stream* stream, const uint32_t* condition,
                                               weir_result (*body)(weir_stream* stream, void* user_data), void* user_data);
-/// The same, but repeats the body while the value is not zero. (cudaGraphCondTypeWhile)
+/// Like `weir_stream_capture_if`, but repeats the body while the value is not zero. (cudaGraphCondTypeWhile)
 WEIR_C_API weir_result weir_stream_capture_while(weir_stream* stream, const uint32_t* condition,
                                                  weir_result (*body)(weir_stream* stream, void* user_data), void* user_data);
 /// Like `weir_stream_capture_if`, with a second body that runs if the value is zero. Feature `graph_switch_nodes`.
@@ -121,7 +121,7 @@ WEIR_C_API void weir_graph_release(weir_graph* graph);
 WEIR_C_API weir_device* weir_graph_device(const weir_graph* graph);
 /// The vendor's graph (cudaGraph_t, hipGraph_t). This object still owns it.
 WEIR_C_API void* weir_graph_native_handle(const weir_graph* graph);
-/// "cuda:0 graph 0x7f…", to be freed with `weir_free`.
+/// Describes the graph: "cuda:0 graph 0x7f…". Free the text with `weir_free`.
 WEIR_C_API weir_result weir_graph_describe(const weir_graph* graph, char** text);
 /// The kinds of the graph's nodes, in the order of the capture; a child graph is one node. A node's number is its index in
 /// this list. Writes at most `capacity` kinds to `kinds`, which may be null if `capacity` is 0, and the total number of
@@ -158,7 +158,7 @@ WEIR_C_API void weir_graph_exec_release(weir_graph_exec* exec);
 WEIR_C_API weir_device* weir_graph_exec_device(const weir_graph_exec* exec);
 /// The vendor's executable, valid until the next update, which may replace it.
 WEIR_C_API void* weir_graph_exec_native_handle(const weir_graph_exec* exec);
-/// "cuda:0 executable graph 0x7f…", to be freed with `weir_free`.
+/// Describes the executable graph: "cuda:0 executable graph 0x7f…". Free the text with `weir_free`.
 WEIR_C_API weir_result weir_graph_exec_describe(const weir_graph_exec* exec, char** text);
 /// Enqueues one run of the whole graph on `stream`, which must belong to the graph's device (`WEIR_ERROR_WRONG_DEVICE`).
 /// Launches of one executable run one after another. On a capturing stream the graph becomes a child node instead; this

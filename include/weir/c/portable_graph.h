@@ -45,7 +45,8 @@ typedef struct weir_named_memory {
 /// if the file cannot be written.
 WEIR_C_API weir_result weir_graph_save(const weir_graph* graph, const char* file, const weir_named_memory* memory,
                                        size_t count);
-/// The same without a file: `bytes` is set to the `size` bytes of the file's content, to be freed with `weir_free`.
+/// Like `weir_graph_save`, but stores the file's content in memory: `bytes` is set to `size` bytes. Free them with
+/// `weir_free`.
 WEIR_C_API weir_result weir_graph_save_bytes(const weir_graph* graph, const weir_named_memory* memory, size_t count,
                                              void** bytes, size_t* size);
 
@@ -56,7 +57,7 @@ WEIR_C_API weir_result weir_graph_save_bytes(const weir_graph* graph, const weir
 /// `WEIR_ERROR_INVALID_IMAGE` for an invalid file; with `WEIR_ERROR_BACKEND_FAILURE` if the file cannot be read; otherwise
 /// like `weir_module_load_bundle`. Feature `graph_capture`.
 WEIR_C_API weir_result weir_device_load_graph(weir_device* device, const char* file, weir_portable_graph** graph);
-/// The same for the bytes of such a file. Load only bytes that you trust like your own code.
+/// Like `weir_device_load_graph`, for the bytes of a graph file. Load only bytes that you trust like your own code.
 WEIR_C_API weir_result weir_device_load_graph_bytes(weir_device* device, const void* bytes, size_t size,
                                                     weir_portable_graph** graph);
 /// Adds a reference and returns the graph.
@@ -67,7 +68,7 @@ WEIR_C_API void weir_portable_graph_release(weir_portable_graph* graph);
 WEIR_C_API weir_device* weir_portable_graph_device(const weir_portable_graph* graph);
 /// The backend and the architecture on which the graph was captured: "cuda sm_90".
 WEIR_C_API const char* weir_portable_graph_captured_on(const weir_portable_graph* graph);
-/// "cuda:0 portable graph of 12 operations", to be freed with `weir_free`.
+/// Describes the graph: "cuda:0 portable graph of 12 operations". Free the text with `weir_free`.
 WEIR_C_API weir_result weir_portable_graph_describe(const weir_portable_graph* graph, char** text);
 
 /// Named memory of a loaded graph.

@@ -92,8 +92,8 @@ WEIR_C_API weir_device* weir_stream_device(const weir_stream* stream);
 WEIR_C_API weir_stream_kind weir_stream_get_kind(const weir_stream* stream);
 /// The vendor's stream, for comparing and logging. Weir's stream still owns it.
 WEIR_C_API void* weir_stream_native_handle(const weir_stream* stream);
-/// The same, for code that uses the stream through the vendor's API. Such code may begin a capture, so from now on each call
-/// on this stream first queries the driver for captures.
+/// Like `weir_stream_native_handle`, for code that uses the stream through the vendor's API. Such code may begin a capture,
+/// so from now on each call on this stream first queries the driver for captures.
 WEIR_C_API weir_result weir_stream_share_native_handle(weir_stream* stream, void** handle);
 /// The vendor's context (CUcontext). Feature `native_context`. (cuStreamGetCtx)
 WEIR_C_API weir_result weir_stream_native_context(const weir_stream* stream, void** context);
@@ -123,8 +123,8 @@ WEIR_C_API size_t weir_stream_hash(const weir_stream* stream);
 /// `WEIR_ERROR_UNKNOWN` if a host function written in C++ threw an exception. Fails with `WEIR_ERROR_CAPTURE_UNSUPPORTED` if
 /// this stream is capturing, or an open capture forbids the wait. (cudaStreamSynchronize)
 WEIR_C_API weir_result weir_stream_synchronize(weir_stream* stream);
-/// The same, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if work is still pending then, which
-/// is not a failure. A timeout of zero or less queries once.
+/// Like `weir_stream_synchronize`, but waits for at most `timeout_ns` nanoseconds. `complete` is set to false if work is
+/// still pending then, which is not a failure. A timeout of zero or less queries once.
 WEIR_C_API weir_result weir_stream_synchronize_for(weir_stream* stream, int64_t timeout_ns, bool* complete);
 /// Whether all work enqueued so far is done. Fails like `weir_stream_synchronize`. (cudaStreamQuery, but "not ready" is not
 /// an error)
@@ -144,14 +144,16 @@ WEIR_C_API weir_result weir_stream_wait_stream(weir_stream* stream, weir_stream*
 
 // --- Host work ----------------------------------------------------------------------------------------------------------
 
-/// Calls `function(user_data)` on a thread of the driver, in stream order: after earlier work, and later work waits until it
-/// has returned. `function` must not call Weir or wait for work of this device. It is not called if the stream has failed. A
-/// captured function belongs to the graph and runs at every launch. `destroy(user_data)`, if not null, is called exactly
-/// once: after the function has returned for the last time or can no longer be called, and if this call fails. It may run on
-/// any thread. Feature `host_functions`; on a capturing stream `host_functions_in_capture`. (cudaLaunchHostFunc)
+/// Calls `function(user_data)` on a thread of the driver, in stream order: the function starts after all earlier work is
+/// done, and later work waits until the function has returned. `function` must not call Weir or wait for work of this
+/// device. It is not called if the stream has failed. A captured function belongs to the graph and runs at every launch.
+/// `destroy(user_data)`, if not null, is called exactly once: after the function has returned for the last time or can no
+/// longer be called, and if this call fails. It may run on any thread. Feature `host_functions`; on a capturing stream
+/// `host_functions_in_capture`. (cudaLaunchHostFunc)
 WEIR_C_API weir_result weir_stream_launch_host_function(weir_stream* stream, void (*function)(void* user_data),
                                                         void (*destroy)(void* user_data), void* user_data);
-/// The same for a function with a name, which tools, `weir_stream_pending` and saved graphs use. Null or empty: no name.
+/// Like `weir_stream_launch_host_function`, and names the function. Tools, `weir_stream_pending` and saved graphs use the
+/// name. Null or empty: no name.
 WEIR_C_API weir_result weir_stream_launch_named_host_function(weir_stream* stream, const char* name,
                                                               void (*function)(void* user_data),
                                                               void (*destroy)(void* user_data), void* user_data);

@@ -133,14 +133,14 @@ typedef struct weir_memory_operation {
 /// Writes a value once all earlier work is done. `address`: a device address, aligned to 4 bytes. Feature `write_value_32`;
 /// on a capturing stream `memory_operations_in_capture`. (cuStreamWriteValue32)
 WEIR_C_API weir_result weir_stream_write_value32(weir_stream* stream, uint32_t* address, uint32_t value);
-/// The same with 64 bits. Feature `write_value_64`. (cuStreamWriteValue64)
+/// Like `weir_stream_write_value32`, for a value of 64 bits. Feature `write_value_64`. (cuStreamWriteValue64)
 WEIR_C_API weir_result weir_stream_write_value64(weir_stream* stream, uint64_t* address, uint64_t value);
 /// Makes later work wait until the value at `address` satisfies the condition. The host, another stream or another device
 /// may write the value. The call blocks neither the host nor other streams. `flags`: bits of `weir_wait_flags`. Feature
 /// `wait_value_32`. (cuStreamWaitValue32)
 WEIR_C_API weir_result weir_stream_wait_value32(weir_stream* stream, const uint32_t* address, uint32_t value,
                                                 weir_wait_condition condition, uint32_t flags);
-/// The same with 64 bits. Feature `wait_value_64`. (cuStreamWaitValue64)
+/// Like `weir_stream_wait_value32`, for a value of 64 bits. Feature `wait_value_64`. (cuStreamWaitValue64)
 WEIR_C_API weir_result weir_stream_wait_value64(weir_stream* stream, const uint64_t* address, uint64_t value,
                                                 weir_wait_condition condition, uint32_t flags);
 /// Submits `count` operations in one call. They run in order, and no other work of the stream runs between them. Does
