@@ -22,8 +22,7 @@ bool needs_pools(Stream& s) {
   return needs(s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); });
 }
 
-TEST_CASE("S48 allocate: memory of the stream, for work enqueued from there on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S48 allocate: memory of the stream, for work enqueued from there on") {
   if (!needs_async(*s)) return;
   const auto memory = s->allocate_async<std::uint32_t>(1000);
   REQUIRE(memory.data() != nullptr);
@@ -38,8 +37,7 @@ TEST_CASE("S48 allocate: memory of the stream, for work enqueued from there on")
   CHECK(back == std::vector<std::uint32_t>(1000, 7));
 }
 
-TEST_CASE("S48 allocate: of nothing, and of more than there is") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S48 allocate: of nothing, and of more than there is") {
   if (!needs_async(*s)) return;
   const auto none = s->allocate_async<int>(0);
   CHECK(none.empty());
@@ -49,8 +47,7 @@ TEST_CASE("S48 allocate: of nothing, and of more than there is") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S48 free: behind all work enqueued by then; dropping it does not block the host") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S48 free: behind all work enqueued by then; dropping it does not block the host") {
   const StreamPtr other = device().create_stream();
   if (!needs_async(*s) || !needs_gate(*s)) return;
   constexpr std::size_t count = 1000;
@@ -78,8 +75,8 @@ TEST_CASE("S48 free: behind all work enqueued by then; dropping it does not bloc
   CHECK(theirs.host()[0] == 3);
 }
 
-TEST_CASE("S48 free: memory is used again by later work of the same stream without spoiling earlier work") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S48 free: memory is used again by later work of the same stream without spoiling earlier work") {
   if (!needs_async(*s)) return;
   constexpr std::uint32_t rounds = 200;
   const auto out = device().allocate<std::uint32_t>(rounds, MemoryKind::pinned);
@@ -92,8 +89,7 @@ TEST_CASE("S48 free: memory is used again by later work of the same stream witho
   for (std::uint32_t i = 0; i < rounds; ++i) REQUIRE(out.host()[i] == i);
 }
 
-TEST_CASE("S23 S48 free: used on another stream that the first waits for before the memory is dropped") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S23 S48 free: used on another stream that the first waits for before the memory is dropped") {
   const StreamPtr user = device().create_stream();
   if (!needs_async(*s) || !needs_gate(*user)) return;
   constexpr std::size_t count = 4096;
@@ -207,8 +203,7 @@ TEST_CASE("S27 S48 allocate: by many threads, each on its stream") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that it gives back") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S48 pool: memory from a pool of one's own; what it counts, and that it gives back") {
   if (!needs_async(*s) || !needs_pools(*s)) return;
   const weir::MemoryPoolPtr pool = device().create_memory_pool({.release_threshold = std::size_t{64} << 20U});
   CHECK(&pool->device() == &device());
@@ -238,8 +233,7 @@ TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that i
   s->synchronize();
 }
 
-TEST_CASE("S48 pool: dropped before the memory that came from it") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S48 pool: dropped before the memory that came from it") {
   if (!needs_async(*s) || !needs_pools(*s)) return;
   weir::MemoryPoolPtr pool = device().create_memory_pool();
   auto memory = s->allocate_async<std::uint32_t>(100, pool);
@@ -253,10 +247,8 @@ TEST_CASE("S48 pool: dropped before the memory that came from it") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S48 pool: dropped while streams have yet to free its memory, again and again") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S48 pool: dropped while streams have yet to free its memory, again and again") {
   if (!needs_async(*s) || !needs_pools(*s) || !needs_gate(*s)) return;
-  Board board;
   {
     Gate gate;
     gate.hold(*s);
@@ -283,8 +275,7 @@ TEST_CASE("S48 pool: dropped while streams have yet to free its memory, again an
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S48 pool: no larger than it may be") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S48 pool: no larger than it may be") {
   if (!needs_async(*s)) return;
   constexpr std::size_t limit = std::size_t{64} << 20U;
   if (!needs(*s, {Feature::memory_pools, Feature::memory_pool_max_size},
@@ -300,8 +291,7 @@ TEST_CASE("S48 pool: no larger than it may be") {
 
 // --- In graphs --------------------------------------------------------------------------------------------------------
 
-TEST_CASE("S39 S48 graph memory: allocated and freed by nodes, anew at each launch") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S39 S48 graph memory: allocated and freed by nodes, anew at each launch") {
   if (!needs_async(*s)) return;
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
   const auto out = device().allocate<std::uint32_t>(100, MemoryKind::pinned);
@@ -324,12 +314,10 @@ TEST_CASE("S39 S48 graph memory: allocated and freed by nodes, anew at each laun
   }
 }
 
-TEST_CASE("S36 S48 graph memory: the free depends on every user of the memory") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S36 S48 graph memory: the free depends on every user of the memory") {
   const StreamPtr forked = device().create_stream();
   if (!needs_async(*s)) return;
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     auto memory = c.allocate_async<std::uint32_t>(2);           // 0
     forked->wait(c);
@@ -354,12 +342,10 @@ TEST_CASE("S36 S48 graph memory: the free depends on every user of the memory") 
   CHECK(board[1] == 2);
 }
 
-TEST_CASE("S36 S48 graph memory: of a forked stream, dropped before or after the fork was joined") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S36 S48 graph memory: of a forked stream, dropped before or after the fork was joined") {
   const StreamPtr forked = device().create_stream();
   if (!needs_async(*s)) return;
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     forked->wait(c);
     auto early = forked->allocate_async<std::uint32_t>(1);
@@ -384,11 +370,10 @@ TEST_CASE("S36 S48 graph memory: of a forked stream, dropped before or after the
   CHECK_WORKS(*forked);
 }
 
-TEST_CASE("S37 S48 graph memory: not freed in the capture, it belongs to the graph, which can be launched again") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S37 S48 graph memory: not freed in the capture, it belongs to the graph, which can be launched again") {
   if (!needs_async(*s)) return;
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
-  Board board;
   Buffer<std::uint32_t> memory;
   GraphPtr graph = s->capture([&](Stream& c) {
     memory = c.allocate_async<std::uint32_t>(1);
@@ -412,8 +397,9 @@ TEST_CASE("S37 S48 graph memory: not freed in the capture, it belongs to the gra
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S37 S38 S48 graph memory: a graph that allocates has no second one: no clone, no child, no second executable") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream,
+    "S37 S38 S48 graph memory: a graph that allocates has no second one: no clone, no child, no second executable") {
   if (!needs_async(*s)) return;
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
   std::uint32_t shown = 0;
@@ -442,8 +428,7 @@ TEST_CASE("S37 S38 S48 graph memory: a graph that allocates has no second one: n
   CHECK(shown == 6);
 }
 
-TEST_CASE("S32 S48 graph memory: of a capture that fails harms nothing") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S32 S48 graph memory: of a capture that fails harms nothing") {
   if (!needs_async(*s)) return;
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
   Buffer<std::uint32_t> memory;
@@ -460,10 +445,9 @@ TEST_CASE("S32 S48 graph memory: of a capture that fails harms nothing") {
   s->synchronize();
 }
 
-TEST_CASE("S40 S48 graph memory: stream-ordered memory made before a capture and dropped in it is freed behind it") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S40 S48 graph memory: stream-ordered memory made before a capture and dropped in it is freed behind it") {
   if (!needs_async(*s) || !needs_capture(*s)) return;
-  Board board;
   auto memory = s->allocate_async<std::uint32_t>(100);
   s->fill(memory, 1U);
   s->begin_capture();

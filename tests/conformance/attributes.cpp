@@ -17,8 +17,8 @@ bool needs_policy(Stream& s) {
   return needs(s, {Feature::synchronization_policy}, [&] { s.set_synchronization_policy(SynchronizationPolicy::block); });
 }
 
-TEST_CASE("S15 synchronization policy: automatic at first; each reads back, and the stream is waited for in each") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S15 synchronization policy: automatic at first; each reads back, and the stream is waited for in each") {
   if (!needs_policy(*s)) {
     CHECK_REFUSED(Errc::unsupported, s->synchronization_policy());
     CHECK_REFUSED(Errc::unsupported, s->copy_attributes(*device().create_stream()));
@@ -57,8 +57,7 @@ TEST_CASE("S15 copy attributes: what can be set, and never priority or blocking 
   CHECK_WORKS(*to);
 }
 
-TEST_CASE("S15 access policy window: reads back, is copied, and can be taken away") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S15 access policy window: reads back, is copied, and can be taken away") {
   const auto memory = device().allocate<std::byte>(1U << 16U);
   const AccessPolicyWindow window{.base = memory.data(),
                                   .size_bytes = memory.size_bytes(),

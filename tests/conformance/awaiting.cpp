@@ -51,10 +51,8 @@ class Executor {
   std::deque<UniqueFunction<void()>> functions_;
 };
 
-TEST_CASE("S19 when done: the function is called once the stream's work is done, and not before") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S19 when done: the function is called once the stream's work is done, and not before") {
   if (!needs_gate(*s)) return;
-  Board board;
   Latch called;
   std::uint32_t seen = 0;
   bool failed = true;
@@ -75,9 +73,7 @@ TEST_CASE("S19 when done: the function is called once the stream's work is done,
   CHECK_FALSE(failed);
 }
 
-TEST_CASE("S19 S21 await: a coroutine goes on behind a stream's work, and behind an event") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S19 S21 await: a coroutine goes on behind a stream's work, and behind an event") {
   Latch done;
   std::uint32_t first = 0, second = 0;
   const auto task = [&]() -> Task {
@@ -96,8 +92,7 @@ TEST_CASE("S19 S21 await: a coroutine goes on behind a stream's work, and behind
   CHECK(second == 8);
 }
 
-TEST_CASE("S19 await: a coroutine goes on where the program's executor runs it") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 await: a coroutine goes on where the program's executor runs it") {
   Executor executor;
   bool done = false;
   std::thread::id on;
@@ -113,8 +108,7 @@ TEST_CASE("S19 await: a coroutine goes on where the program's executor runs it")
   CHECK(on == std::this_thread::get_id());
 }
 
-TEST_CASE("S19 await: a host function's exception comes out of it, and so does the misuse of a stream") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 await: a host function's exception comes out of it, and so does the misuse of a stream") {
   Latch done;
   std::string thrown;
   Errc closed{}, capturing{};
@@ -213,10 +207,8 @@ TEST_CASE("S19 S31 when done: an event may be awaited while another stream captu
   CHECK(capturing->end_capture()->node_count() == 1);
 }
 
-TEST_CASE("S19 S31 when done: of an event that a capture records, is an error, and the capture goes on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S19 S31 when done: of an event that a capture records, is an error, and the capture goes on") {
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture(CaptureMode::relaxed);
   board.set(*s, 0, 1);
   const EventPtr event = s->record();
@@ -224,8 +216,7 @@ TEST_CASE("S19 S31 when done: of an event that a capture records, is an error, a
   CHECK(s->end_capture()->node_count() == 1);
 }
 
-TEST_CASE("S19 when done: what is not there is refused") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 when done: what is not there is refused") {
   const auto nothing = [](std::exception_ptr) {};
   CHECK_REFUSED(Errc::invalid_argument, when_done(weir::StreamRef(nullptr), nothing));
   CHECK_REFUSED(Errc::invalid_argument, when_done(weir::Ref<weir::Event>(nullptr), nothing));

@@ -12,8 +12,8 @@ namespace {
 
 TEST_SUITE_BEGIN("capture");
 
-TEST_CASE("S31 S33 S37 capture: in each mode, work is recorded and not done until the graph is launched") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S31 S33 S37 capture: in each mode, work is recorded and not done until the graph is launched") {
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));
@@ -36,10 +36,8 @@ TEST_CASE("S31 S33 S37 capture: in each mode, work is recorded and not done unti
   }
 }
 
-TEST_CASE("S31 capture: the mode is thread_local unless asked for: other threads may do as they like") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S31 capture: the mode is thread_local unless asked for: other threads may do as they like") {
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture();
   board.put(*s, 0, 3);
   on_another_thread([&] {
@@ -52,8 +50,7 @@ TEST_CASE("S31 capture: the mode is thread_local unless asked for: other threads
   CHECK(board[0] == 3);
 }
 
-TEST_CASE("S31 capture: streams that are not part of it go on working, on the capturing thread, too") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 capture: streams that are not part of it go on working, on the capturing thread, too") {
   const StreamPtr other = device().create_stream();
   if (!needs_capture(*s)) return;
   Board board, outside;
@@ -68,10 +65,8 @@ TEST_CASE("S31 capture: streams that are not part of it go on working, on the ca
   CHECK(board[0] == 3);
 }
 
-TEST_CASE("S32 capture: of a function, which gets the stream; in each mode and without naming one") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S32 capture: of a function, which gets the stream; in each mode and without naming one") {
   if (!needs_capture(*s)) return;
-  Board board;
   std::size_t cell = 0;
   const GraphPtr plain = s->capture([&](Stream& captured) {
     CHECK(&captured == s.get());
@@ -87,11 +82,9 @@ TEST_CASE("S32 capture: of a function, which gets the stream; in each mode and w
   }
 }
 
-TEST_CASE("S32 capture: an exception of the function ends the capture, and the stream is usable again") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S32 capture: an exception of the function ends the capture, and the stream is usable again") {
   const StreamPtr forked = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   CHECK_THROWS_AS(s->capture([&](Stream& c) {
     board.put(c, 0, 1);
     throw Boom("in a captured function");
@@ -118,15 +111,13 @@ TEST_CASE("S32 capture: an exception of the function ends the capture, and the s
   CHECK(board[0] == 2);
 }
 
-TEST_CASE("S32 S31 capture: a function that ends the capture itself gets the error of a second end") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S32 S31 capture: a function that ends the capture itself gets the error of a second end") {
   if (!needs_capture(*s)) return;
   CHECK_REFUSED(Errc::not_capturing, s->capture([](Stream& c) { (void)c.end_capture(); }));
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S31 S37 capture: an empty capture is a graph of no nodes that can be launched") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 S37 capture: an empty capture is a graph of no nodes that can be launched") {
   if (!needs_capture(*s)) return;
   const GraphPtr graph = s->capture([](Stream&) {});
   REQUIRE(graph);
@@ -137,10 +128,8 @@ TEST_CASE("S31 S37 capture: an empty capture is a graph of no nodes that can be 
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S31 capture: one stream captures again and again, each time anew") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S31 capture: one stream captures again and again, each time anew") {
   if (!needs_capture(*s)) return;
-  Board board;
   for (std::uint32_t i = 1; i <= 20; ++i) {
     const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, i); });
     CHECK(graph->node_count() == 2);
@@ -149,10 +138,8 @@ TEST_CASE("S31 capture: one stream captures again and again, each time anew") {
   }
 }
 
-TEST_CASE("S31 capture: work that was enqueued before goes on, and work after is not captured") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S31 capture: work that was enqueued before goes on, and work after is not captured") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
-  Board board;
   Gate gate;
   gate.hold(*s);
   board.put(*s, 0, 1);
@@ -166,10 +153,8 @@ TEST_CASE("S31 capture: work that was enqueued before goes on, and work after is
   CHECK(board[2] == 1);
 }
 
-TEST_CASE("S33 S34 capture info: status, an id that names the capture, and the graph being built") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S33 S34 capture info: status, an id that names the capture, and the graph being built") {
   if (!needs_capture(*s)) return;
-  Board board;
   const weir::CaptureInfo idle = s->capture_info();
   CHECK(idle.status == CaptureStatus::none);
   CHECK(idle.id == 0);
@@ -237,10 +222,8 @@ TEST_CASE("S27 S31 capture: two threads capture at once, each its own stream") {
   CHECK(good == 4 * rounds);
 }
 
-TEST_CASE("S31 capture: one stream's work may be submitted to the capture by another thread") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S31 capture: one stream's work may be submitted to the capture by another thread") {
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture();
   board.set(*s, 0, 6);
   on_another_thread([&] { board.show(*s, 0); });
@@ -250,10 +233,8 @@ TEST_CASE("S31 capture: one stream's work may be submitted to the capture by ano
   CHECK(board[0] == 6);
 }
 
-TEST_CASE("S31 capture: in relaxed mode another thread may end what this one began") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S31 capture: in relaxed mode another thread may end what this one began") {
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture(CaptureMode::relaxed);
   board.put(*s, 0, 6);
   GraphPtr graph;
@@ -283,10 +264,8 @@ TEST_CASE("S35 external: joins a capture that other code began; its end leaves t
   CHECK(board[0] == 4);
 }
 
-TEST_CASE("S35 external: joins nest, and each end undoes one of them") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S35 external: joins nest, and each end undoes one of them") {
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture();
   s->begin_capture({.external = true});
   s->begin_capture({.external = true});
@@ -300,10 +279,9 @@ TEST_CASE("S35 external: joins nest, and each end undoes one of them") {
   CHECK_FALSE(s->is_capturing());
 }
 
-TEST_CASE("S32 S35 external: a function that is captured into a capture that is open already leaves that open") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S32 S35 external: a function that is captured into a capture that is open already leaves that open") {
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture();
   CHECK_FALSE(s->capture({.external = true}, [&](Stream& c) { board.set(c, 0, 5); }));
   CHECK(s->capture_status() == CaptureStatus::active);
@@ -319,8 +297,7 @@ TEST_CASE("S32 S35 external: a function that is captured into a capture that is 
   CHECK(board[0] == 5);
 }
 
-TEST_CASE("S35 external: an error where there is no capture to join") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S35 external: an error where there is no capture to join") {
   if (!needs_capture(*s)) return;
   CHECK_REFUSED(Errc::not_capturing, s->begin_capture({.external = true}));
   CHECK(s->capture_status() == CaptureStatus::none);

@@ -149,8 +149,7 @@ TEST_CASE("S31 discard: on the thread that captures, and its misuse") {
   CHECK(board[0] == 0);
 }
 
-TEST_CASE("S6 S31 capture: a wrapper that goes ends what was begun through it, and nothing else") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S6 S31 capture: a wrapper that goes ends what was begun through it, and nothing else") {
   if (!needs_capture(*s)) return;
   const auto wrap = [&] { return device().wrap_stream(s->share_native_handle(), Ownership::borrow); };
   SUBCASE("begun through the original") {
@@ -192,11 +191,10 @@ TEST_CASE(
   check_goes_on(*s);
 }
 
-TEST_CASE("S31 S40 S48 allocate: freed on a stream that was closed within the capture, the free is a node of it") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S31 S40 S48 allocate: freed on a stream that was closed within the capture, the free is a node of it") {
   const StreamPtr forked = device().create_stream();
   if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     forked->wait(c);
     auto memory = forked->allocate_async<std::uint32_t>(16);
@@ -252,9 +250,9 @@ TEST_CASE("S40 drop: what is dropped while captures of other streams overlap goe
 
 // --- Threads ----------------------------------------------------------------------------------------------------------
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S27 S31 capture: as soon as one thread has ended a stream's capture another begins the next; each gets its own graph") {
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   constexpr std::size_t thread_count = 4;
   constexpr int each = 150;
@@ -287,9 +285,9 @@ TEST_CASE(
   CHECK_WORKS(*s);
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S27 S31 end: of many threads that end one relaxed capture one gets the graph, the others the error of a second end") {
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   for (int i = 0; i < 50; ++i) {
     s->begin_capture(CaptureMode::relaxed);
@@ -312,8 +310,7 @@ TEST_CASE(
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S27 S31 S33 end: by another thread, the moment that it sees the capture, of a relaxed one") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S27 S31 S33 end: by another thread, the moment that it sees the capture, of a relaxed one") {
   if (!needs_capture(*s)) return;
   SUBCASE("of a stream that Weir alone knows") {}
   SUBCASE("of one that foreign code may know") { (void)s->share_native_handle(); }
@@ -348,8 +345,9 @@ TEST_CASE("S27 S31 S33 end: by another thread, the moment that it sees the captu
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S6 S27 S31 S33 wrap: other threads wrap a stream, and ask after its captures and its forks', as it captures") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream,
+    "S6 S27 S31 S33 wrap: other threads wrap a stream, and ask after its captures and its forks', as it captures") {
   const StreamPtr forked = device().create_stream();
   if (!needs_capture(*s)) return;
   std::atomic<bool> stop{false};

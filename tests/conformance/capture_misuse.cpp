@@ -59,8 +59,8 @@ class Survivor {
   bool open_ = false;
 };
 
-TEST_CASE("S19 S20 S31 refused in a capture: synchronizing and querying the capturing stream, in each mode") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S19 S20 S31 refused in a capture: synchronizing and querying the capturing stream, in each mode") {
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));
@@ -95,10 +95,9 @@ std::vector<std::pair<const char*, std::function<void()>>> unsafe_calls(Board& b
   };
 }
 
-TEST_CASE("S20 S31 S39 refused in a capture: allocations, blocking copies and event queries of the capturing thread") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S20 S31 S39 refused in a capture: allocations, blocking copies and event queries of the capturing thread") {
   if (!needs_capture(*s)) return;
-  Board board;
   const EventPtr event = s->record();
   s->synchronize();
   const std::string capturing = s->describe();
@@ -114,10 +113,9 @@ TEST_CASE("S20 S31 S39 refused in a capture: allocations, blocking copies and ev
   }
 }
 
-TEST_CASE("S31 refused in a capture: a global capture forbids the calls to every thread, a thread-local one does not") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S31 refused in a capture: a global capture forbids the calls to every thread, a thread-local one does not") {
   if (!needs_capture(*s)) return;
-  Board board;
   const EventPtr event = s->record();
   s->synchronize();
   for (const auto& call : unsafe_calls(board, event)) {
@@ -137,8 +135,7 @@ TEST_CASE("S31 refused in a capture: a global capture forbids the calls to every
   (void)s->end_capture();
 }
 
-TEST_CASE("S19 S31 refused in a capture: synchronizing the device, in each mode and from every thread") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 S31 refused in a capture: synchronizing the device, in each mode and from every thread") {
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));
@@ -163,10 +160,8 @@ TEST_CASE(
   capture.finish();
 }
 
-TEST_CASE("S31 allowed in a relaxed capture: allocations, blocking copies and event queries") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S31 allowed in a relaxed capture: allocations, blocking copies and event queries") {
   if (!needs_capture(*s)) return;
-  Board board;
   const EventPtr event = s->record();
   s->synchronize();
   Survivor capture(*s, CaptureMode::relaxed);
@@ -177,8 +172,7 @@ TEST_CASE("S31 allowed in a relaxed capture: allocations, blocking copies and ev
   capture.finish();
 }
 
-TEST_CASE("S29 S31 refused in a capture: callbacks") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S29 S31 refused in a capture: callbacks") {
   if (!needs_capture(*s)) return;
   if (!needs(*s, {Feature::stream_callbacks}, [&] { s->add_callback([](Stream&, std::error_code) {}); })) return;
   Survivor capture(*s, CaptureMode::thread_local_);
@@ -186,8 +180,7 @@ TEST_CASE("S29 S31 refused in a capture: callbacks") {
   capture.finish();
 }
 
-TEST_CASE("S31 begin: twice is an error, and the first capture goes on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 begin: twice is an error, and the first capture goes on") {
   if (!needs_capture(*s)) return;
   Survivor capture(*s, CaptureMode::thread_local_);
   CHECK_REFUSED(Errc::already_capturing, s->begin_capture());
@@ -207,8 +200,7 @@ TEST_CASE("S31 begin: on a stream that was drawn into a capture is an error, and
   capture.finish();
 }
 
-TEST_CASE("S31 end: on a stream that is not capturing") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 end: on a stream that is not capturing") {
   if (!needs_capture(*s)) return;
   CHECK_REFUSED(Errc::not_capturing, s->end_capture());
   (void)s->capture([](Stream&) {});
@@ -273,8 +265,7 @@ TEST_CASE("S36 end: work of a fork behind its last join is not joined") {
   CHECK_WORKS(*forked);
 }
 
-TEST_CASE("S31 end: by another thread is refused unless the mode is relaxed, and the capture goes on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 end: by another thread is refused unless the mode is relaxed, and the capture goes on") {
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_}) {
     Survivor capture(*s, mode);
@@ -333,8 +324,7 @@ TEST_CASE("S8 S31 legacy default stream: works beside the capture of a non-block
   capture.finish();
 }
 
-TEST_CASE("S22 S23 S36 isolation: a capture does not wait for work outside it, and goes on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S22 S23 S36 isolation: a capture does not wait for work outside it, and goes on") {
   const StreamPtr outside = device().create_stream();
   if (!needs_capture(*s)) return;
   const EventPtr event = outside->record();
@@ -361,8 +351,7 @@ TEST_CASE("S22 S36 isolation: a forked stream is as isolated as the origin") {
   outside->synchronize();
 }
 
-TEST_CASE("S22 S31 capture: waiting for an event that was never recorded does nothing, there too") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S22 S31 capture: waiting for an event that was never recorded does nothing, there too") {
   if (!needs_capture(*s)) return;
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);

@@ -14,8 +14,7 @@ namespace {
 
 TEST_SUITE_BEGIN("closing");
 
-TEST_CASE("S9 close: idempotent") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 close: idempotent") {
   CHECK_FALSE(s->is_closed());
   s->close();
   CHECK(s->is_closed());
@@ -24,13 +23,12 @@ TEST_CASE("S9 close: idempotent") {
   CHECK(s->is_closed());
 }
 
-TEST_CASE("S9 close: every later use is refused, before the driver could take its null handle for the default stream") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S9 close: every later use is refused, before the driver could take its null handle for the default stream") {
   const StreamPtr open = device().create_stream();
   const EventPtr event = device().create_event();
   const Word32 word32;
   const Word64 word64;
-  Board board;
   const std::array<MemoryOperation, 1> operations = {MemoryOperation::write(word32.address(), 1)};
   s->close();
 
@@ -86,11 +84,9 @@ TEST_CASE("S9 close: every later use is refused, before the driver could take it
   CHECK_WORKS(*open);
 }
 
-TEST_CASE("S9 S37 close: a graph is not launched on a closed stream") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S9 S37 close: a graph is not launched on a closed stream") {
   const StreamPtr open = device().create_stream();
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
-  Board board;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
   s->close();
   CHECK_REFUSED(Errc::stream_closed, exec->launch(*s));
@@ -102,53 +98,36 @@ TEST_CASE("S9 S37 close: a graph is not launched on a closed stream") {
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S9 close: does not wait for the stream's work, which is done all the same") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
-  board.put(*s, 0, 1);
-  const EventPtr done = s->record();
-  s->close();  // returns although the stream is held
+TEST_CASE_FIXTURE(TwoStreams, "S9 close: does not wait for the stream's work, which is done all the same") {
+  if (!hold()) return;
+  board.put(*a, 0, 1);
+  const EventPtr done = a->record();
+  a->close();  // returns although the stream is held
   CHECK_FALSE(done->is_complete());
   gate.open();
   done->synchronize();
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S9 drop: the last owner's departure does not wait for the stream's work, which is done all the same") {
-  StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
-  board.put(*s, 0, 1);
-  const EventPtr done = s->record();
-  s.reset();
+TEST_CASE_FIXTURE(
+    TwoStreams, "S9 drop: the last owner's departure does not wait for the stream's work, which is done all the same") {
+  if (!hold()) return;
+  board.put(*a, 0, 1);
+  const EventPtr done = a->record();
+  a.reset();
   CHECK_FALSE(done->is_complete());
   gate.open();
   done->synchronize();
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S9 S23 drop: a stream that waits for one that was dropped still waits for its work") {
-  StreamPtr first = device().create_stream();
-  const StreamPtr second = device().create_stream();
-  if (!needs_gate(*first)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*first);
-  board.set(*first, 0, 4);
-  second->wait(*first);
-  board.move(*second, 1, 0);
-  board.show(*second, 1);
-  first.reset();
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  second->synchronize();
-  CHECK(board[1] == 4);
+TEST_CASE_FIXTURE(TwoStreams, "S9 S23 drop: a stream that waits for one that was dropped still waits for its work") {
+  if (!hold()) return;
+  board.set(*a, 0, 4);
+  b->wait(*a);
+  board.move(*b, 1, 0);
+  a.reset();
+  check_held_back(*b, 1, 4);
 }
 
 TEST_CASE("S9 S21 drop: an event outlives the stream on which it was recorded") {

@@ -152,9 +152,9 @@ TEST_CASE("S41 body: the streams of the node's own capture take no work, and tha
   }
 }
 
-TEST_CASE("S41 body: its stream cannot end, discard or keep the capture, and is closed when the function has returned") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(
+    WithBoard,
+    "S41 body: its stream cannot end, discard or keep the capture, and is closed when the function has returned") {
   if (!needs_conditions(*s, board)) return;
   StreamPtr kept;
   s->begin_capture();
@@ -172,9 +172,7 @@ TEST_CASE("S41 body: its stream cannot end, discard or keep the capture, and is 
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S31 S41 body: it is captured in the mode of the capture that the node is in") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S31 S41 body: it is captured in the mode of the capture that the node is in") {
   if (!needs_conditions(*s, board)) return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));

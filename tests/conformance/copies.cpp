@@ -33,8 +33,7 @@ PitchedSpan<std::byte> rows(std::nullptr_t, std::size_t pitch, std::size_t width
 
 }  // namespace
 
-TEST_CASE("S42 S43 copy: from host to device and back, from what has data and size") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: from host to device and back, from what has data and size") {
   const auto source = numbers(1000);
   std::vector<std::uint32_t> back(1000);
   const auto memory = device().allocate<std::uint32_t>(1000);
@@ -54,8 +53,7 @@ TEST_CASE("S42 S43 copy: from host to device and back, from what has data and si
   CHECK(back[2] == 8);
 }
 
-TEST_CASE("S42 S43 copy: between every pair of kinds of memory, the direction found from the addresses") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: between every pair of kinds of memory, the direction found from the addresses") {
   constexpr std::size_t count = 257;
   std::vector<MemoryKind> kinds = {MemoryKind::device, MemoryKind::pinned};
   if (device().supports(Feature::managed_memory)) kinds.push_back(MemoryKind::managed);
@@ -76,8 +74,7 @@ TEST_CASE("S42 S43 copy: between every pair of kinds of memory, the direction fo
   }
 }
 
-TEST_CASE("S19 S43 read: elements come back behind the work before, and none while the stream captures") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 S43 read: elements come back behind the work before, and none while the stream captures") {
   const auto memory = device().allocate<std::uint32_t>(1000);
   s->fill(memory, 1U);
   s->fill(memory.subspan(0, 500), 2U);
@@ -97,8 +94,7 @@ TEST_CASE("S19 S43 read: elements come back behind the work before, and none whi
   CHECK(graph->node_count() == 0);
 }
 
-TEST_CASE("S42 copy: more bytes than there can be is an error without effect") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 copy: more bytes than there can be is an error without effect") {
   const auto memory = device().allocate<std::uint32_t>(16);
   std::vector<std::uint32_t> host(16, 3);
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -118,8 +114,7 @@ TEST_CASE("S42 copy: more bytes than there can be is an error without effect") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S43 copy: from host to host, in the stream's order") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy: from host to host, in the stream's order") {
   const auto source = numbers(100);
   const auto memory = device().allocate<std::uint32_t>(100);
   std::vector<std::uint32_t> first(100), second(100);
@@ -130,8 +125,7 @@ TEST_CASE("S43 copy: from host to host, in the stream's order") {
   CHECK(second == source);
 }
 
-TEST_CASE("S43 copy: megabytes, and odd counts at odd offsets") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy: megabytes, and odd counts at odd offsets") {
   constexpr std::size_t size = (std::size_t{8} << 20U) + 3;
   std::vector<unsigned char> source(size), back(size);
   for (std::size_t i = 0; i < size; ++i) source[i] = static_cast<unsigned char>(i * 31 + (i >> 11U));
@@ -148,8 +142,8 @@ TEST_CASE("S43 copy: megabytes, and odd counts at odd offsets") {
   CHECK(back[2] == source[size - 1]);
 }
 
-TEST_CASE("S43 copy: of pageable memory, which may be changed as soon as the stream has been waited for") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S43 copy: of pageable memory, which may be changed as soon as the stream has been waited for") {
   const auto memory = device().allocate<std::uint32_t>(50000);
   std::vector<std::uint32_t> host(50000), back(50000);
   for (std::uint32_t round = 1; round <= 5; ++round) {
@@ -161,8 +155,7 @@ TEST_CASE("S43 copy: of pageable memory, which may be changed as soon as the str
   }
 }
 
-TEST_CASE("S43 copy: to and from pinned memory does not block the host while the stream is held") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy: to and from pinned memory does not block the host while the stream is held") {
   if (!needs_gate(*s)) return;
   const auto memory = device().allocate<std::uint32_t>(1000);
   const auto in = device().allocate<std::uint32_t>(1000, MemoryKind::pinned);
@@ -182,8 +175,7 @@ TEST_CASE("S43 copy: to and from pinned memory does not block the host while the
   CHECK(out.host()[999] == 2);
 }
 
-TEST_CASE("S42 copy: lengths must agree, else it is an error without effect") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 copy: lengths must agree, else it is an error without effect") {
   const auto memory = device().allocate<std::uint32_t>(8);
   const std::vector<std::uint32_t> longer(9, 7), shorter(7, 7), none;
   std::vector<std::uint32_t> back(8, 1);
@@ -201,8 +193,7 @@ TEST_CASE("S42 copy: lengths must agree, else it is an error without effect") {
   CHECK(back == std::vector<std::uint32_t>(8, 3));
 }
 
-TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 copy: of nothing does nothing, wherever it points") {
   if (device().supports(Feature::graph_capture)) {
     const GraphPtr graph = s->capture([](Stream& c) {
       std::vector<int> nothing;
@@ -223,8 +214,7 @@ TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S42 copy: from or to null is an error") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 copy: from or to null is an error") {
   const auto memory = device().allocate<int>(4);
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, memory.data(), 4));
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(memory.data(), nullptr, 4));
@@ -233,8 +223,9 @@ TEST_CASE("S42 copy: from or to null is an error") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S43 copy 2D: rows at their pitches, in both directions and on the device; nothing between the rows is touched") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream,
+    "S43 copy 2D: rows at their pitches, in both directions and on the device; nothing between the rows is touched") {
   constexpr std::size_t width = 13, height = 7, device_pitch = 32, host_pitch = 20, other_pitch = 64;
   std::vector<unsigned char> source(host_pitch * height), back(host_pitch * height, 0xAA);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<unsigned char>(i + 1);
@@ -257,8 +248,7 @@ TEST_CASE("S43 copy 2D: rows at their pitches, in both directions and on the dev
   }
 }
 
-TEST_CASE("S43 copy 2D: is one node of a graph") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy 2D: is one node of a graph") {
   if (!needs_capture(*s)) return;
   const auto in = device().allocate<std::uint32_t>(64, MemoryKind::pinned);
   const auto memory = device().allocate<std::uint32_t>(64);
@@ -276,8 +266,7 @@ TEST_CASE("S43 copy 2D: is one node of a graph") {
   }
 }
 
-TEST_CASE("S43 copy 2D: rows that overlap at their pitch are an error; one row needs no pitch") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy 2D: rows that overlap at their pitch are an error; one row needs no pitch") {
   const auto a = device().allocate<unsigned char>(256);
   const auto b = device().allocate<unsigned char>(256);
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(a.data(), 15, 16, 2), rows(b.data(), 16, 16, 2)));
@@ -287,8 +276,7 @@ TEST_CASE("S43 copy 2D: rows that overlap at their pitch are an error; one row n
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S39 S43 copy: captured, it is a node, and its addresses are used at each launch") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S39 S43 copy: captured, it is a node, and its addresses are used at each launch") {
   if (!needs_capture(*s)) return;
   const auto in = device().allocate<std::uint32_t>(16, MemoryKind::pinned);
   const auto memory = device().allocate<std::uint32_t>(16);
@@ -307,10 +295,8 @@ TEST_CASE("S39 S43 copy: captured, it is a node, and its addresses are used at e
   }
 }
 
-TEST_CASE("S39 S42 copy: a wrong one inside a capture is refused, and the capture goes on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S39 S42 copy: a wrong one inside a capture is refused, and the capture goes on") {
   if (!needs_capture(*s)) return;
-  Board board;
   const std::vector<std::uint32_t> two(2);
   s->begin_capture();
   board.set(*s, 0, 1);
@@ -345,8 +331,7 @@ TEST_CASE("S43 copy: the device's own, blocking one is done when it returns, and
   held->synchronize();
 }
 
-TEST_CASE("S43 copy: of registered memory is asynchronous like that of pinned memory") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy: of registered memory is asynchronous like that of pinned memory") {
   std::vector<std::uint32_t> host(4096, 5);
   if (!needs(*s, {Feature::host_registration}, [&] { (void)device().register_host(std::span(host)); })) return;
   if (!needs_gate(*s)) return;
@@ -375,9 +360,7 @@ TEST_CASE("S43 copy: of registered memory is asynchronous like that of pinned me
   CHECK_REFUSED(Errc::invalid_argument, device().register_host(Span<int>()));
 }
 
-TEST_CASE("S43 copy: between the device and itself as if between two") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S43 copy: between the device and itself as if between two") {
   board.set(*s, 0, 9);
   s->copy_peer(board.cell(1).data(), device(), board.cell(0).data(), device(), sizeof(std::uint32_t));
   board.show(*s, 1);
@@ -388,8 +371,7 @@ TEST_CASE("S43 copy: between the device and itself as if between two") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {
   constexpr Extent all{7, 5, 4}, box{3, 2, 3};
   constexpr Position from{2, 1, 1}, to{4, 3, 0};
   const std::size_t count = all.width * all.height * all.depth;
@@ -427,8 +409,7 @@ TEST_CASE("S43 copy 3D: a box goes from one volume to another, and nothing aroun
   check();
 }
 
-TEST_CASE("S43 copy 3D: pageable host memory, slices at a pitch of their own, and fills") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: pageable host memory, slices at a pitch of their own, and fills") {
   constexpr std::size_t row = 64, rows_apart = 6, count = row * rows_apart * 3 / 4;
   const auto memory = device().allocate<std::uint32_t>(count);
   s->fill(memory, 7U);
@@ -448,8 +429,7 @@ TEST_CASE("S43 copy 3D: pageable host memory, slices at a pitch of their own, an
   }
 }
 
-TEST_CASE("S43 copy 3D: misuse has its error and no effect") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: misuse has its error and no effect") {
   const auto a = device().allocate<std::uint32_t>(64), b = device().allocate<std::uint32_t>(64);
   const auto at = [](const Buffer<std::uint32_t>& buffer, std::size_t row, std::size_t slice) {
     return PitchedSpan<std::uint32_t>{buffer.data(), {2, 2, 2}, row, slice};
@@ -469,8 +449,7 @@ TEST_CASE("S43 copy 3D: misuse has its error and no effect") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S43 copy batch: many copies in one call, in the order of the stream, also captured") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy batch: many copies in one call, in the order of the stream, also captured") {
   constexpr std::size_t count = 100, length = 16;
   const auto source = device().allocate<std::uint32_t>(count * length);
   const auto to = device().allocate<std::uint32_t>(count * length);
@@ -508,8 +487,7 @@ TEST_CASE("S43 copy batch: many copies in one call, in the order of the stream, 
   check(*s);
 }
 
-TEST_CASE("S43 copy batch: misuse has its error and no effect") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy batch: misuse has its error and no effect") {
   const auto memory = device().allocate<std::uint32_t>(4);
   if (!device().supports(Feature::batch_copies)) return;
   s->fill(memory, 1U);

@@ -116,20 +116,16 @@ TEST_CASE("S3 S4 priority: a number outside the range is an error that names the
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S1 S2 create: streams that differ in kind are independent of each other's work") {
-  const StreamPtr held = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S1 S2 create: streams that differ in kind are independent of each other's work") {
   const StreamPtr other = device().create_stream({.priority = weir::Priority::high});
-  if (!needs_gate(*held)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*held);
-  board.put(*held, 0, 1);
+  if (!hold()) return;
+  board.put(*a, 0, 1);
   board.put(*other, 1, 2);
-  other->synchronize();  // returns although the first stream is held
+  other->synchronize();  // returns although `a` is held
   CHECK(board[1] == 2);
-  CHECK_FALSE(held->is_complete());
+  CHECK_FALSE(a->is_complete());
   gate.open();
-  held->synchronize();
+  a->synchronize();
   CHECK(board[0] == 1);
 }
 

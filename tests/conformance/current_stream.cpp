@@ -188,23 +188,19 @@ TEST_CASE("S17 scope: of one that ends on another thread the stream is released 
   CHECK_WORKS(*current_stream(device()));
 }
 
-TEST_CASE("S17 scope: entering orders nothing: streams are ordered by waits alone") {
-  const StreamPtr first = device().create_stream();
-  const StreamPtr second = device().create_stream();
-  if (!needs_gate(*first)) return;
-  Board board;
-  Gate gate;
+TEST_CASE_FIXTURE(TwoStreams, "S17 scope: entering orders nothing: streams are ordered by waits alone") {
+  if (!needs_gate(*a)) return;
   {
-    const StreamScope scope(first);
+    const StreamScope scope(a);
     gate.hold(*current_stream(device()));
-    const StreamScope inner(second);
+    const StreamScope inner(b);
     board.put(*current_stream(device()), 0, 1);
     current_stream(device())->synchronize();
   }
   CHECK(board[0] == 1);
-  CHECK_FALSE(first->is_complete());
+  CHECK_FALSE(a->is_complete());
   gate.open();
-  first->synchronize();
+  a->synchronize();
 }
 
 TEST_SUITE_END();

@@ -38,68 +38,39 @@ TEST_CASE("S8 default stream: dropping it and asking again is harmless") {
   CHECK_WORKS(*device().default_stream());
 }
 
-TEST_CASE("S2 S8 default stream: a blocking stream's later work waits for its work") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: a blocking stream's later work waits for its work") {
   const StreamPtr legacy = device().default_stream();
   const StreamPtr blocking = device().create_stream({.blocking = true});
-  if (!needs_gate(*legacy)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*legacy);
+  if (!hold(*legacy)) return;
   board.set(*legacy, 0, 5);
   board.move(*blocking, 1, 0);
-  board.show(*blocking, 1);
-  settle();
-  CHECK_FALSE(blocking->is_complete());
-  CHECK(board[1] == 0);
-  gate.open();
-  blocking->synchronize();
-  CHECK(board[1] == 5);
+  check_held_back(*blocking, 1, 5);
 }
 
-TEST_CASE("S2 S8 default stream: its later work waits for a blocking stream's work") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: its later work waits for a blocking stream's work") {
   const StreamPtr legacy = device().default_stream();
   const StreamPtr blocking = device().create_stream({.blocking = true});
-  if (!needs_gate(*blocking)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*blocking);
+  if (!hold(*blocking)) return;
   board.set(*blocking, 0, 6);
   board.move(*legacy, 1, 0);
-  board.show(*legacy, 1);
-  settle();
-  CHECK_FALSE(legacy->is_complete());
-  CHECK(board[1] == 0);
-  gate.open();
-  legacy->synchronize();
-  CHECK(board[1] == 6);
+  check_held_back(*legacy, 1, 6);
 }
 
-TEST_CASE("S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
   const StreamPtr legacy = device().default_stream();
   const StreamPtr first = device().create_stream({.blocking = true});
   const StreamPtr second = device().create_stream({.blocking = true});
-  if (!needs_gate(*first)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*first);
+  if (!hold(*first)) return;
   board.set(*first, 0, 7);
   board.move(*legacy, 1, 0);
   board.move(*second, 2, 1);
-  board.show(*second, 2);
-  settle();
-  CHECK(board[2] == 0);
-  gate.open();
-  second->synchronize();
-  CHECK(board[2] == 7);
+  check_held_back(*second, 2, 7);
 }
 
-TEST_CASE("S2 S8 default stream: without its work in between, two blocking streams are independent") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: without its work in between, two blocking streams are independent") {
   const StreamPtr first = device().create_stream({.blocking = true});
   const StreamPtr second = device().create_stream({.blocking = true});
-  if (!needs_gate(*first)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*first);
+  if (!hold(*first)) return;
   board.put(*first, 0, 1);
   board.put(*second, 1, 2);
   second->synchronize();
@@ -109,16 +80,12 @@ TEST_CASE("S2 S8 default stream: without its work in between, two blocking strea
   first->synchronize();
 }
 
-TEST_CASE("S2 S8 default stream: a non-blocking stream does not wait for it") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: a non-blocking stream does not wait for it") {
   const StreamPtr legacy = device().default_stream();
-  const StreamPtr free = device().create_stream();
-  if (!needs_gate(*legacy)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*legacy);
+  if (!hold(*legacy)) return;
   board.put(*legacy, 0, 1);
-  board.put(*free, 1, 2);
-  free->synchronize();
+  board.put(*a, 1, 2);
+  a->synchronize();
   CHECK(board[1] == 2);
   CHECK_FALSE(legacy->is_complete());
   gate.open();
@@ -126,20 +93,16 @@ TEST_CASE("S2 S8 default stream: a non-blocking stream does not wait for it") {
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S2 S8 default stream: it does not wait for a non-blocking stream") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: it does not wait for a non-blocking stream") {
   const StreamPtr legacy = device().default_stream();
-  const StreamPtr free = device().create_stream();
-  if (!needs_gate(*free)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*free);
-  board.put(*free, 0, 1);
+  if (!hold()) return;
+  board.put(*a, 0, 1);
   board.put(*legacy, 1, 2);
   legacy->synchronize();
   CHECK(board[1] == 2);
-  CHECK_FALSE(free->is_complete());
+  CHECK_FALSE(a->is_complete());
   gate.open();
-  free->synchronize();
+  a->synchronize();
 }
 
 TEST_CASE("S8 S22 S23 default stream: it records, waits and is waited for like any other") {
@@ -234,23 +197,15 @@ TEST_CASE("S8 S22 per-thread default stream: threads order them against each oth
   CHECK(board[1] == 8);
 }
 
-TEST_CASE("S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
+TEST_CASE_FIXTURE(TwoStreams, "S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
   if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
   const StreamPtr mine = device().per_thread_stream();
   const StreamPtr legacy = device().default_stream();
   CHECK_FALSE(mine->is_non_blocking());
-  if (!needs_gate(*legacy)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*legacy);
+  if (!hold(*legacy)) return;
   board.set(*legacy, 0, 4);
   board.move(*mine, 1, 0);
-  board.show(*mine, 1);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  mine->synchronize();
-  CHECK(board[1] == 4);
+  check_held_back(*mine, 1, 4);
 }
 
 TEST_CASE("S8 S31 per-thread default stream: it captures") {

@@ -10,8 +10,7 @@ namespace {
 
 TEST_SUITE_BEGIN("enumerators");
 
-TEST_CASE("S1 S3 S6 enumerators: of streams") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S1 S3 S6 enumerators: of streams") {
   CHECK_REFUSED(Errc::invalid_argument, device().create_stream({.priority = weir::Priority(9)}));
   CHECK_REFUSED(Errc::invalid_argument, device().priority_number(weir::Priority(9)));
   CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(s->share_native_handle(), Ownership(7)));
@@ -26,8 +25,7 @@ TEST_CASE("S1 S3 S6 enumerators: of streams") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S31 enumerators: of captures; none has begun afterwards") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 enumerators: of captures; none has begun afterwards") {
   if (!needs_capture(*s)) return;
   CHECK_REFUSED(Errc::invalid_argument, s->begin_capture(CaptureMode(9)));
   CHECK_REFUSED(Errc::invalid_argument, s->capture(CaptureMode(3), [](Stream&) { FAIL("it was called"); }));
@@ -40,8 +38,7 @@ TEST_CASE("S31 enumerators: of captures; none has begun afterwards") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S42 S44 enumerators: of memory") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 S44 enumerators: of memory") {
   CHECK_REFUSED(Errc::invalid_argument, device().allocate_bytes(64, MemoryKind(9)));
   CHECK_REFUSED(Errc::invalid_argument, device().allocate_bytes(0, MemoryKind(3)));
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
@@ -55,8 +52,7 @@ TEST_CASE("S42 S44 enumerators: of memory") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S45 S46 enumerators: of memory operations; the stream is not held") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S45 S46 enumerators: of memory operations; the stream is not held") {
   Word32 word;
   if (!needs(*s, {Feature::wait_value_32}, [&] { s->wait_value(word.address(), 0, WaitCondition::eq); })) return;
   CHECK_REFUSED(Errc::invalid_argument, s->wait_value(word.address(), 1, WaitCondition(9)));
@@ -71,8 +67,7 @@ TEST_CASE("S45 S46 enumerators: of memory operations; the stream is not held") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S31 functions: an empty one is not captured, and no capture begins") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S31 functions: an empty one is not captured, and no capture begins") {
   if (!needs_capture(*s)) return;
   void (*const pointer)(Stream&) = nullptr;
   CHECK_REFUSED(Errc::invalid_argument, s->capture(pointer));
@@ -82,8 +77,7 @@ TEST_CASE("S31 functions: an empty one is not captured, and no capture begins") 
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S28 functions: an empty std::function and a null pointer are no host functions") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 functions: an empty std::function and a null pointer are no host functions") {
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
   void (*const pointer)() = nullptr;
   CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(std::function<void()>()));

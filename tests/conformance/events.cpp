@@ -27,14 +27,11 @@ TEST_CASE("S21 event: one that was never recorded is complete, and waiting for i
   CHECK(event->describe().find(device().describe()) != std::string::npos);
 }
 
-TEST_CASE("S21 record: returns a new event of the stream's device, complete when the work before it is") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
-  board.put(*s, 0, 1);
-  const EventPtr event = s->record();
+TEST_CASE_FIXTURE(
+    TwoStreams, "S21 record: returns a new event of the stream's device, complete when the work before it is") {
+  if (!hold()) return;
+  board.put(*a, 0, 1);
+  const EventPtr event = a->record();
   REQUIRE(event);
   CHECK(&event->device() == &device());
   CHECK(event->is_recorded());
@@ -45,8 +42,7 @@ TEST_CASE("S21 record: returns a new event of the stream's device, complete when
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S21 record: two records are two events") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S21 record: two records are two events") {
   const EventPtr a = s->record();
   const EventPtr b = s->record();
   CHECK(a != b);
@@ -54,8 +50,7 @@ TEST_CASE("S21 record: two records are two events") {
   s->synchronize();
 }
 
-TEST_CASE("S21 record: again moves the event, five times over") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S21 record: again moves the event, five times over") {
   if (!needs_gate(*s)) return;
   const EventPtr event = device().create_event();
   for (int round = 0; round < 5; ++round) {
@@ -69,37 +64,29 @@ TEST_CASE("S21 record: again moves the event, five times over") {
   }
 }
 
-TEST_CASE("S21 record: on another stream of the device takes the event over") {
-  const StreamPtr held = device().create_stream();
-  const StreamPtr idle = device().create_stream();
-  if (!needs_gate(*held)) return;
-  Gate gate;
-  gate.hold(*held);
-  const EventPtr event = held->record();
+TEST_CASE_FIXTURE(TwoStreams, "S21 record: on another stream of the device takes the event over") {
+  if (!hold()) return;
+  const EventPtr event = a->record();
   CHECK_FALSE(event->is_complete());
-  idle->record(*event);
+  b->record(*event);
   event->synchronize();
   CHECK(event->is_complete());
   gate.open();
-  held->synchronize();
+  a->synchronize();
 }
 
-TEST_CASE("S21 event: is complete before later work of its stream") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Gate gate;
-  const EventPtr event = s->record();
-  gate.hold(*s);
+TEST_CASE_FIXTURE(TwoStreams, "S21 event: is complete before later work of its stream") {
+  if (!needs_gate(*a)) return;
+  const EventPtr event = a->record();
+  gate.hold(*a);
   event->synchronize();
   CHECK(event->is_complete());
-  CHECK_FALSE(s->is_complete());
+  CHECK_FALSE(a->is_complete());
   gate.open();
-  s->synchronize();
+  a->synchronize();
 }
 
-TEST_CASE("S21 event: many at once, complete in their stream's order") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S21 event: many at once, complete in their stream's order") {
   std::vector<EventPtr> events;
   for (std::uint32_t i = 0; i < 1000; ++i) {
     board.set(*s, i % 64, i);
@@ -109,8 +96,7 @@ TEST_CASE("S21 event: many at once, complete in their stream's order") {
   for (const EventPtr& event : events) CHECK(event->is_complete());
 }
 
-TEST_CASE("S21 S26 event: one that was dropped comes back as good as new") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S21 S26 event: one that was dropped comes back as good as new") {
   for (int i = 0; i < 100; ++i) {
     const bool timing = i % 2 == 0 && device().supports(Feature::event_timing);
     const EventPtr event = device().create_event({.timing = timing});
@@ -123,8 +109,7 @@ TEST_CASE("S21 S26 event: one that was dropped comes back as good as new") {
   s->synchronize();
 }
 
-TEST_CASE("S26 timing: off unless asked for") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S26 timing: off unless asked for") {
   CHECK_FALSE(s->record()->options().timing);
   CHECK_FALSE(device().create_event()->options().timing);
   s->synchronize();
@@ -138,8 +123,7 @@ void use_timing(Stream& s) {
   (void)end->elapsed_since(*start);
 }
 
-TEST_CASE("S26 timing: elapsed time is the time between the records, on the device's clock") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S26 timing: elapsed time is the time between the records, on the device's clock") {
   if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
   const auto before = steady_clock::now();
   const EventPtr start = s->record({.timing = true});
@@ -158,10 +142,8 @@ TEST_CASE("S26 timing: elapsed time is the time between the records, on the devi
   CHECK(elapsed.count() <= most.count() * 1.02 + 0.1);
 }
 
-TEST_CASE("S26 timing: never negative in a stream's order, and zero from an event to itself") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S26 timing: never negative in a stream's order, and zero from an event to itself") {
   if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
-  Board board;
   std::vector<EventPtr> events;
   for (std::size_t i = 0; i < 20; ++i) {
     events.push_back(s->record({.timing = true}));
@@ -185,14 +167,13 @@ TEST_CASE("S26 timing: between two streams of the device") {
   CHECK(end->elapsed_since(*start).count() >= 0.0);
 }
 
-TEST_CASE("S26 timing: three different errors: timing off, not recorded, not complete, in this order") {
-  const StreamPtr s = device().create_stream();
-  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
-  const EventPtr untimed = s->record();
+TEST_CASE_FIXTURE(TwoStreams, "S26 timing: three different errors: timing off, not recorded, not complete, in this order") {
+  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*a); })) return;
+  const EventPtr untimed = a->record();
   const EventPtr unrecorded = device().create_event({.timing = true});
   const EventPtr untimed_unrecorded = device().create_event();
-  const EventPtr done = s->record({.timing = true});
-  s->synchronize();
+  const EventPtr done = a->record({.timing = true});
+  a->synchronize();
   CHECK_REFUSED(Errc::timing_disabled, untimed->elapsed_since(*done));
   CHECK_REFUSED(Errc::timing_disabled, done->elapsed_since(*untimed));
   CHECK_REFUSED(Errc::timing_disabled, untimed_unrecorded->elapsed_since(*done));
@@ -201,10 +182,8 @@ TEST_CASE("S26 timing: three different errors: timing off, not recorded, not com
   CHECK_REFUSED(Errc::not_recorded, done->elapsed_since(*unrecorded));
   CHECK_REFUSED(Errc::not_recorded, unrecorded->elapsed_since(*unrecorded));
 
-  if (!needs_gate(*s)) return;
-  Gate gate;
-  gate.hold(*s);
-  const EventPtr pending = s->record({.timing = true});
+  if (!hold()) return;
+  const EventPtr pending = a->record({.timing = true});
   CHECK_REFUSED(Errc::not_ready, pending->elapsed_since(*done));
   CHECK_REFUSED(Errc::not_ready, done->elapsed_since(*pending));
   CHECK_REFUSED(Errc::not_recorded, pending->elapsed_since(*unrecorded));
@@ -213,8 +192,7 @@ TEST_CASE("S26 timing: three different errors: timing off, not recorded, not com
   CHECK(pending->elapsed_since(*done).count() >= 0.0);
 }
 
-TEST_CASE("S26 timing: recording again moves the time") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S26 timing: recording again moves the time") {
   if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
   const EventPtr start = s->record({.timing = true});
   const EventPtr end = s->record({.timing = true});
@@ -225,35 +203,21 @@ TEST_CASE("S26 timing: recording again moves the time") {
   CHECK(end->elapsed_since(*start).count() > first);
 }
 
-TEST_CASE("S26 blocking wait: an event whose synchronize sleeps ends when the work is done") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S26 blocking wait: an event whose synchronize sleeps ends when the work is done") {
   const weir::EventOptions options{.blocking_sync = true};
-  if (!needs(*s, {Feature::blocking_sync_events}, [&] { (void)device().create_event(options); })) return;
-  if (!needs_gate(*s)) return;
-  Board board;
-  Latch returned;
-  Gate gate;
+  if (!needs(*a, {Feature::blocking_sync_events}, [&] { (void)device().create_event(options); })) return;
+  if (!needs_gate(*a)) return;
   const EventPtr event = device().create_event(options);
   CHECK(event->options() == options);
   event->synchronize();
-  gate.hold(*s);
-  board.put(*s, 0, 1);
-  s->record(*event);
-  std::thread waiting([&] {
-    event->synchronize();
-    returned.open();
-  });
-  settle();
-  const bool early = returned.is_open();
-  gate.open();
-  CHECK(returned.wait());
-  waiting.join();
-  CHECK_FALSE(early);
+  gate.hold(*a);
+  board.put(*a, 0, 1);
+  a->record(*event);
+  check_blocks([&] { event->synchronize(); });
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S21 S26 event: synchronize blocks the host while the stream is held, for every option") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S21 S26 event: synchronize blocks the host while the stream is held, for every option") {
   if (!needs_gate(*s)) return;
   for (const bool timing : {false, true}) {
     if (timing && !device().supports(Feature::event_timing)) continue;
@@ -274,8 +238,7 @@ TEST_CASE("S21 S26 event: synchronize blocks the host while the stream is held, 
   }
 }
 
-TEST_CASE("S26 inter-process: excludes timing, and has to be asked for when the event is made") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S26 inter-process: excludes timing, and has to be asked for when the event is made") {
   const weir::EventOptions options{.interprocess = true};
   if (!needs(*s, {Feature::interprocess_events}, [&] { (void)device().create_event(options); })) return;
   CHECK_REFUSED(Errc::invalid_argument, device().create_event({.timing = true, .interprocess = true}));
@@ -289,8 +252,7 @@ TEST_CASE("S26 inter-process: excludes timing, and has to be asked for when the 
   CHECK(event->is_complete());
 }
 
-TEST_CASE("S21 S27 event: any thread queries, waits for and records one event") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S21 S27 event: any thread queries, waits for and records one event") {
   const EventPtr event = device().create_event();
   std::vector<std::thread> threads;
   std::atomic<int> ended{0};
@@ -316,9 +278,9 @@ TEST_CASE("S21 S27 event: any thread queries, waits for and records one event") 
   CHECK(event->is_complete());
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S21 S22 S31 event: recorded before its stream captures, it is waited for and asked after while the capture is open") {
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s) || !needs_gate(*s)) return;
   const StreamPtr other = device().create_stream(), forked = device().create_stream();
   for (const bool is_complete : {false, true}) {
@@ -359,11 +321,10 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("S22 S31 S37 executable: launched on one stream that captures then, it is launched on another meanwhile") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S22 S31 S37 executable: launched on one stream that captures then, it is launched on another meanwhile") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
   const StreamPtr other = device().create_stream();
-  Board board;
   const auto exec = s->capture([&](Stream& c) { board.move(c, 1, 0); })->instantiate();
   Gate gate;
   gate.hold(*s);

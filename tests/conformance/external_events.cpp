@@ -7,12 +7,10 @@ namespace {
 
 TEST_SUITE_BEGIN("external events");
 
-TEST_CASE("S25 external events: recorded by each launch, and waited for outside the graph") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S25 external events: recorded by each launch, and waited for outside the graph") {
   const StreamPtr other = device().create_stream();
   const EventPtr event = device().create_event();
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); })) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     board.set(c, 0, 5);
     c.record_external(*event);
@@ -32,12 +30,10 @@ TEST_CASE("S25 external events: recorded by each launch, and waited for outside 
   s->synchronize();
 }
 
-TEST_CASE("S25 external events: a launch behind held work does not record before its turn") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S25 external events: a launch behind held work does not record before its turn") {
   const StreamPtr other = device().create_stream();
   const EventPtr event = device().create_event();
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); }) || !needs_gate(*s)) return;
-  Board board;
   const GraphExecPtr exec = s->capture([&](Stream& c) {
                                board.move(c, 1, 0);
                                c.record_external(*event);
@@ -86,12 +82,10 @@ TEST_CASE("S25 external events: of two graphs that record one event, a wait is f
   CHECK(board[0] == 7);
 }
 
-TEST_CASE("S25 external events: a graph waits for work outside it, at each launch") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S25 external events: a graph waits for work outside it, at each launch") {
   const StreamPtr outside = device().create_stream();
   const EventPtr event = device().create_event();
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->wait_external(*event); }) || !needs_gate(*s)) return;
-  Board board;
   outside->record(*event);
   const GraphPtr graph = s->capture([&](Stream& c) {
     c.wait_external(*event);
@@ -143,8 +137,7 @@ TEST_CASE("S25 external events: one graph orders another") {
   CHECK(board[2] == 6);
 }
 
-TEST_CASE("S22 S25 external events: a wait for one that was never recorded does nothing") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S22 S25 external events: a wait for one that was never recorded does nothing") {
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->wait_external(*event); })) return;
@@ -157,8 +150,8 @@ TEST_CASE("S22 S25 external events: a wait for one that was never recorded does 
   CHECK(board[0] == 2);
 }
 
-TEST_CASE("S25 external events: one that only a graph records may be waited for by a graph that was captured before") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S25 external events: one that only a graph records may be waited for by a graph that was captured before") {
   const StreamPtr other = device().create_stream();
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);
@@ -179,14 +172,12 @@ TEST_CASE("S25 external events: one that only a graph records may be waited for 
   CHECK(board[1] == 3);
 }
 
-TEST_CASE("S25 S26 external events: time is measured inside a graph") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S25 S26 external events: time is measured inside a graph") {
   const EventPtr untimed = device().create_event();
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*untimed); })) return;
   if (!needs(*s, {Feature::event_timing}, [&] { (void)s->record({.timing = true}); })) return;
   const EventPtr start = device().create_event({.timing = true});
   const EventPtr end = device().create_event({.timing = true});
-  Board board;
   const GraphExecPtr exec = s->capture([&](Stream& c) {
                                c.record_external(*start);
                                for (std::size_t i = 0; i < 16; ++i) board.set(c, i, 1);
@@ -199,8 +190,7 @@ TEST_CASE("S25 S26 external events: time is measured inside a graph") {
   }
 }
 
-TEST_CASE("S25 external events: only inside a capture") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S25 external events: only inside a capture") {
   const EventPtr event = device().create_event();
   if (!needs(*s, {Feature::external_events}, [&] { s->record_external(*event); })) return;
   CHECK_REFUSED(Errc::not_capturing, s->record_external(*event));

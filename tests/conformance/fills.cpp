@@ -60,8 +60,7 @@ TEST_CASE("S43 fill: 64 and 128 bits, and structs") {
   check_fill<Pair>({-1, 7}, {2, -9});
 }
 
-TEST_CASE("S43 fill: a captured fill of 64 bits") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: a captured fill of 64 bits") {
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   const auto memory = device().allocate<double>(1000);
   std::vector<double> back(1000);
@@ -73,8 +72,7 @@ TEST_CASE("S43 fill: a captured fill of 64 bits") {
   CHECK(back == std::vector<double>(1000, 3.25));
 }
 
-TEST_CASE("S43 fill: a value is converted to the element's type") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: a value is converted to the element's type") {
   const auto memory = device().allocate<float>(8);
   std::vector<float> back(8);
   s->fill(memory, 3);
@@ -83,8 +81,7 @@ TEST_CASE("S43 fill: a value is converted to the element's type") {
   CHECK(back[7] == 3.0F);
 }
 
-TEST_CASE("S43 fill: only the low bits of the value count") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: only the low bits of the value count") {
   const auto memory = device().allocate<std::uint8_t>(8);
   std::vector<std::uint8_t> back(8);
   s->fill_elements(memory.data(), 0xFFFFFF12U, 1, 4);
@@ -94,8 +91,7 @@ TEST_CASE("S43 fill: only the low bits of the value count") {
   CHECK(back == std::vector<std::uint8_t>{0x12, 0x12, 0x12, 0x12, 0x56, 0x34, 0x56, 0x34});
 }
 
-TEST_CASE("S43 fill: megabytes") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: megabytes") {
   constexpr std::size_t count = (std::size_t{4} << 20U) + 1;
   const auto memory = device().allocate<std::uint32_t>(count);
   std::vector<std::uint32_t> back(count);
@@ -107,8 +103,7 @@ TEST_CASE("S43 fill: megabytes") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("S43 fill: of pinned and of managed memory") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: of pinned and of managed memory") {
   for (const MemoryKind kind : {MemoryKind::pinned, MemoryKind::managed}) {
     if (kind == MemoryKind::managed && !device().supports(Feature::managed_memory)) continue;
     const auto memory = device().allocate<std::uint16_t>(333, kind);
@@ -118,8 +113,7 @@ TEST_CASE("S43 fill: of pinned and of managed memory") {
   }
 }
 
-TEST_CASE("S43 fill 2D: rows at their pitch; nothing between the rows is touched") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill 2D: rows at their pitch; nothing between the rows is touched") {
   constexpr std::size_t pitch = 64, height = 5;
   const auto memory = device().allocate<std::uint8_t>(pitch * height);
   const auto shown = device().allocate<std::uint8_t>(pitch * height, MemoryKind::pinned);
@@ -154,8 +148,7 @@ TEST_CASE("S43 fill 2D: rows at their pitch; nothing between the rows is touched
   }
 }
 
-TEST_CASE("S43 fill: misuse has its error and no effect") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: misuse has its error and no effect") {
   const auto memory = device().allocate<std::uint32_t>(16);
   const auto rows = [](std::uint32_t* data, std::size_t pitch, std::size_t width, std::size_t height) {
     return PitchedSpan<std::uint32_t>{data, {width, height}, pitch, 0};
@@ -198,8 +191,7 @@ TEST_CASE("S43 fill: zero clears elements of any size, and nothing beside them")
   CHECK(back[3].words[0] == 7);
 }
 
-TEST_CASE("S43 fill: of nothing does nothing") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 fill: of nothing does nothing") {
   s->fill(Span<std::uint32_t>(), 1U);
   s->fill_elements(nullptr, 0, 4, 0);
   s->fill(PitchedSpan<std::uint32_t>{.extent = {0, 4}}, 0U);
@@ -208,8 +200,7 @@ TEST_CASE("S43 fill: of nothing does nothing") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S39 S43 fill: captured, each is one node of its kind") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S39 S43 fill: captured, each is one node of its kind") {
   if (!needs_capture(*s)) return;
   const auto memory = device().allocate<std::uint8_t>(256);
   std::vector<std::uint8_t> back(256);

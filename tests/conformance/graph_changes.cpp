@@ -54,8 +54,7 @@ bool needs_changes(Stream& s) {
   return needs(s, {Feature::graph_node_changes}, [&] { exec->apply(changes); });
 }
 
-TEST_CASE("S37 changes: of a fill, a copy and a kernel, in one call; launches from then on use them") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 changes: of a fill, a copy and a kernel, in one call; launches from then on use them") {
   if (!needs_changes(*s)) return;
   Changeable c(*s);
   const GraphExecPtr exec = c.graph->instantiate();
@@ -78,8 +77,7 @@ TEST_CASE("S37 changes: of a fill, a copy and a kernel, in one call; launches fr
   }
 }
 
-TEST_CASE("S37 changes: leave running launches, the graph and its other executables alone") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 changes: leave running launches, the graph and its other executables alone") {
   if (!needs_changes(*s)) return;
   Changeable c(*s);
   const GraphExecPtr exec = c.graph->instantiate(), other = c.graph->instantiate();
@@ -104,8 +102,7 @@ TEST_CASE("S37 changes: leave running launches, the graph and its other executab
   CHECK(c.board[1] == 1);
 }
 
-TEST_CASE("S37 changes: nodes are disabled and enabled again; what comes behind them runs") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 changes: nodes are disabled and enabled again; what comes behind them runs") {
   if (!needs_changes(*s)) return;
   Changeable c(*s);
   const GraphExecPtr exec = c.graph->instantiate();
@@ -134,8 +131,7 @@ TEST_CASE("S37 changes: nodes are disabled and enabled again; what comes behind 
   CHECK(c.board[1] == 1);
 }
 
-TEST_CASE("S37 changes: another kernel of another module, which the executable keeps") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 changes: another kernel of another module, which the executable keeps") {
   if (!needs_changes(*s) || !needs_kernels()) return;
   Changeable c(*s);
   const GraphExecPtr exec = c.graph->instantiate();
@@ -165,8 +161,7 @@ TEST_CASE("S37 changes: another kernel of another module, which the executable k
                 changes.launch_raw(c.kernel, kernels().add, {}, arguments, std::span(sizes).first(1)));
 }
 
-TEST_CASE("S37 changes: what does not fit is refused, and nothing is changed") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 changes: what does not fit is refused, and nothing is changed") {
   if (!needs_changes(*s)) return;
   Changeable c(*s);
   const GraphExecPtr exec = c.graph->instantiate();
@@ -193,8 +188,7 @@ TEST_CASE("S37 changes: what does not fit is refused, and nothing is changed") {
   CHECK(c.board[1] == 1);
 }
 
-TEST_CASE("S37 S41 changes: a changed executable is no child node until it is updated") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 S41 changes: a changed executable is no child node until it is updated") {
   if (!needs_changes(*s)) return;
   if (!device().supports(Feature::graph_child_nodes) || !device().supports(Feature::graph_update)) return;
   Changeable c(*s);
@@ -233,10 +227,8 @@ TEST_CASE("S35 captured node: the last one of its stream, and none where there i
   CHECK(s->end_capture()->node_count() == 4);
 }
 
-TEST_CASE("S41 dependencies: the next work comes behind the nodes that are named, and no others") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S41 dependencies: the next work comes behind the nodes that are named, and no others") {
   if (!needs_capture(*s)) return;
-  Board board;
   const auto nothing = std::array<GraphNode, 0>{};
   CHECK_REFUSED(Errc::not_capturing, s->set_capture_dependencies(nothing));
   s->begin_capture();
@@ -257,8 +249,7 @@ TEST_CASE("S41 dependencies: the next work comes behind the nodes that are named
   CHECK(board[2] == 4);
 }
 
-TEST_CASE("S38 S41 builder: a graph of nodes and edges, by hand") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S38 S41 builder: a graph of nodes and edges, by hand") {
   if (!device().supports(Feature::graph_capture)) {
     CHECK_REFUSED(Errc::unsupported, GraphBuilder(device()));
     count_refusal();
@@ -322,9 +313,7 @@ TEST_CASE("S38 builder: a function that finishes the graph or ends the capture i
 
 // --- Conditional nodes with several bodies ----------------------------------------------------------------------------
 
-TEST_CASE("S41 conditional: the second body of an if runs if the value is zero") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the second body of an if runs if the value is zero") {
   const auto yes = [&](Stream& b) { board.set(b, 1, 10); };
   const auto no = [&](Stream& b) { board.set(b, 1, 20); };
   const auto use = [&] { s->capture_if(board.cell(0).data(), yes, no); };
@@ -341,13 +330,11 @@ TEST_CASE("S41 conditional: the second body of an if runs if the value is zero")
   }
 }
 
-TEST_CASE("S41 conditional: a switch runs the body of the value's number, or none") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: a switch runs the body of the value's number, or none") {
   const auto capture = [&](Stream& c) {
     std::array<Body, 3> bodies;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      bodies[i] = [&board, i](Stream& b) {
+      bodies[i] = [&board = board, i](Stream& b) {
         board.set(b, 1, static_cast<std::uint32_t>(100 + i));
         if (i == 2) board.move(b, 2, 1);
       };

@@ -25,8 +25,7 @@ bool needs_captured_host_functions(Stream& s) {
   return false;
 }
 
-TEST_CASE("S30 S37 update: brings the new graph's host functions, which outlive that graph") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S30 S37 update: brings the new graph's host functions, which outlive that graph") {
   if (!needs_captured_host_functions(*s)) return;
   auto old_count = std::make_shared<std::atomic<int>>(0);
   auto new_count = std::make_shared<std::atomic<int>>(0);
@@ -54,8 +53,7 @@ TEST_CASE("S30 S37 update: brings the new graph's host functions, which outlive 
   CHECK(*new_count == 3);
 }
 
-TEST_CASE("S30 S38 clone: shares the host functions, and keeps them when the original goes") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S30 S38 clone: shares the host functions, and keeps them when the original goes") {
   if (!needs_captured_host_functions(*s)) return;
   auto owned = std::make_shared<std::atomic<int>>(0);
   const std::weak_ptr<std::atomic<int>> alive = owned;
@@ -72,11 +70,9 @@ TEST_CASE("S30 S38 clone: shares the host functions, and keeps them when the ori
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE("S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
   const StreamPtr other = device().create_stream();
   if (!needs_captured_host_functions(*s)) return;
-  Board board;
   auto runs = std::make_shared<int>(0);
   auto wrong = std::make_shared<int>(0);
   GraphExecPtr exec;
@@ -85,7 +81,7 @@ TEST_CASE("S30 host function: runs at every launch, in its place, and outlives w
     auto large = std::make_unique<std::vector<int>>(1000, 1);
     GraphPtr graph = s->capture([&](Stream& c) {
       board.put(c, 0, 1);
-      c.launch_host_function([runs, wrong, &board, large = std::move(large)] {
+      c.launch_host_function([runs, wrong, &board = board, large = std::move(large)] {
         ++*runs;
         if (board[0] != 1 || large->size() != 1000) ++*wrong;
       });
@@ -101,8 +97,7 @@ TEST_CASE("S30 host function: runs at every launch, in its place, and outlives w
   CHECK(*wrong == 0);
 }
 
-TEST_CASE("S30 host function: is freed with the graph and all its executables, and not before") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S30 host function: is freed with the graph and all its executables, and not before") {
   if (!needs_captured_host_functions(*s)) return;
   auto owned = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owned;
@@ -127,8 +122,7 @@ TEST_CASE("S30 host function: is freed with the graph and all its executables, a
   CHECK(eventually([&] { return unused.expired(); }));
 }
 
-TEST_CASE("S30 S36 host function: of a capture that failed is destroyed and never runs") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S30 S36 host function: of a capture that failed is destroyed and never runs") {
   const StreamPtr forked = device().create_stream();
   if (!needs_captured_host_functions(*s)) return;
   auto runs = std::make_shared<std::atomic<int>>(0);
@@ -144,11 +138,9 @@ TEST_CASE("S30 S36 host function: of a capture that failed is destroyed and neve
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE("S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
   const StreamPtr forked = device().create_stream();
   if (!needs_captured_host_functions(*s)) return;
-  Board board;
   std::atomic<int> runs{0}, late{0};
   s->begin_capture();
   board.put(*s, 0, 1);
@@ -166,11 +158,11 @@ TEST_CASE("S30 S36 host function: captured on a forked stream, it belongs to the
   CHECK(late == 0);
 }
 
-TEST_CASE("S19 S30 exception: of a graph's host function comes out of the launching stream's synchronize; later nodes run") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard,
+    "S19 S30 exception: of a graph's host function comes out of the launching stream's synchronize; later nodes run") {
   const StreamPtr launching = device().create_stream();
   if (!needs_captured_host_functions(*s)) return;
-  Board board;
   std::atomic<int> runs{0};
   const GraphExecPtr exec = s->capture([&](Stream& c) {
                                c.launch_host_function([&] {
@@ -192,8 +184,7 @@ TEST_CASE("S19 S30 exception: of a graph's host function comes out of the launch
   CHECK_WORKS(*launching);
 }
 
-TEST_CASE("S30 host function: calls into Weir are refused in a graph, too") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S30 host function: calls into Weir are refused in a graph, too") {
   if (!needs_captured_host_functions(*s)) return;
   std::atomic<bool> refused{false};
   run(s->capture([&](Stream& c) {
@@ -209,8 +200,7 @@ TEST_CASE("S30 host function: calls into Weir are refused in a graph, too") {
   CHECK(refused);
 }
 
-TEST_CASE("S30 S41 child graph: its host functions live with the parent") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S30 S41 child graph: its host functions live with the parent") {
   if (!needs_captured_host_functions(*s)) return;
   const GraphPtr probe = s->capture([](Stream&) {});
   if (!needs_in_capture(*s, Feature::graph_child_nodes, [&] { s->add_child_graph(*probe); })) return;

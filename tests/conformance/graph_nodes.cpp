@@ -16,8 +16,7 @@ TEST_SUITE_BEGIN("graph nodes");
 
 // --- Child graphs -----------------------------------------------------------------------------------------------------
 
-TEST_CASE("S41 child graph: added to a capture as one node, a copy of the graph as it was") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 child graph: added to a capture as one node, a copy of the graph as it was") {
   const GraphPtr probe = device().supports(Feature::graph_capture) ? s->capture([](Stream&) {}) : nullptr;
   if (!needs_in_capture(*s, Feature::graph_child_nodes, [&] { s->add_child_graph(*probe); })) return;
   Board board;
@@ -40,8 +39,7 @@ TEST_CASE("S41 child graph: added to a capture as one node, a copy of the graph 
   CHECK(board[2] == 7);
 }
 
-TEST_CASE("S37 S41 child graph: an executable that is launched on a capturing stream becomes one") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 S41 child graph: an executable that is launched on a capturing stream becomes one") {
   GraphExecPtr exec;
   Board board;
   if (device().supports(Feature::graph_capture)) exec = s->capture([&](Stream& c) { board.put(c, 0, 3); })->instantiate();
@@ -57,8 +55,7 @@ TEST_CASE("S37 S41 child graph: an executable that is launched on a capturing st
   CHECK(board[0] == 3);
 }
 
-TEST_CASE("S41 child graph: only inside a capture") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 child graph: only inside a capture") {
   if (!needs_capture(*s)) return;
   const GraphPtr graph = s->capture([](Stream&) {});
   if (!needs(*s, {Feature::graph_child_nodes}, [&] { s->add_child_graph(*graph); })) return;
@@ -68,11 +65,9 @@ TEST_CASE("S41 child graph: only inside a capture") {
 
 // --- Pausing and resuming ---------------------------------------------------------------------------------------------
 
-TEST_CASE("S41 resume: goes on capturing behind the graph's leaves; the end returns that graph") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S41 resume: goes on capturing behind the graph's leaves; the end returns that graph") {
   const StreamPtr forked = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     board.set(c, 0, 4);
     forked->wait(c);
@@ -99,11 +94,9 @@ TEST_CASE("S41 resume: goes on capturing behind the graph's leaves; the end retu
   CHECK(board[1] == 4);
 }
 
-TEST_CASE("S41 resume: work between the pause and the resumption is done at once and not captured") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S41 resume: work between the pause and the resumption is done at once and not captured") {
   const StreamPtr other = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   s->begin_capture();
   board.put(*s, 0, 1);
   const GraphPtr paused = s->end_capture();
@@ -123,11 +116,9 @@ TEST_CASE("S41 resume: work between the pause and the resumption is done at once
   CHECK(board[2] == 3);
 }
 
-TEST_CASE("S41 resume: until its end nothing else uses the graph, and the capture goes on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S41 resume: until its end nothing else uses the graph, and the capture goes on") {
   const StreamPtr other = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   if (!needs(*s, {Feature::capture_into_graph}, [&] { s->resume_capture(graph); })) return;
   const GraphExecPtr exec = graph->instantiate();
@@ -151,11 +142,9 @@ TEST_CASE("S41 resume: until its end nothing else uses the graph, and the captur
   CHECK_WORKS(*other);
 }
 
-TEST_CASE("S41 resume: its misuse") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S41 resume: its misuse") {
   const StreamPtr forked = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   if (!needs(*s, {Feature::capture_into_graph}, [&] { s->resume_capture(graph); })) return;
   CHECK_REFUSED(Errc::invalid_argument, s->resume_capture(nullptr));
@@ -174,9 +163,7 @@ TEST_CASE("S41 resume: its misuse") {
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
 
-TEST_CASE("S41 conditional: the body runs if the value is not zero when the node is reached") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the body runs if the value is not zero when the node is reached") {
   const auto body = [&](Stream& b) { board.move(b, 2, 1); };
   if (!needs_in_capture(*s, Feature::graph_conditional_nodes, [&] { s->capture_if(board.cell(0).data(), body); })) return;
   const GraphPtr graph = s->capture([&](Stream& c) {
@@ -194,9 +181,7 @@ TEST_CASE("S41 conditional: the body runs if the value is not zero when the node
   }
 }
 
-TEST_CASE("S41 conditional: the value is read behind the work before the node") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the value is read behind the work before the node") {
   const auto body = [&](Stream& b) { board.set(b, 2, 1); };
   if (!needs_in_capture(*s, Feature::graph_conditional_nodes, [&] { s->capture_if(board.cell(0).data(), body); })) return;
   const GraphPtr graph = s->capture([&](Stream& c) {
@@ -209,8 +194,7 @@ TEST_CASE("S41 conditional: the value is read behind the work before the node") 
   CHECK(board[2] == 1);
 }
 
-TEST_CASE("S41 conditional: a loop runs its body for as long as the value is not zero") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 conditional: a loop runs its body for as long as the value is not zero") {
   // The condition is the head of a queue of ones that the body moves on; a tally of ones grows by one cell with each round.
   constexpr std::size_t queue = 0, tally = 16, spare = 32, length = 8;
   Board board;
@@ -259,10 +243,8 @@ TEST_CASE("S13 S41 conditional: a loop on an urgent stream is ended by a stream 
   CHECK(board[1] == 5);
 }
 
-TEST_CASE("S41 conditional: bodies hold what drivers run there, and refuse the rest") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: bodies hold what drivers run there, and refuse the rest") {
   const EventPtr event = device().create_event();
-  Board board;
   const auto condition = board.cell(0).data();
   if (!needs_in_capture(*s, Feature::graph_conditional_nodes, [&] { s->capture_if(condition, [](Stream&) {}); })) return;
   const auto check_refused = [&](auto&& what) {
@@ -277,9 +259,7 @@ TEST_CASE("S41 conditional: bodies hold what drivers run there, and refuse the r
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S41 conditional: its misuse; an exception of the body leaves the stream usable") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: its misuse; an exception of the body leaves the stream usable") {
   const auto condition = board.cell(0).data();
   if (!needs_in_capture(*s, Feature::graph_conditional_nodes, [&] { s->capture_if(condition, [](Stream&) {}); })) return;
   CHECK_REFUSED(Errc::not_capturing, s->capture_if(condition, [](Stream&) {}));
@@ -298,13 +278,11 @@ TEST_CASE("S41 conditional: its misuse; an exception of the body leaves the stre
 
 // --- Memory operations as nodes ---------------------------------------------------------------------------------------
 
-TEST_CASE("S39 S45 S46 S47 memory operations: nodes of the graph, done at each launch") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S39 S45 S46 S47 memory operations: nodes of the graph, done at each launch") {
   const Word32 word, other, gate;
   if (!needs(*s, {Feature::write_value_32}, [&] { s->write_value(word.address(), 1U); })) return;
   if (!needs(*s, {Feature::wait_value_32}, [&] { s->wait_value(word.address(), 1U, WaitCondition::eq); })) return;
   if (!needs_in_capture(*s, Feature::memory_operations_in_capture, [&] { s->write_value(word.address(), 1U); })) return;
-  Board board;
   const bool batches = device().supports(Feature::batch_memory_operations);
   const std::array<MemoryOperation, 2> operations = {MemoryOperation::write(other.address(), 2),
                                                      MemoryOperation::wait(other.address(), 2, WaitCondition::eq)};
@@ -336,8 +314,7 @@ TEST_CASE("S39 S45 S46 S47 memory operations: nodes of the graph, done at each l
 
 // --- Dropped while a capture is open ----------------------------------------------------------------------------------
 
-TEST_CASE("S40 drop: memory, graphs, modules and pools that go during a capture do not kill it") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S40 drop: memory, graphs, modules and pools that go during a capture do not kill it") {
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));
@@ -382,10 +359,8 @@ TEST_CASE("S40 drop: memory, graphs, modules and pools that go during a capture 
   }
 }
 
-TEST_CASE("S27 S40 drop: by another thread during a global capture") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S27 S40 drop: by another thread during a global capture") {
   if (!needs_capture(*s)) return;
-  Board board;
   auto memory = device().allocate<int>(1000);
   GraphExecPtr exec = s->capture([](Stream&) {})->instantiate();
   s->begin_capture(CaptureMode::global);
@@ -399,8 +374,7 @@ TEST_CASE("S27 S40 drop: by another thread during a global capture") {
   CHECK(board[0] == 2);
 }
 
-TEST_CASE("S40 drop: hundreds of allocations dropped during captures are freed behind them") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S40 drop: hundreds of allocations dropped during captures are freed behind them") {
   if (!needs_capture(*s)) return;
   for (int round = 0; round < 4; ++round) {
     std::vector<Buffer<std::byte>> blocks;

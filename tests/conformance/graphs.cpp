@@ -12,8 +12,8 @@ namespace {
 
 TEST_SUITE_BEGIN("graphs");
 
-TEST_CASE("S37 launch: a hundred times, each run after the one before, on the capturing stream and on others") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S37 launch: a hundred times, each run after the one before, on the capturing stream and on others") {
   const StreamPtr other = device().create_stream();
   const StreamPtr blocking = device().create_stream({.blocking = true});
   if (!needs_capture(*s)) return;
@@ -40,10 +40,8 @@ TEST_CASE("S37 launch: a hundred times, each run after the one before, on the ca
   CHECK(board[runs + 1] == 2);
 }
 
-TEST_CASE("S37 launch: runs in the order of the stream that it is launched on") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S37 launch: runs in the order of the stream that it is launched on") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
-  Board board;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.move(c, 1, 0); })->instantiate();
   Gate gate;
   gate.hold(*s);
@@ -117,10 +115,8 @@ TEST_CASE("S37 launch: of two executables of one graph is independent") {
   held->synchronize();
 }
 
-TEST_CASE("S37 instantiate: the graph may be dropped afterwards, and the executable while it runs") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S37 instantiate: the graph may be dropped afterwards, and the executable while it runs") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
-  Board board;
   GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   GraphExecPtr exec = graph->instantiate();
   graph.reset();
@@ -133,8 +129,7 @@ TEST_CASE("S37 instantiate: the graph may be dropped afterwards, and the executa
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S37 instantiate: what it says of itself") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 instantiate: what it says of itself") {
   if (!needs_capture(*s)) return;
   const GraphPtr graph = s->capture([](Stream&) {});
   const GraphExecPtr exec = graph->instantiate();
@@ -145,11 +140,9 @@ TEST_CASE("S37 instantiate: what it says of itself") {
   CHECK(exec->describe().find(device().describe()) != std::string::npos);
 }
 
-TEST_CASE("S37 upload: does beforehand what a first launch would have to, and changes nothing else") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S37 upload: does beforehand what a first launch would have to, and changes nothing else") {
   const StreamPtr other = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 3); })->instantiate();
   if (!needs(*s, {Feature::graph_upload}, [&] { exec->upload(*s); })) return;
   exec->upload(*s);
@@ -169,10 +162,8 @@ TEST_CASE("S37 upload: does beforehand what a first launch would have to, and ch
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S37 update: launches from then on use the new parameters") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S37 update: launches from then on use the new parameters") {
   if (!needs_capture(*s)) return;
-  Board board;
   const auto captured = [&](std::uint32_t value, std::size_t to) {
     return s->capture([&](Stream& c) {
       board.set(c, 0, value);
@@ -201,11 +192,9 @@ TEST_CASE("S37 update: launches from then on use the new parameters") {
   CHECK(board[5] == 2);
 }
 
-TEST_CASE("S37 update: with another topology fails, and the executable is unchanged") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S37 update: with another topology fails, and the executable is unchanged") {
   const StreamPtr forked = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
   const GraphPtr longer = s->capture([&](Stream& c) {
     board.put(c, 0, 2);
@@ -233,10 +222,8 @@ TEST_CASE("S37 update: with another topology fails, and the executable is unchan
   }
 }
 
-TEST_CASE("S38 clone: an independent copy") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S38 clone: an independent copy") {
   if (!needs_capture(*s)) return;
-  Board board;
   GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   if (!needs(*s, {Feature::graph_clone}, [&] { (void)graph->clone(); })) return;
   const GraphPtr copy = graph->clone();
@@ -257,10 +244,9 @@ TEST_CASE("S38 clone: an independent copy") {
   CHECK(board[1] == 0);
 }
 
-TEST_CASE("S38 topology: nodes in the order of their capture, with their kinds; edges that are the stream's order") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S38 topology: nodes in the order of their capture, with their kinds; edges that are the stream's order") {
   if (!needs_capture(*s)) return;
-  Board board;
   std::vector<NodeKind> expected = {NodeKind::fill, NodeKind::copy, NodeKind::copy, NodeKind::fill};
   const bool host = captures_host_functions();
   if (host) expected.push_back(NodeKind::host_function);
@@ -288,10 +274,8 @@ TEST_CASE("S38 topology: nodes in the order of their capture, with their kinds; 
   CHECK(t.leaves() == std::vector<std::uint32_t>{static_cast<std::uint32_t>(expected.size() - 1)});
 }
 
-TEST_CASE("S38 dot: the graph in Graphviz's language, with its nodes and edges") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S38 dot: the graph in Graphviz's language, with its nodes and edges") {
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     board.put(c, 0, 1);
     board.put(c, 1, 1);

@@ -25,44 +25,35 @@ bool is_at(const Stream& stream, std::initializer_list<Kind> kinds) {
 
 TEST_SUITE_BEGIN("ordering");
 
-TEST_CASE("S19 synchronize: with a deadline it is true on an idle stream, also without any time") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S19 synchronize: with a deadline it is true on an idle stream, also without any time") {
   CHECK(s->synchronize_for(0s));
   CHECK(s->synchronize_for(-1s));
   CHECK(s->synchronize_for(std::chrono::nanoseconds::max()));
-  Board board;
   board.put(*s, 0, 5);
   CHECK(s->synchronize_for(patience));
   CHECK(board[0] == 5);
 }
 
-TEST_CASE("S19 synchronize: with a deadline it is false while the stream is held, and the work goes on") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
-  board.put(*s, 0, 7);
-  CHECK_FALSE(s->synchronize_for(0s));
-  CHECK_FALSE(s->synchronize_for(-1ms));
+TEST_CASE_FIXTURE(
+    TwoStreams, "S19 synchronize: with a deadline it is false while the stream is held, and the work goes on") {
+  if (!hold()) return;
+  board.put(*a, 0, 7);
+  CHECK_FALSE(a->synchronize_for(0s));
+  CHECK_FALSE(a->synchronize_for(-1ms));
   const auto begin = std::chrono::steady_clock::now();
-  CHECK_FALSE(s->synchronize_for(20ms));
+  CHECK_FALSE(a->synchronize_for(20ms));
   CHECK(std::chrono::steady_clock::now() - begin >= 20ms);
   std::jthread opener([&] {
     std::this_thread::sleep_for(20ms);
     gate.open();
   });
-  CHECK(s->synchronize_for(std::chrono::hours::max()));  // more nanoseconds than 64 bits hold
+  CHECK(a->synchronize_for(std::chrono::hours::max()));  // more nanoseconds than 64 bits hold
   CHECK(board[0] == 7);
 }
 
-TEST_CASE("S19 synchronize: a device is waited for until its work is done, or until the deadline") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
-  board.put(*s, 0, 7);
+TEST_CASE_FIXTURE(TwoStreams, "S19 synchronize: a device is waited for until its work is done, or until the deadline") {
+  if (!hold()) return;
+  board.put(*a, 0, 7);
   CHECK_FALSE(device().synchronize_for(0s));
   CHECK_FALSE(device().synchronize_for(20ms));
   gate.open();
@@ -72,8 +63,7 @@ TEST_CASE("S19 synchronize: a device is waited for until its work is done, or un
   CHECK(device().synchronize_for(0s));
 }
 
-TEST_CASE("S19 synchronize: with a deadline it does not wait for what other threads enqueue later") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 synchronize: with a deadline it does not wait for what other threads enqueue later") {
   const Word32 word;
   if (!needs(*s, {Feature::wait_value_32, Feature::wait_value_geq}, [&] { s->wait_value(word.address(), 1U); })) return;
   // The stream is never idle: each wait is enqueued before the one in front of it ends.
@@ -94,17 +84,16 @@ TEST_CASE("S19 synchronize: with a deadline it does not wait for what other thre
   CHECK(came);
 }
 
-TEST_CASE("S19 S28 synchronize: with a deadline it throws what a host function threw, once it is done") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 S28 synchronize: with a deadline it throws what a host function threw, once it is done") {
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
   s->launch_host_function([] { throw Boom("boom"); });
   CHECK_THROWS_AS((void)s->synchronize_for(patience), Boom);
   CHECK(s->synchronize_for(patience));
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S19 S31 synchronize: with a deadline it is refused in a capture, which goes on; so is the question what is pending") {
-  const StreamPtr s = device().create_stream();
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   s->begin_capture();
   CHECK_REFUSED(Errc::capture_unsupported, s->synchronize_for(0s));
@@ -114,14 +103,12 @@ TEST_CASE(
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S20 S21 event: with a deadline it is waited for until it is complete, or until the deadline") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    TwoStreams, "S20 S21 event: with a deadline it is waited for until it is complete, or until the deadline") {
   const EventPtr fresh = device().create_event();
   CHECK(fresh->synchronize_for(0s));
-  if (!needs_gate(*s)) return;
-  Gate gate;
-  gate.hold(*s);
-  const EventPtr event = s->record();
+  if (!hold()) return;
+  const EventPtr event = a->record();
   CHECK_FALSE(event->synchronize_for(0s));
   CHECK_FALSE(event->synchronize_for(10ms));
   gate.open();
@@ -129,32 +116,25 @@ TEST_CASE("S20 S21 event: with a deadline it is waited for until it is complete,
   CHECK(event->is_complete());
 }
 
-TEST_CASE("S20 query: an idle stream has nothing pending, and a held one says so") {
-  const StreamPtr s = device().create_stream();
-  CHECK(s->pending().kind == Kind::nothing);
-  if (!needs_gate(*s)) return;
-  Gate gate;
-  gate.hold(*s);
-  CHECK(is_at(*s, {Kind::value, Kind::host_function}));
-  CHECK(s->pending().kind != Kind::nothing);
-  CHECK_FALSE(s->pending().describe().empty());
+TEST_CASE_FIXTURE(TwoStreams, "S20 query: an idle stream has nothing pending, and a held one says so") {
+  CHECK(a->pending().kind == Kind::nothing);
+  if (!hold()) return;
+  CHECK(is_at(*a, {Kind::value, Kind::host_function}));
+  CHECK(a->pending().kind != Kind::nothing);
+  CHECK_FALSE(a->pending().describe().empty());
   gate.open();
-  s->synchronize();
-  CHECK(s->pending().kind == Kind::nothing);
+  a->synchronize();
+  CHECK(a->pending().kind == Kind::nothing);
 }
 
-TEST_CASE("S20 S23 query: a stream that waits for another one has that wait pending") {
-  const StreamPtr s = device().create_stream(), other = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
-  other->wait(*s);
-  board.put(*other, 0, 1);
-  CHECK(is_at(*other, {Kind::stream}));
+TEST_CASE_FIXTURE(TwoStreams, "S20 S23 query: a stream that waits for another one has that wait pending") {
+  if (!hold()) return;
+  b->wait(*a);
+  board.put(*b, 0, 1);
+  CHECK(is_at(*b, {Kind::stream}));
   gate.open();
-  other->synchronize();
-  CHECK(other->pending().kind == Kind::nothing);
+  b->synchronize();
+  CHECK(b->pending().kind == Kind::nothing);
 }
 
 TEST_CASE("S20 S31 query: what is pending may be asked beside another stream's capture, whatever its mode") {

@@ -24,8 +24,7 @@ bool needs_callbacks(Stream& s) {
   return needs(s, {Feature::stream_callbacks}, [&] { s.add_callback([](Stream&, std::error_code) {}); });
 }
 
-TEST_CASE("S28 host function: runs once, before synchronize returns") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: runs once, before synchronize returns") {
   if (!needs_host_functions(*s)) return;
   std::atomic<int> runs{0};
   s->launch_host_function([&] { ++runs; });
@@ -35,8 +34,7 @@ TEST_CASE("S28 host function: runs once, before synchronize returns") {
   CHECK(runs == 1);
 }
 
-TEST_CASE("S28 host function: a hundred run in order, each behind its own copy") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: a hundred run in order, each behind its own copy") {
   if (!needs_host_functions(*s)) return;
   constexpr std::size_t count = 100;
   Board board(device(), count);
@@ -57,10 +55,8 @@ TEST_CASE("S28 host function: a hundred run in order, each behind its own copy")
   CHECK(seen == expected);
 }
 
-TEST_CASE("S28 host function: later work of the stream waits until it has returned; the host does not") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S28 host function: later work of the stream waits until it has returned; the host does not") {
   if (!needs_host_functions(*s) || !needs_host_functions_that_may_wait()) return;
-  Board board;
   Latch entered, leave;
   s->launch_host_function([&] {
     entered.open();
@@ -76,11 +72,9 @@ TEST_CASE("S28 host function: later work of the stream waits until it has return
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S28 host function: one that blocks holds up no other stream's copies and fills") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S28 host function: one that blocks holds up no other stream's copies and fills") {
   const StreamPtr other = device().create_stream();
   if (!needs_host_functions(*s) || !needs_host_functions_that_may_wait()) return;
-  Board board;
   Latch entered, leave;
   s->launch_host_function([&] {
     entered.open();
@@ -95,8 +89,7 @@ TEST_CASE("S28 host function: one that blocks holds up no other stream's copies 
   s->synchronize();
 }
 
-TEST_CASE("S28 host function: does not run before the stream's work is done") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: does not run before the stream's work is done") {
   if (!needs_host_functions(*s) || !needs_gate(*s)) return;
   std::atomic<bool> ran{false};
   Gate gate;
@@ -125,8 +118,7 @@ TEST_CASE("S22 S28 host function: other streams wait for it through events") {
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S28 host function: runs on a thread of the driver's") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: runs on a thread of the driver's") {
   if (!needs_host_functions(*s)) return;
   std::thread::id id;
   s->launch_host_function([&] { id = std::this_thread::get_id(); });
@@ -136,8 +128,7 @@ TEST_CASE("S28 host function: runs on a thread of the driver's") {
   CHECK_MESSAGE(!host_functions_hold_up_their_submitter(), "the call that submits a host function waits for it");
 }
 
-TEST_CASE("S28 host function: any move-only callable, small or large, destroyed once it has run") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: any move-only callable, small or large, destroyed once it has run") {
   if (!needs_host_functions(*s)) return;
   auto unique = std::make_unique<int>(41);
   auto shared = std::make_shared<int>(1);
@@ -152,8 +143,7 @@ TEST_CASE("S28 host function: any move-only callable, small or large, destroyed 
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE("S28 host function: a plain function pointer is a callable, too") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: a plain function pointer is a callable, too") {
   if (!needs_host_functions(*s)) return;
   static std::atomic<int> runs{0};
   runs = 0;
@@ -163,8 +153,7 @@ TEST_CASE("S28 host function: a plain function pointer is a callable, too") {
   CHECK(runs == 1);
 }
 
-TEST_CASE("S28 host function: one that cannot be enqueued is destroyed, not leaked, and never runs") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 host function: one that cannot be enqueued is destroyed, not leaked, and never runs") {
   if (!needs_host_functions(*s)) return;
   std::atomic<int> runs{0};
   auto owned = std::make_shared<int>(1);
@@ -179,10 +168,8 @@ TEST_CASE("S28 host function: one that cannot be enqueued is destroyed, not leak
   CHECK(runs == 0);
 }
 
-TEST_CASE("S19 S28 exception: thrown by the stream's next synchronize, once; later work still runs") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S19 S28 exception: thrown by the stream's next synchronize, once; later work still runs") {
   if (!needs_host_functions(*s)) return;
-  Board board;
   std::atomic<bool> later{false};
   s->launch_host_function([] { throw Boom("from a host function"); });
   board.put(*s, 0, 1);
@@ -200,16 +187,14 @@ TEST_CASE("S19 S28 exception: thrown by the stream's next synchronize, once; lat
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S19 S28 exception: of any type, and not only of std::exception's") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 S28 exception: of any type, and not only of std::exception's") {
   if (!needs_host_functions(*s)) return;
   s->launch_host_function([] { throw 42; });
   CHECK_THROWS_AS(s->synchronize(), int);
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S28 exception: belongs to its stream alone, and does not come out of a query or an event") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S28 exception: belongs to its stream alone, and does not come out of a query or an event") {
   const StreamPtr other = device().create_stream();
   if (!needs_host_functions(*s)) return;
   s->launch_host_function([] { throw Boom("of one stream"); });
@@ -233,11 +218,9 @@ TEST_CASE("S9 S28 exception: one that nobody asks for harms nothing when the str
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S28 host function: calls into Weir are refused") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S28 host function: calls into Weir are refused") {
   const StreamPtr other = device().create_stream();
   if (!needs_host_functions(*s)) return;
-  Board board;
   const EventPtr event = device().create_event();
   std::vector<std::pair<const char*, std::function<void()>>> calls = {
       {"Stream::synchronize", [&] { s->synchronize(); }},
@@ -286,8 +269,7 @@ TEST_CASE("S28 host function: calls into Weir are refused") {
   CHECK_WORKS(*other);
 }
 
-TEST_CASE("S9 S28 S40 host function: objects whose last owner goes inside are ended later, elsewhere") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S28 S40 host function: objects whose last owner goes inside are ended later, elsewhere") {
   if (!needs_host_functions(*s)) return;
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owner;
@@ -331,10 +313,8 @@ TEST_CASE("S9 S28 host function: the stream's own last owner may be what it drop
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S29 callback: gets its stream and no error, in order with other work") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S29 callback: gets its stream and no error, in order with other work") {
   if (!needs_callbacks(*s)) return;
-  Board board;
   std::vector<int> order;
   std::atomic<int> wrong{0};
   for (int i = 0; i < 20; ++i) {
@@ -352,8 +332,7 @@ TEST_CASE("S29 callback: gets its stream and no error, in order with other work"
   CHECK(wrong == 0);
 }
 
-TEST_CASE("S29 callback: calls into Weir are refused, also on the stream that it is given") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S29 callback: calls into Weir are refused, also on the stream that it is given") {
   if (!needs_callbacks(*s)) return;
   std::optional<Errc> errc;
   s->add_callback([&](Stream& stream, std::error_code) {
@@ -368,10 +347,8 @@ TEST_CASE("S29 callback: calls into Weir are refused, also on the stream that it
   CHECK(*errc == Errc::called_from_host_function);
 }
 
-TEST_CASE("S19 S29 callback: what it throws comes out of the next synchronize; later work still runs") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S19 S29 callback: what it throws comes out of the next synchronize; later work still runs") {
   if (!needs_callbacks(*s)) return;
-  Board board;
   s->add_callback([](Stream&, std::error_code) { throw Boom("from a callback"); });
   board.put(*s, 0, 1);
   CHECK_THROWS_AS(s->synchronize(), Boom);
@@ -379,8 +356,7 @@ TEST_CASE("S19 S29 callback: what it throws comes out of the next synchronize; l
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S29 callback: one that cannot be enqueued is destroyed, not leaked") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S29 callback: one that cannot be enqueued is destroyed, not leaked") {
   if (!needs_callbacks(*s)) return;
   auto owned = std::make_shared<int>(1);
   const std::weak_ptr<int> alive = owned;

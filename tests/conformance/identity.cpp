@@ -15,15 +15,13 @@ namespace {
 
 TEST_SUITE_BEGIN("identity");
 
-TEST_CASE("S11 handle: stays the same for as long as the stream is open") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S11 handle: stays the same for as long as the stream is open") {
   void* const handle = s->native_handle();
   CHECK_WORKS(*s);
   CHECK(s->native_handle() == handle);
 }
 
-TEST_CASE("S12 equality: two wrappers of one handle are equal, both ways, with the same hash") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S12 equality: two wrappers of one handle are equal, both ways, with the same hash") {
   const StreamPtr a = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   const StreamPtr b = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   CHECK(*s == *s);
@@ -135,8 +133,7 @@ TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its h
   CHECK(*closed != *closed_too);
 }
 
-TEST_CASE("S13 device: that of the factory, for every kind of stream") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S13 device: that of the factory, for every kind of stream") {
   CHECK(&s->device() == &device());
   CHECK(&device().default_stream()->device() == &device());
   CHECK(&device().wrap_stream(s->share_native_handle(), Ownership::borrow)->device() == &device());
@@ -167,8 +164,7 @@ TEST_CASE("S14 id: unique for the life of the process, although handles are used
   CHECK(live->id() != device().default_stream()->id());
 }
 
-TEST_CASE("S14 id: the absence of the driver's own has a reason, and ids are there all the same") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S14 id: the absence of the driver's own has a reason, and ids are there all the same") {
   if (!device().supports(Feature::stream_id)) {
     CHECK_FALSE(device().feature(Feature::stream_id).reason.empty());
     count_refusal();
@@ -176,8 +172,7 @@ TEST_CASE("S14 id: the absence of the driver's own has a reason, and ids are the
   CHECK(s->id() == s->id());
 }
 
-TEST_CASE("S16 print: device and state, in a string and in a stream of text") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S16 print: device and state, in a string and in a stream of text") {
   const std::string text = s->describe();
   CHECK(text.find(device().describe()) != std::string::npos);
   CHECK(text.find("closed") == std::string::npos);
@@ -189,8 +184,7 @@ TEST_CASE("S16 print: device and state, in a string and in a stream of text") {
   CHECK(device().describe().find(backend().name()) != std::string::npos);
 }
 
-TEST_CASE("S9 S16 print: a closed stream says so, and printing it is safe") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S16 print: a closed stream says so, and printing it is safe") {
   s->close();
   CHECK(s->describe().find("closed") != std::string::npos);
   std::ostringstream out;
@@ -198,8 +192,7 @@ TEST_CASE("S9 S16 print: a closed stream says so, and printing it is safe") {
   CHECK(out.str().find(device().describe()) != std::string::npos);
 }
 
-TEST_CASE("S16 S33 print: a capturing stream says so") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S16 S33 print: a capturing stream says so") {
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   s->begin_capture();
   CHECK(s->describe().find("captur") != std::string::npos);

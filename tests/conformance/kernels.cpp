@@ -105,14 +105,9 @@ TEST_CASE("S37 update: of a kernel's arguments") {
   CHECK(board[1] == 10);
 }
 
-TEST_CASE("S22 S23 launch: kernels of different streams are ordered by waits") {
+TEST_CASE_FIXTURE(TwoStreams, "S22 S23 launch: kernels of different streams are ordered by waits") {
   if (!needs_kernels()) return;
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+  if (!hold()) return;
   for (int i = 0; i < 50; ++i) {
     a->launch(kernels().add, {}, board.cell(0), 1U);
     b->wait(*a);
@@ -125,30 +120,26 @@ TEST_CASE("S22 S23 launch: kernels of different streams are ordered by waits") {
   CHECK(board[0] == 100);
 }
 
-TEST_CASE("S1 launch: arguments are taken when it is called, not when it runs") {
+TEST_CASE_FIXTURE(TwoStreams, "S1 launch: arguments are taken when it is called, not when it runs") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*s);
+  if (!hold()) return;
   {
     unsigned value = 4;
-    s->launch(kernels().add, {}, board.cell(0), value);
+    a->launch(kernels().add, {}, board.cell(0), value);
     value = 1000;
     void* address = board.cell(1).data();
     std::array<void*, 2> addresses = {&address, &value};
     const weir::Parameter sizes[] = {{sizeof(void*)}, {sizeof(unsigned)}};
     value = 5;
-    s->launch_raw(*kernels().add, {}, addresses, sizes);
+    a->launch_raw(*kernels().add, {}, addresses, sizes);
     value = 2000;
     address = nullptr;
     addresses = {};
   }
   gate.open();
-  board.show(*s, 0);
-  board.show(*s, 1);
-  s->synchronize();
+  board.show(*a, 0);
+  board.show(*a, 1);
+  a->synchronize();
   CHECK(board[0] == 4);
   CHECK(board[1] == 5);
 }

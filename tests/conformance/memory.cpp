@@ -101,8 +101,7 @@ TEST_CASE("S42 buffer: holds no more elements than its allocation, and none once
   CHECK(b.size() == 10);
 }
 
-TEST_CASE("S42 memory: more than there is, is an error, and the device goes on working") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 memory: more than there is, is an error, and the device goes on working") {
   CHECK_REFUSED(Errc::out_of_memory, device().allocate_bytes(std::size_t{1} << 60U));
   CHECK_REFUSED(Errc::out_of_memory, device().allocate_bytes(std::size_t{1} << 60U, MemoryKind::pinned));
   CHECK_REFUSED(Errc::invalid_argument, device().allocate<double>(std::numeric_limits<std::size_t>::max() / 4));
@@ -117,8 +116,7 @@ TEST_CASE("S13 device: tells its memory") {
   CHECK(info.free <= info.total);
 }
 
-TEST_CASE("S9 S42 memory: dropped while its device's work still uses it, it is freed behind that work") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S42 memory: dropped while its device's work still uses it, it is freed behind that work") {
   constexpr std::size_t count = std::size_t{4} << 20U;
   const auto kept = device().allocate<std::uint32_t>(count);
   std::vector<std::uint32_t> back(count);
@@ -152,8 +150,7 @@ TEST_CASE("S44 managed memory: host and device address it alike") {
   for (const std::uint32_t v : memory.host()) REQUIRE(v == 5);
 }
 
-TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is attached to") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S44 attach: in each mode, the memory stays usable by those it is attached to") {
   const StreamPtr other = device().create_stream();
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
   const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
@@ -173,8 +170,7 @@ TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is atta
   CHECK(memory.host()[0] == 3);
 }
 
-TEST_CASE("S44 attach: other memory than managed is an error") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S44 attach: other memory than managed is an error") {
   const auto plain = device().allocate<int>(4);
   if (!needs(*s, {Feature::managed_attach}, [&] { s->attach_memory(*plain.allocation(), weir::AttachMode::single); }))
     return;
@@ -185,8 +181,8 @@ TEST_CASE("S44 attach: other memory than managed is an error") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S44 prefetch: to the device and to the host, in the stream's order, without changing the values") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S44 prefetch: to the device and to the host, in the stream's order, without changing the values") {
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
   const auto memory = device().allocate<std::uint32_t>(5000, MemoryKind::managed);
   if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(memory); })) return;
@@ -204,8 +200,7 @@ TEST_CASE("S44 prefetch: to the device and to the host, in the stream's order, w
   CHECK(memory.host()[4999] == 3);
 }
 
-TEST_CASE("S44 prefetch: what is not managed memory, or not within the allocation, is an error") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S44 prefetch: what is not managed memory, or not within the allocation, is an error") {
   const auto plain = device().allocate<std::uint32_t>(100);
   if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(plain); })) return;
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
@@ -221,8 +216,7 @@ TEST_CASE("S44 prefetch: what is not managed memory, or not within the allocatio
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S42 adopted memory: used like any other, and its deleter is called once, with its address") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 adopted memory: used like any other, and its deleter is called once, with its address") {
   // Another allocator's memory, as an application's pool would have it.
   const weir::AllocationPtr own = device().allocate_bytes(400);
   std::vector<void*> freed;
@@ -271,8 +265,7 @@ TEST_CASE("S42 adopted memory: freed in the order of a stream, also where the la
   CHECK(freed.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
 }
 
-TEST_CASE("S42 std::pmr: containers in pinned memory, and memory of a resource as a buffer") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S42 std::pmr: containers in pinned memory, and memory of a resource as a buffer") {
   {
     weir::pmr::MemoryResource pinned(device());
     std::pmr::vector<std::uint32_t> numbers(1000, 7, &pinned);

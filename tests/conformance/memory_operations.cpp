@@ -81,8 +81,7 @@ void check_write() {
 TEST_CASE("S45 write value: 32 bits") { check_write<std::uint32_t>(); }
 TEST_CASE("S45 write value: 64 bits") { check_write<std::uint64_t>(); }
 
-TEST_CASE("S45 write value: touches its own bytes alone") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S45 write value: touches its own bytes alone") {
   const auto words = device().allocate<std::uint32_t>(4, MemoryKind::pinned);
   if (!needs(*s, {Feature::write_value_32}, [&] { s->write_value(words.data(), 1U); })) return;
   for (std::uint32_t& w : words.host()) w = 9;
@@ -93,9 +92,7 @@ TEST_CASE("S45 write value: touches its own bytes alone") {
   CHECK(words.host()[2] == 9);
 }
 
-TEST_CASE("S45 write value: into device memory, seen by later work") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S45 write value: into device memory, seen by later work") {
   if (!needs(*s, {Feature::write_value_32}, [&] { s->write_value(board.cell(0).data(), 1U); })) return;
   s->write_value(board.cell(0).data(), 17U);
   board.show(*s, 0);
@@ -103,11 +100,9 @@ TEST_CASE("S45 write value: into device memory, seen by later work") {
   CHECK(board[0] == 17);
 }
 
-TEST_CASE("S45 write value: ordered like all other work") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S45 write value: ordered like all other work") {
   const Word32 word;
   if (!needs(*s, {Feature::write_value_32}, [&] { s->write_value(word.address(), 1U); }) || !needs_gate(*s)) return;
-  Board board;
   Gate gate;
   s->write_value(word.address(), 1U);
   gate.hold(*s);
@@ -166,8 +161,7 @@ TEST_CASE("S46 wait value: nor, 32 and 64 bits") {
   check_holds<std::uint64_t>(WaitCondition::bit_nor, ~0ULL, 0, ~(1ULL << 40U));
 }
 
-TEST_CASE("S46 wait value: compares with >= unless told otherwise") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S46 wait value: compares with >= unless told otherwise") {
   if (!needs_wait<std::uint32_t>(*s, WaitCondition::geq)) return;
   const Word32 word;
   word.store(5);
@@ -175,8 +169,7 @@ TEST_CASE("S46 wait value: compares with >= unless told otherwise") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S46 wait value: that flushes remote writes") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S46 wait value: that flushes remote writes") {
   const Word32 word;
   word.store(1);
   const auto use = [&] { s->wait_value(word.address(), 1U, WaitCondition::eq, weir::RemoteWrites::flush); };
@@ -210,10 +203,8 @@ TEST_CASE("S46 wait value: of device memory, released by another stream's write,
   }
 }
 
-TEST_CASE("S46 wait value: released by another thread, in pinned memory") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S46 wait value: released by another thread, in pinned memory") {
   if (!needs_wait<std::uint64_t>(*s, WaitCondition::geq)) return;
-  Board board;
   const Word64 word;
   s->wait_value(word.address(), std::uint64_t{3});
   board.put(*s, 0, 1);
@@ -262,11 +253,9 @@ TEST_CASE("S45 S46 wait value: a ring of streams hands a token on by writes and 
   CHECK(word.load() == streams * rounds);
 }
 
-TEST_CASE("S22 S46 wait value: an event behind it is not complete before it is over") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S22 S46 wait value: an event behind it is not complete before it is over") {
   const StreamPtr other = device().create_stream();
   if (!needs_wait<std::uint32_t>(*s, WaitCondition::eq)) return;
-  Board board;
   const Word32 word;
   s->wait_value(word.address(), 4U, WaitCondition::eq);
   const EventPtr event = s->record();
@@ -281,8 +270,7 @@ TEST_CASE("S22 S46 wait value: an event behind it is not complete before it is o
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S45 S46 misuse: a null or misaligned address is an error without effect") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S45 S46 misuse: a null or misaligned address is an error without effect") {
   const Word64 word;
   auto* const half = reinterpret_cast<std::uint32_t*>(word.address());
   if (!needs_write_32(*s) || !needs_wait<std::uint32_t>(*s, WaitCondition::eq)) return;
@@ -312,8 +300,7 @@ bool needs_batch(Stream& s, std::span<const MemoryOperation> operations) {
   return true;
 }
 
-TEST_CASE("S47 batch: applies all its operations") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S47 batch: applies all its operations") {
   const std::array<Word32, 4> words;
   std::vector<MemoryOperation> operations;
   for (std::uint32_t i = 0; i < 4; ++i) operations.push_back(MemoryOperation::write(words[i].address(), i + 10));
@@ -326,8 +313,7 @@ TEST_CASE("S47 batch: applies all its operations") {
   for (std::uint32_t i = 0; i < 4; ++i) CHECK(words[i].load() == i + 10);
 }
 
-TEST_CASE("S47 batch: in its order, waits among the writes, and 64 bits beside 32") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S47 batch: in its order, waits among the writes, and 64 bits beside 32") {
   const Word32 before, gate, after;
   const Word64 wide;
   std::vector<MemoryOperation> operations = {
@@ -356,8 +342,7 @@ TEST_CASE("S47 batch: in its order, waits among the writes, and 64 bits beside 3
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S27 S47 batch: contiguous: nothing of another thread's comes in between") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S27 S47 batch: contiguous: nothing of another thread's comes in between") {
   const Word32 word;
   const std::array<MemoryOperation, 2> probe = {MemoryOperation::write(word.address(), 0),
                                                 MemoryOperation::wait(word.address(), 0, WaitCondition::eq)};
@@ -378,8 +363,7 @@ TEST_CASE("S27 S47 batch: contiguous: nothing of another thread's comes in betwe
   CHECK(eventually([&] { return s->is_complete(); }));
 }
 
-TEST_CASE("S47 batch: a long one is applied whole, or refused whole with an error") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S47 batch: a long one is applied whole, or refused whole with an error") {
   constexpr std::uint32_t count = 1000;
   const auto words = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   for (std::uint32_t& w : words.host()) w = 0;
@@ -399,8 +383,7 @@ TEST_CASE("S47 batch: a long one is applied whole, or refused whole with an erro
   }
 }
 
-TEST_CASE("S47 batch: of nothing does nothing; one wrong operation refuses the whole") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S47 batch: of nothing does nothing; one wrong operation refuses the whole") {
   const Word32 first, last;
   const std::array<MemoryOperation, 3> operations = {MemoryOperation::write(first.address(), 1U),
                                                      MemoryOperation::write(static_cast<std::uint32_t*>(nullptr), 1U),
@@ -414,8 +397,7 @@ TEST_CASE("S47 batch: of nothing does nothing; one wrong operation refuses the w
   CHECK(last.load() == 0);
 }
 
-TEST_CASE("S46 S47 batch: with a flush of remote writes") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S46 S47 batch: with a flush of remote writes") {
   const Word32 word;
   const std::array<MemoryOperation, 2> operations = {MemoryOperation::flush_remote_writes(),
                                                      MemoryOperation::write(word.address(), 1U)};

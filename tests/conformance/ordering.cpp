@@ -10,41 +10,24 @@ namespace {
 
 TEST_SUITE_BEGIN("ordering");
 
-TEST_CASE("S19 synchronize: returns when all work enqueued so far is done, and at once on an idle stream") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithBoard, "S19 synchronize: returns when all work enqueued so far is done, and at once on an idle stream") {
   s->synchronize();
-  Board board;
   for (std::size_t i = 0; i < 32; ++i) board.put(*s, i, static_cast<std::uint32_t>(100 + i));
   s->synchronize();
   for (std::size_t i = 0; i < 32; ++i) CHECK(board[i] == 100 + i);
   s->synchronize();
 }
 
-TEST_CASE("S19 synchronize: blocks the calling thread for as long as the stream is held") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Board board;
-  Latch returned;
-  Gate gate;
-  gate.hold(*s);
-  board.put(*s, 0, 1);
-  std::thread waiting([&] {
-    s->synchronize();
-    returned.open();
-  });
-  settle();
-  const bool early = returned.is_open();
-  gate.open();
-  CHECK(returned.wait());
-  waiting.join();
-  CHECK_FALSE(early);
+TEST_CASE_FIXTURE(TwoStreams, "S19 synchronize: blocks the calling thread for as long as the stream is held") {
+  if (!hold()) return;
+  board.put(*a, 0, 1);
+  check_blocks([&] { a->synchronize(); });
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S19 synchronize: several threads may wait for one stream at once") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S19 synchronize: several threads may wait for one stream at once") {
   if (!needs_gate(*s)) return;
-  Board board;
   Gate gate;
   gate.hold(*s);
   board.put(*s, 0, 1);
@@ -61,8 +44,7 @@ TEST_CASE("S19 synchronize: several threads may wait for one stream at once") {
   CHECK(saw == 4);
 }
 
-TEST_CASE("S20 query: true when idle, false while work is held, true when it is done") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S20 query: true when idle, false while work is held, true when it is done") {
   CHECK(s->is_complete());
   if (!needs_gate(*s)) return;
   for (int round = 0; round < 5; ++round) {
@@ -76,16 +58,13 @@ TEST_CASE("S20 query: true when idle, false while work is held, true when it is 
   }
 }
 
-TEST_CASE("S20 query: comes true by itself, without anyone waiting") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S20 query: comes true by itself, without anyone waiting") {
   board.put(*s, 0, 1);
   CHECK(eventually([&] { return s->is_complete(); }));
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S43 order: work of one stream runs in the order in which it was enqueued") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 order: work of one stream runs in the order in which it was enqueued") {
   Board board(device(), 128);
   for (std::uint32_t i = 0; i < 64; ++i) {
     board.set(*s, 0, i);
@@ -115,34 +94,18 @@ TEST_CASE("S20 order: a held stream holds up no other") {
   streams[0]->synchronize();
 }
 
-TEST_CASE("S22 wait for an event: the host does not block, and later work runs behind the record") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+TEST_CASE_FIXTURE(TwoStreams, "S22 wait for an event: the host does not block, and later work runs behind the record") {
+  if (!hold()) return;
   board.set(*a, 0, 5);
   const EventPtr event = a->record();
   b->wait(*event);
   board.move(*b, 1, 0);
-  board.show(*b, 1);
-  settle();
-  CHECK_FALSE(b->is_complete());
-  CHECK(board[1] == 0);
-  gate.open();
-  b->synchronize();
-  CHECK(board[1] == 5);
+  check_held_back(*b, 1, 5);
   CHECK(event->is_complete());
 }
 
-TEST_CASE("S22 wait for an event: work enqueued before the wait does not wait") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+TEST_CASE_FIXTURE(TwoStreams, "S22 wait for an event: work enqueued before the wait does not wait") {
+  if (!hold()) return;
   const EventPtr event = a->record();
   board.put(*b, 0, 1);
   const EventPtr before = b->record();
@@ -156,12 +119,8 @@ TEST_CASE("S22 wait for an event: work enqueued before the wait does not wait") 
   CHECK(board[1] == 1);
 }
 
-TEST_CASE("S21 S22 wait for an event: work enqueued behind the record is not waited for") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S21 S22 wait for an event: work enqueued behind the record is not waited for") {
   if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
   board.set(*a, 0, 5);
   const EventPtr event = a->record();
   gate.hold(*a);
@@ -175,22 +134,16 @@ TEST_CASE("S21 S22 wait for an event: work enqueued behind the record is not wai
   a->synchronize();
 }
 
-TEST_CASE("S22 wait for an event: one that was never recorded is not waited for") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S22 wait for an event: one that was never recorded is not waited for") {
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);
   s->wait(*event);
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S21 S22 wait for an event: keeps the point that it saw when the event is recorded again") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S21 S22 wait for an event: keeps the point that it saw when the event is recorded again") {
   const StreamPtr idle = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+  if (!hold()) return;
   board.set(*a, 0, 7);
   const EventPtr event = device().create_event();
   a->record(*event);
@@ -198,20 +151,12 @@ TEST_CASE("S21 S22 wait for an event: keeps the point that it saw when the event
   idle->record(*event);  // moves the event to a point that is complete
   event->synchronize();
   board.move(*b, 1, 0);
-  board.show(*b, 1);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  b->synchronize();
-  CHECK(board[1] == 7);
+  check_held_back(*b, 1, 7);
 }
 
-TEST_CASE("S21 S22 wait for an event: a record behind a held stream does not reach back to earlier waits") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(
+    TwoStreams, "S21 S22 wait for an event: a record behind a held stream does not reach back to earlier waits") {
   if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
   const EventPtr event = device().create_event();
   a->record(*event);
   b->wait(*event);
@@ -225,30 +170,19 @@ TEST_CASE("S21 S22 wait for an event: a record behind a held stream does not rea
   event->synchronize();
 }
 
-TEST_CASE("S22 wait for an event: on the stream that recorded it, nothing") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S22 wait for an event: on the stream that recorded it, nothing") {
   const EventPtr event = s->record();
   s->wait(*event);
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S22 wait for an event: dropping the event at once does not drop the wait") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+TEST_CASE_FIXTURE(TwoStreams, "S22 wait for an event: dropping the event at once does not drop the wait") {
+  if (!hold()) return;
   board.set(*a, 0, 3);
   b->wait(a->record());
   for (int i = 0; i < 32; ++i) (void)device().create_event();  // a pool would hand out the dropped event again
   board.move(*b, 1, 0);
-  board.show(*b, 1);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  b->synchronize();
-  CHECK(board[1] == 3);
+  check_held_back(*b, 1, 3);
 }
 
 TEST_CASE("S22 wait for an event: of another backend is unsupported, with a reason") {
@@ -272,31 +206,17 @@ TEST_CASE("S22 wait for an event: of another backend is unsupported, with a reas
   theirs->synchronize();
 }
 
-TEST_CASE("S23 wait for a stream: later work runs behind the other's work; the host does not block") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+TEST_CASE_FIXTURE(TwoStreams, "S23 wait for a stream: later work runs behind the other's work; the host does not block") {
+  if (!hold()) return;
   board.set(*a, 0, 5);
   b->wait(*a);
   board.move(*b, 1, 0);
-  board.show(*b, 1);
-  settle();
-  CHECK_FALSE(b->is_complete());
-  CHECK(board[1] == 0);
-  gate.open();
-  b->synchronize();
-  CHECK(board[1] == 5);
+  check_held_back(*b, 1, 5);
 }
 
-TEST_CASE("S23 wait for a stream: what it is told later is not waited for, nor held up itself") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S23 wait for a stream: what it is told later is not waited for, nor held up itself") {
   if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate, second;
+  Gate second;
   b->wait(*a);
   gate.hold(*a);
   board.put(*b, 0, 1);
@@ -309,35 +229,22 @@ TEST_CASE("S23 wait for a stream: what it is told later is not waited for, nor h
   b->synchronize();
 }
 
-TEST_CASE("S23 wait for a stream: on itself, nothing, also through a wrapper of the same handle") {
-  const StreamPtr s = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
-  if (!needs_gate(*s)) return;
-  Gate gate;
-  gate.hold(*s);
-  s->wait(*s);
-  s->wait(*wrapper);
-  wrapper->wait(*s);
+TEST_CASE_FIXTURE(TwoStreams, "S23 wait for a stream: on itself, nothing, also through a wrapper of the same handle") {
+  const StreamPtr wrapper = device().wrap_stream(a->share_native_handle(), Ownership::borrow);
+  if (!hold()) return;
+  a->wait(*a);
+  a->wait(*wrapper);
+  wrapper->wait(*a);
   gate.open();
-  CHECK_WORKS(*s);
+  CHECK_WORKS(*a);
 }
 
-TEST_CASE("S22 S23 wait: through the pointers that own; null ones are an error") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
-  if (!needs_gate(*a)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*a);
+TEST_CASE_FIXTURE(TwoStreams, "S22 S23 wait: through the pointers that own; null ones are an error") {
+  if (!hold()) return;
   board.set(*a, 0, 3);
   b->wait(a);
   board.move(*b, 1, 0);
-  board.show(*b, 1);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  b->synchronize();
-  CHECK(board[1] == 3);
+  check_held_back(*b, 1, 3);
   CHECK_REFUSED(Errc::invalid_argument, b->wait(StreamPtr()));
   CHECK_REFUSED(Errc::invalid_argument, b->wait(EventPtr()));
 }
@@ -439,28 +346,19 @@ TEST_CASE("S23 S24 ping-pong: hundreds of waits between two streams reuse the ca
   CHECK(board[rounds] == 9);
 }
 
-TEST_CASE("S6 S24 cached event: two wrappers of one handle, of which one goes, do not disturb each other") {
-  const StreamPtr original = device().create_stream();
-  const StreamPtr waiting = device().create_stream();
-  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
-  if (!needs_gate(*original)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*original);
-  board.set(*original, 0, 5);
-  waiting->wait(*wrapper);
-  board.move(*waiting, 1, 0);
+TEST_CASE_FIXTURE(
+    TwoStreams, "S6 S24 cached event: two wrappers of one handle, of which one goes, do not disturb each other") {
+  StreamPtr wrapper = device().wrap_stream(a->share_native_handle(), Ownership::borrow);
+  if (!hold()) return;
+  board.set(*a, 0, 5);
+  b->wait(*wrapper);
+  board.move(*b, 1, 0);
   wrapper.reset();
-  board.set(*original, 2, 6);
-  waiting->wait(*original);
-  board.move(*waiting, 3, 2);
-  board.show(*waiting, 1);
-  board.show(*waiting, 3);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  waiting->synchronize();
-  CHECK(board[1] == 5);
+  board.set(*a, 2, 6);
+  b->wait(*a);
+  board.move(*b, 3, 2);
+  board.show(*b, 3);
+  check_held_back(*b, 1, 5);
   CHECK(board[3] == 6);
 }
 
@@ -479,22 +377,9 @@ TEST_CASE("S19 device: synchronize waits for the streams of every kind") {
   CHECK(legacy->is_complete());
 }
 
-TEST_CASE("S19 device: synchronize blocks while a stream of the device is held") {
-  const StreamPtr s = device().create_stream();
-  if (!needs_gate(*s)) return;
-  Latch returned;
-  Gate gate;
-  gate.hold(*s);
-  std::thread waiting([&] {
-    device().synchronize();
-    returned.open();
-  });
-  settle();
-  const bool early = returned.is_open();
-  gate.open();
-  CHECK(returned.wait());
-  waiting.join();
-  CHECK_FALSE(early);
+TEST_CASE_FIXTURE(TwoStreams, "S19 device: synchronize blocks while a stream of the device is held") {
+  if (!hold()) return;
+  check_blocks([&] { device().synchronize(); });
 }
 
 TEST_SUITE_END();

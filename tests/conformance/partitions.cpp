@@ -17,10 +17,8 @@ bool needs_partitions(Stream& s) {
   return needs(s, {Feature::partitions}, [] { (void)device().partition({.compute_units = 1}); });
 }
 
-TEST_CASE("S1 S2 partition: its streams do what streams do, in order with the device's others") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(WithBoard, "S1 S2 partition: its streams do what streams do, in order with the device's others") {
   if (!needs_partitions(*s)) return;
-  Board board;
   const PartitionPtr part = device().partition({.compute_units = 1});
   CHECK(part->compute_units() >= 1);
   CHECK(&part->device() == &device());
@@ -60,8 +58,7 @@ TEST_CASE("S1 S2 partition: its streams do what streams do, in order with the de
   }
 }
 
-TEST_CASE("S1 partition: the device's synchronize waits for its streams") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S1 partition: the device's synchronize waits for its streams") {
   if (!needs_partitions(*s)) return;
   if (!device().supports(Feature::host_functions) || !needs_host_functions_that_may_wait()) return;
   Board board;
@@ -74,8 +71,8 @@ TEST_CASE("S1 partition: the device's synchronize waits for its streams") {
   }
 }
 
-TEST_CASE("S1 partition: those of a device are disjoint, and their units come back with the last stream") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S1 partition: those of a device are disjoint, and their units come back with the last stream") {
   if (!needs_partitions(*s)) return;
   const auto all = static_cast<std::uint32_t>(device().properties().multiprocessor_count);
   CHECK_REFUSED(Errc::invalid_argument, device().partition({}));
@@ -102,8 +99,7 @@ TEST_CASE("S1 partition: those of a device are disjoint, and their units come ba
   }
 }
 
-TEST_CASE("S1 S7 partition: a stream of one is wrapped like any other") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S1 S7 partition: a stream of one is wrapped like any other") {
   if (!needs_partitions(*s)) return;
   const PartitionPtr part = device().partition({.compute_units = 1});
   const StreamPtr inside = part->create_stream();
@@ -112,8 +108,7 @@ TEST_CASE("S1 S7 partition: a stream of one is wrapped like any other") {
   CHECK_WORKS(*borrowed);
 }
 
-TEST_CASE("S1 partition: kernels run on its units, and on no other's") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S1 partition: kernels run on its units, and on no other's") {
   if (!needs_partitions(*s) || !needs_kernels()) return;
   if (std::string(backend().name()) != "cuda") return skip("only CUDA tells a kernel which unit it runs on");
   const auto units_of = device().compile(R"(

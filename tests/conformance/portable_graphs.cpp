@@ -71,8 +71,7 @@ void check_travels(Stream& s, const std::function<void(Stream&, const Words&, co
   CHECK(outcome(graph, s, x, y) == outcome(other, s, x2, y2_first));
 }
 
-TEST_CASE("S37 S41 save: copies and fills of every shape travel, and nodes keep their numbers") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 S41 save: copies and fills of every shape travel, and nodes keep their numbers") {
   const StreamPtr forked = device().create_stream();
   if (!needs_capture(*s)) return;
   struct Color {
@@ -100,8 +99,7 @@ TEST_CASE("S37 S41 save: copies and fills of every shape travel, and nodes keep 
   });
 }
 
-TEST_CASE("S37 S41 save: kernels travel with their source, and pointers among their arguments as names") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S37 S41 save: kernels travel with their source, and pointers among their arguments as names") {
   if (!needs_capture(*s) || !needs_kernels()) return;
   struct Small {
     float a, b, c;
@@ -121,8 +119,7 @@ TEST_CASE("S37 S41 save: kernels travel with their source, and pointers among th
   });
 }
 
-TEST_CASE("S41 save: child graphs, conditional nodes, memory of the graph's own, graphs built by hand") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 save: child graphs, conditional nodes, memory of the graph's own, graphs built by hand") {
   if (!needs_capture(*s)) return;
   if (device().supports(Feature::graph_child_nodes)) {
     check_travels(*s, [&](Stream& c, const Words& x, const Words& y) {
@@ -180,9 +177,9 @@ TEST_CASE("S41 save: child graphs, conditional nodes, memory of the graph's own,
   CHECK(s->read(other) == std::vector<std::uint32_t>{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3});
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S41 save: a graph that a capture continues, its clones and executables; what is written down ends with the capture") {
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   const auto x = device().allocate<std::uint32_t>(8);
   GraphPtr graph = s->capture(portable, [&](Stream& c) { c.fill(x.first(4), 1U); });
@@ -209,9 +206,9 @@ TEST_CASE(
   CHECK_REFUSED(Errc::unsupported, plain->saved(std::array{NamedMemory("x", x)}));
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S41 bind: names, sizes and alignment are checked; what is not bound is named; binding again counts for later graphs") {
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   const auto x = device().allocate<std::uint32_t>(8), y = device().allocate<std::uint32_t>(8);
   const PortableGraphPtr loaded = reloaded(s->capture(portable, [&](Stream& c) { c.copy(y, x); }), {{"x", x}, {"y", y}});
@@ -242,9 +239,9 @@ TEST_CASE(
   CHECK(s->read(large.first(8)) == std::vector<std::uint32_t>(8, 3));
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    OneStream,
     "S41 save: memory that is scratch or has contents is allocated where the graph is loaded, and lives with its graphs") {
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   const auto weights = device().allocate<std::uint32_t>(8), scratch = device().allocate<std::uint32_t>(8);
   const auto out = device().allocate<std::uint32_t>(8);
@@ -270,8 +267,7 @@ TEST_CASE(
   s->synchronize();
 }
 
-TEST_CASE("S41 save: host functions travel by their names") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 save: host functions travel by their names") {
   if (!captures_host_functions()) return skip("the device captures no host functions");
   if (!needs_capture(*s)) return;
   std::atomic<int> here{0}, there{0};
@@ -295,8 +291,7 @@ TEST_CASE("S41 save: host functions travel by their names") {
   CHECK(refusal.says("node 0 (Stream::launch_host_function)"));
 }
 
-TEST_CASE("S41 save: refuses, by its node, what cannot travel") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel") {
   if (!needs_capture(*s)) return;
   const auto x = device().allocate<std::uint32_t>(8), y = device().allocate<std::uint32_t>(8);
   const GraphPtr copy = s->capture(portable, [&](Stream& c) { c.copy(y, x); });
@@ -348,8 +343,7 @@ TEST_CASE("S41 save: refuses, by its node, what cannot travel") {
   CHECK_FALSE(refusal_at(end, {{"x", x}}).threw);
 }
 
-TEST_CASE("S41 load: a file is this user's alone, and what others can change is refused") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S41 load: a file is this user's alone, and what others can change is refused") {
   if (!needs_capture(*s)) return;
   const auto x = device().allocate<std::uint32_t>(8);
   const GraphPtr graph = s->capture(portable, [&](Stream& c) { c.fill(x, 4U); });

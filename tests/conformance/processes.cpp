@@ -312,8 +312,7 @@ namespace {
 
 TEST_SUITE_BEGIN("processes");
 
-TEST_CASE("S26 inter-process: another process waits for this one's event") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S26 inter-process: another process waits for this one's event") {
   const weir::EventOptions options{.interprocess = true};
   if (!needs(*s, {Feature::interprocess_events}, [&] { (void)device().create_event(options); })) return;
   if (!needs_gate(*s)) return;
@@ -331,8 +330,7 @@ TEST_CASE("S26 inter-process: another process waits for this one's event") {
   s->synchronize();
 }
 
-TEST_CASE("S26 inter-process: another process reads and writes this one's memory") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S26 inter-process: another process reads and writes this one's memory") {
   const auto memory = device().allocate<std::uint32_t>(100);
   if (!needs(*s, {Feature::interprocess_memory}, [&] { (void)device().interprocess_handle(*memory.allocation()); })) return;
   std::vector<std::uint32_t> back(100);
@@ -392,8 +390,7 @@ TEST_CASE("S9 exit: a detached thread that goes on submitting does not end the p
   check_ends("submit_at_exit", 8);
 }
 
-TEST_CASE("S9 fork: a child that did not open the registry itself gets a clear error") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 fork: a child that did not open the registry itself gets a clear error") {
   const EventPtr event = s->record();
   s->synchronize();
   std::array<int, 2> pipe{};

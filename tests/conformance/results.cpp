@@ -31,8 +31,7 @@ TEST_CASE("S19 S20 S22 S42 results: attempt returns what a call returns") {
   CHECK(out == in);
 }
 
-TEST_CASE("S19 S42 results: errors are returned, with their text") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S19 S42 results: errors are returned, with their text") {
   s->close();
   const Result<void> closed = attempt([&] { s->synchronize(); });
   REQUIRE_FALSE(closed);

@@ -284,6 +284,30 @@ void Board::show(Stream& stream, std::size_t cell) { stream.copy(shown_.subspan(
 std::uint32_t Board::operator[](std::size_t cell) const { return shown_.data()[cell]; }
 void Board::clear() { std::memset(shown_.data(), 0, shown_.size_bytes()); }
 
+void TwoStreams::check_held_back(Stream& stream, std::size_t cell, std::uint32_t value) {
+  board.show(stream, cell);
+  settle();
+  CHECK_FALSE(stream.is_complete());
+  CHECK(board[cell] == 0);
+  gate.open();
+  stream.synchronize();
+  CHECK(board[cell] == value);
+}
+
+void TwoStreams::check_blocks(const std::function<void()>& call) {
+  Latch returned;
+  std::thread waiting([&] {
+    call();
+    returned.open();
+  });
+  settle();
+  const bool early = returned.is_open();
+  gate.open();
+  CHECK(returned.wait());
+  waiting.join();
+  CHECK_FALSE(early);
+}
+
 EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device) {
   constexpr std::size_t more_than_any_case_uses = 1100;
   while (kept.size() < more_than_any_case_uses) kept.push_back(device.create_event());

@@ -261,6 +261,34 @@ class Board {
 /// pool. It must exist as long as the event has to be unused.
 EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device = conformance::device());
 
+/// What most cases begin with: a stream of the device under test.
+struct OneStream {
+  const StreamPtr s = device().create_stream();
+};
+/// And a board.
+struct WithBoard : OneStream {
+  Board board;
+};
+
+/// What cases of order begin with: two streams, and a gate that can hold one of them, by default `a`.
+struct TwoStreams {
+  StreamPtr a = device().create_stream(), b = device().create_stream();
+  Board board;
+  Gate gate;  // the last member, so that it opens first
+
+  /// Holds the stream, if a gate can.
+  bool hold(Stream& stream) {
+    if (!needs_gate(stream)) return false;
+    gate.hold(stream);
+    return true;
+  }
+  bool hold() { return hold(*a); }
+  /// Asserts that what `stream` has done to the cell shows when the gate opens, and not before. Opens it.
+  void check_held_back(Stream& stream, std::size_t cell, std::uint32_t value);
+  /// Asserts that the call returns when the gate opens, and not before. Opens it.
+  void check_blocks(const std::function<void()>& call);
+};
+
 /// Whether the stream runs new work. The stream must not be capturing or blocked.
 bool works(Stream& stream);
 #define CHECK_WORKS(stream) CHECK(::conformance::works(stream))

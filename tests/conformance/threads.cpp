@@ -38,8 +38,7 @@ void in_parallel(std::size_t count, F body) {
 
 constexpr std::size_t thread_count = 6;
 
-TEST_CASE("S27 one stream, many threads: each thread's order is kept") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S27 one stream, many threads: each thread's order is kept") {
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
   constexpr int each = 200;
   std::vector<std::pair<std::size_t, int>> seen;  // touched by the stream's host functions alone, which run one by one
@@ -52,8 +51,7 @@ TEST_CASE("S27 one stream, many threads: each thread's order is kept") {
   for (const auto& [t, i] : seen) REQUIRE(next[t]++ == i);
 }
 
-TEST_CASE("S27 S43 one stream, many threads: copies and fills are all done, each thread's in its order") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S27 S43 one stream, many threads: copies and fills are all done, each thread's in its order") {
   constexpr std::uint32_t each = 100;
   Board board(device(), thread_count * 2);
   in_parallel(thread_count, [&](std::size_t t) {
@@ -111,9 +109,7 @@ TEST_CASE("S23 S24 S27 many threads wait for one stream at once while it is bein
   CHECK_WORKS(*source);
 }
 
-TEST_CASE("S19 S20 S27 synchronizing and querying one stream from many threads") {
-  const StreamPtr s = device().create_stream();
-  Board board;
+TEST_CASE_FIXTURE(WithBoard, "S19 S20 S27 synchronizing and querying one stream from many threads") {
   in_parallel(thread_count, [&](std::size_t t) {
     for (std::uint32_t i = 0; i < 50; ++i) {
       board.set(*s, t, i);
@@ -147,8 +143,7 @@ TEST_CASE("S9 S27 closing different streams from many threads while another work
   CHECK_WORKS(*busy);
 }
 
-TEST_CASE("S27 S37 one executable graph launched by many threads: its runs do not overlap") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S27 S37 one executable graph launched by many threads: its runs do not overlap") {
   if (!needs_capture(*s)) return;
   // A swap through a spare cell: done an even number of times without overlap it changes nothing, and loses nothing.
   Board board;
@@ -172,8 +167,8 @@ TEST_CASE("S27 S37 one executable graph launched by many threads: its runs do no
   CHECK(board[1] == 4);
 }
 
-TEST_CASE("S27 S37 one graph that many threads instantiate, launch, clone, add to captures and drop at once") {
-  const StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(
+    OneStream, "S27 S37 one graph that many threads instantiate, launch, clone, add to captures and drop at once") {
   if (!needs_in_capture(*s, Feature::host_functions_in_capture, [&] { s->launch_host_function([] {}); })) return;
   Board board(device(), 2 * thread_count);
   std::atomic<int> launched{0};

@@ -29,16 +29,13 @@ TEST_CASE("S6 S11 borrow: the wrapper has the handle, and one queue with the ori
   CHECK(board[2] == 4);
 }
 
-TEST_CASE("S6 S20 borrow: work submitted through one is seen by the other") {
-  const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
-  if (!needs_gate(*original)) return;
-  Gate gate;
-  gate.hold(*original);
+TEST_CASE_FIXTURE(TwoStreams, "S6 S20 borrow: work submitted through one is seen by the other") {
+  const StreamPtr wrapper = device().wrap_stream(a->share_native_handle(), Ownership::borrow);
+  if (!hold()) return;
   CHECK_FALSE(wrapper->is_complete());
   gate.open();
   wrapper->synchronize();
-  CHECK(original->is_complete());
+  CHECK(a->is_complete());
 }
 
 TEST_CASE("S2 S3 S6 borrow: blocking behaviour and priority are those of the handle") {
