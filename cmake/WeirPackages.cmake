@@ -69,7 +69,7 @@ endif()
 if(TARGET weir_hip)
   weir_package(hip ${weir_library_package}-hip
     "The plugin for AMD GPUs. It opens the runtime (libamdhip64, of ROCm 6.2 or later) and HIPRTC where they are."
-    DEPENDS "${weir_same}" SUGGESTS "libamdhip64-5 | hip-runtime-amd")
+    DEPENDS "${weir_same}" SUGGESTS "libamdhip64-7 | libamdhip64-6 | hip-runtime-amd")
 endif()
 weir_package(collectives ${weir_library_package}-collectives
   "The plugins for collectives. They open NCCL, RCCL or MPI where they are."

@@ -135,8 +135,9 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
   const std::string meant = detail::meant_backend(name, known);
   if (!detail::is_backend_name(name)) {
     throw Error(Errc::backend_unknown, "", "",
-                fmt::format("there is no backend '{}'{}: names have the form [a-z][a-z0-9_]*; the known ones are {}", name,
-                            meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", ")));
+                fmt::format("there is no backend '{}'{}: names have the form [a-z][a-z0-9_]*; the known ones are {}",
+                            detail::escaped(name), meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant),
+                            fmt::join(known, ", ")));
   }
   throw Error(Errc::backend_unknown, "", "",
               fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}",

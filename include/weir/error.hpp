@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 #include "weir/export.hpp"
 
@@ -71,6 +72,14 @@ WEIR_API const std::error_category& error_category() noexcept;
 WEIR_API std::error_code make_error_code(Errc) noexcept;
 /// The code's name: `"stream_closed"`.
 WEIR_API std::string_view to_string(Errc) noexcept;
+
+/// Prints the name of an enumerator (`Errc`, `Feature`, `CaptureStatus`, …) to a `std::ostream`. Test frameworks then show
+/// names: `CHECK(error.errc() == Errc::out_of_memory)`.
+template <class Out, class Enum>
+  requires std::is_enum_v<Enum>
+auto operator<<(Out& out, Enum value) -> decltype(out << to_string(value)) {
+  return out << to_string(value);
+}
 
 /// The error of a vendor's driver. `code` is 0 if the error does not come from a driver.
 struct NativeError {

@@ -171,8 +171,8 @@ class WEIR_API Stream : public RefCounted {
   /// rethrows the exception of a host function. Throws `capture_unsupported` if this stream is capturing, or if the mode of
   /// an open capture does not allow the calling thread to wait; the capture continues. (cudaStreamSynchronize)
   void synchronize();
-  /// Whether all work enqueued so far is done. Throws the device's error if the work failed; `capture_unsupported` like
-  /// `synchronize`. (cudaStreamQuery)
+  /// Whether all work enqueued so far is done. Throws the device's error if the work failed, except on the CPU, where only
+  /// `synchronize` does. Throws `capture_unsupported` like `synchronize`. (cudaStreamQuery)
   [[nodiscard]] bool is_complete() const;
   /// Like `synchronize`, but returns false if the work is not done after `timeout`; the work continues. A timeout of zero or
   /// less queries once. Polls the driver with pauses of up to a millisecond. After a timeout, `pending` describes the

@@ -5,9 +5,11 @@
 
 #include <ostream>  // doctest prints codes
 #include <set>
+#include <sstream>
 #include <string>
 #include <type_traits>
 
+#include "weir/feature.hpp"
 #include "weir/version.hpp"
 
 // Tests Error and its message.
@@ -106,6 +108,13 @@ TEST_CASE("error: every code has a word and a sentence of its own") {
   CHECK(to_string(Errc::stream_closed) == "stream_closed");
   CHECK(to_string(static_cast<Errc>(last_code + 1)) == "unknown");
   CHECK(std::string(weir::error_category().name()) == "weir");
+}
+
+TEST_CASE("error: enumerators print their names") {
+  std::ostringstream text;
+  text << Errc::stream_closed << ' ' << weir::Feature::graph_capture << ' ' << weir::Support::native;
+  CHECK(text.str() == "stream_closed graph_capture native");
+  CHECK(std::string(doctest::toString(Errc::stream_closed).c_str()) == "stream_closed");
 }
 
 TEST_CASE("version: library, headers and build agree") {

@@ -85,14 +85,17 @@ TEST_CASE("registry: devices by name") {
 }
 
 TEST_CASE("registry: an unknown name is an error") {
-  const Outcome outcome = run_child({"open", "nosuch", "probe", "nosuch", "open", "hots", "open", "../evil", "open", ""});
-  CHECK(outcome.count("error: backend_unknown") == 4);
+  const Outcome outcome = run_child(
+      {"open", "nosuch", "probe", "nosuch", "open", "hots", "open", "../evil", "open", "", "open", "a\nb"});
+  CHECK(outcome.count("error: backend_unknown") == 5);
   CHECK(outcome.says("there is no backend 'nosuch': the known ones are cuda, hip, host"));
   CHECK(outcome.says("WEIR_PLUGIN_PATH"));
   CHECK(outcome.says("tried " WEIR_TEST_PLUGINS "/libweir_nosuch.so (No such file or directory)"));
   CHECK(outcome.says("nosuch: plugin_not_found"));
   CHECK(outcome.says("there is no backend '../evil'"));
   CHECK(outcome.says("there is no backend '': names have the form [a-z][a-z0-9_]*"));
+  CHECK(outcome.says("there is no backend 'a\\x0ab'"));
+  CHECK_FALSE(outcome.says("a\nb"));
   CHECK_FALSE(outcome.says("libweir_../evil.so"));
   CHECK_FALSE(outcome.says("libweir_.so"));
 }
