@@ -122,7 +122,8 @@ void bind_graph_changes(nb::module_& module) {
            "another graph until it is updated. Feature ``graph_node_changes``.");
   nb::borrow<nb::class_<StreamObject>>(module.attr("Stream"))
       .def_prop_ro(
-          "last_captured_node", [](const StreamObject& s) { return s.stream->last_captured_node().index; },
+          "last_captured_node",
+          [](const StreamObject& s) { return without_gil([&] { return s.stream->last_captured_node().index; }); },
           "The node of the last operation captured on this stream, as an index into ``Graph.nodes``. Raises\n"
           "``CaptureError``, and ``InvalidArgumentError`` directly after a wait for another stream.");
 }

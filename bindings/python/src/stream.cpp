@@ -157,7 +157,9 @@ void bind_stream(nb::module_& module) {
           },
           nb::arg("other").none())
       .def("__hash__", [](const StreamObject& s) { return s.stream->hash(); })
-      .def("__repr__", [](const StreamObject& s) { return "<Stream " + s.stream->describe() + ">"; });
+      .def("__repr__", [](const StreamObject& s) {
+        return "<Stream " + without_gil([&] { return s.stream->describe(); }) + ">";
+      });
 }
 
 }  // namespace weir::python

@@ -25,6 +25,30 @@ def run_on_stand_in(code, script=""):
     assert done.returncode == 0, done.stderr
 
 
+def test_last_captured_node_releases_the_gil():
+    """The driver's call may wait for a lock, and the lock's owner for work that waits for a function in Python."""
+    run_on_stand_in(
+        """
+        import sys, time
+        device = weir.Device("cuda:0")
+        asked = threading.Event()
+        thread = threading.Thread(target=lambda: (asked.wait(), device.create_event()))
+        thread.start()
+        begin = time.monotonic()
+        with weir.capture(device.create_stream()) as captured:
+            sys.setswitchinterval(60)  # the thread gets the GIL only if this one releases it
+            asked.set()
+            try:
+                captured.stream.last_captured_node
+            except weir.InvalidArgumentError:
+                pass  # nothing was captured
+        thread.join()
+        assert time.monotonic() - begin < 20
+        """,
+        "hold=cuStreamGetCaptureInfo:2:cuEventCreate:1",
+    )
+
+
 def graph_of(device, function):
     with weir.capture(device.create_stream()) as captured:
         captured.stream.launch_host_func(function)
