@@ -106,7 +106,7 @@ void bind_stream(nb::module_& module) {
           "handle", [](StreamObject& s) { return reinterpret_cast<std::uintptr_t>(s.stream->share_native_handle()); },
           "The vendor's stream (cudaStream_t, hipStream_t) as an integer. This object still owns it.")
       .def_prop_ro(
-          "is_nonblocking", [](const StreamObject& s) { return s.stream->is_non_blocking(); },
+          "is_nonblocking", [](const StreamObject& s) { return without_gil([&] { return s.stream->is_non_blocking(); }); },
           "Whether the stream does not synchronize with the legacy default stream.")
       .def_prop_ro(
           "priority", [](const StreamObject& s) { return without_gil([&] { return s.stream->priority(); }); },
