@@ -74,7 +74,7 @@ WEIR_API std::error_code make_error_code(Errc) noexcept;
 WEIR_API std::string_view to_string(Errc) noexcept;
 
 /// Prints the name of an enumerator (`Errc`, `Feature`, `CaptureStatus`, …) to a `std::ostream`. GoogleTest and Catch2 then
-/// show names in their messages; doctest 2.4.9 and later shows the numbers of enumerators.
+/// show names in their messages; doctest 2.4.9 shows the numbers of enumerators.
 template <class Out, class Enum>
   requires std::is_enum_v<Enum>
 auto operator<<(Out& out, Enum value) -> decltype(out << to_string(value)) {
