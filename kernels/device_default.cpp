@@ -21,7 +21,7 @@ std::string with_device_as_default(std::string_view preprocessed) {
     if (line.starts_with("# ") && flags != line.npos) {
       prelude = prelude || line.find(kernels::prelude_file_name) != line.npos;
       enter(prelude && line.find('3', flags) == line.npos);
-      // In basic_string.h some functions are declared constexpr and defined without the word, so the macro must be empty for
+      // basic_string.h declares some functions with constexpr and defines them without it, so the macro must be empty for
       // that file.
       const bool of_string = line.find("/bits/basic_string.") != line.npos;
       if (of_string != string) text += "#undef weir_constexpr\n#define weir_constexpr ";

@@ -29,21 +29,23 @@ WEIR_ENTRY WEIR_PURE unsigned int __weir_nctaid(int axis) noexcept;
 // The thread's number in its block, x fastest, modulo the size of a warp.
 WEIR_ENTRY WEIR_PURE int __weir_lane() noexcept;
 
-// Waits for all threads of the block that have not ended. The second gives the number of those whose predicate is not 0.
+// Waits for all threads of the block that have not ended. The second also returns how many of them pass a predicate that is
+// not 0.
 WEIR_ENTRY WEIR_CONVERGENT void __weir_barrier() noexcept;
 WEIR_ENTRY WEIR_CONVERGENT int __weir_barrier_count(int predicate) noexcept;
 // Waits for all threads of a cooperative launch.
 WEIR_ENTRY WEIR_CONVERGENT void __weir_grid_barrier() noexcept;
 
-// Lets other threads run: the program looks again and again at memory for what they do.
+// Lets other threads run. Called where the program polls memory until another thread writes it.
 WEIR_ENTRY WEIR_CONVERGENT void __weir_turn() noexcept;
 
-// The lanes that are here together.
+// Returns the lanes that make this call together.
 WEIR_ENTRY WEIR_CONVERGENT unsigned long long __weir_active() noexcept;
 WEIR_ENTRY WEIR_CONVERGENT void __weir_warp_barrier(unsigned long long mask) noexcept;
-// Those of the calling lanes whose predicate is not 0.
+// Returns the calling lanes whose predicate is not 0.
 WEIR_ENTRY WEIR_CONVERGENT unsigned long long __weir_ballot(unsigned long long mask, int predicate) noexcept;
-// The value of a lane. From a lane that does not call it is 0; from outside of the warp it is the lane's own.
+// Returns the value of lane `source_lane`: 0 if that lane does not make the call, and the calling lane's own value if the
+// number is outside of the warp.
 WEIR_ENTRY WEIR_CONVERGENT unsigned int __weir_shuffle32(unsigned long long mask, unsigned int value,
                                                          int source_lane) noexcept;
 WEIR_ENTRY WEIR_CONVERGENT unsigned long long __weir_shuffle64(unsigned long long mask, unsigned long long value,

@@ -14,7 +14,8 @@ inline constexpr std::string_view device_threads = R"weir(
 
 namespace weir_host {
 
-// A mask as a program names it. One of 0 is a mistake, which is reported as the mask of another lane.
+// Converts the mask that the program passes. A mask of 0 is a mistake: it is replaced by the bit of another lane, so that
+// the call reports that the mask does not contain the calling lane.
 template <class M>
 WEIR_ALWAYS_INLINE lane_bits named_lanes(M mask) {
   static_assert(sizeof(M) * 8 >= (size_t)warpSize,
@@ -27,11 +28,11 @@ WEIR_ALWAYS_INLINE unsigned int linear_thread() {
 }
 WEIR_ALWAYS_INLINE lane_bits own_bit() { return (lane_bits)1 << __weir_lane(); }
 
-// The value of a lane, of any type: in words.
+// Returns the value that another lane passes. A value of any type is exchanged word by word.
 template <class T>
 WEIR_ALWAYS_INLINE T shuffle(lane_bits mask, T value, int lane) {
   static_assert(__is_trivially_copyable(T), "what lanes hand each other is copied as bytes");
-  T result = value;  // also its padding
+  T result = value;  // also copies the padding
   constexpr size_t whole = sizeof(T) / 8 * 8, rest = sizeof(T) - whole;
   for (size_t i = 0; i < whole; i += 8) {
     unsigned long long word;
@@ -53,7 +54,7 @@ template <class T>
 WEIR_ALWAYS_INLINE bool same_bits(const T& a, const T& b) {
   return __builtin_memcmp((const void*)&a, (const void*)&b, sizeof(T)) == 0;
 }
-// The lanes that hand in the same value.
+// Returns the lanes that pass the same value as this one.
 template <class T>
 WEIR_ALWAYS_INLINE lane_bits match_any(lane_bits mask, T value) {
   lane_bits mine = 0;
@@ -65,7 +66,7 @@ WEIR_ALWAYS_INLINE lane_bits match_any(lane_bits mask, T value) {
   }
   return mine;
 }
-// All calling lanes, or 0 if their values differ.
+// Returns all calling lanes, or 0 if their values differ.
 template <class T>
 WEIR_ALWAYS_INLINE lane_bits match_all(lane_bits mask, T value) {
   const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
@@ -73,7 +74,8 @@ WEIR_ALWAYS_INLINE lane_bits match_all(lane_bits mask, T value) {
   return __weir_ballot(mask, same_bits(value, first)) == here ? here : 0;
 }
 
-// The rank of this lane among those of a mask, and the lane of a rank. Lanes next to each other, as a tile's, are counted.
+// `rank_of`: this lane's rank among the lanes of a mask. `lane_of`: the lane with a rank. If the lanes are adjacent, like
+// those of a tile, `lane_of` adds the rank to the first lane.
 WEIR_ALWAYS_INLINE unsigned int rank_of(lane_bits mask) {
   return (unsigned int)__builtin_popcountll(mask & (own_bit() - 1));
 }
@@ -84,8 +86,8 @@ WEIR_ALWAYS_INLINE int lane_of(lane_bits mask, unsigned int rank) {
   for (; rank > 0; --rank) mask &= mask - 1;
   return __builtin_ctzll(mask);
 }
-// The sum over the lanes up to this one, in their order. Each step doubles the number of lanes that are summed. `most` is a
-// number of lanes that the mask has no more than: lanes of different groups take equally many steps.
+// Returns the sum over the lanes up to this one, in their order. Each step doubles the number of summed lanes. `most`: an
+// upper limit on the lanes in the mask. It sets the number of steps, so that lanes of different groups take the same number.
 template <class T, class Op>
 WEIR_ALWAYS_INLINE T scan(lane_bits mask, unsigned int most, T value, Op op) {
   const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
@@ -132,14 +134,14 @@ WEIR_ALWAYS_INLINE void __syncwarp(weir_M mask = weir_host::all_lanes, WEIR_HERE
   WEIR_AT("__syncwarp");
   __weir_warp_barrier(weir_host::named_lanes(mask));
 }
-// A number for each call, because a line may have several.
+// Each call gets a number, because a line may contain several calls.
 #define __activemask() weir_activemask(__COUNTER__)
 WEIR_ALWAYS_INLINE weir_host::lane_bits weir_activemask(size_t number, WEIR_HERE) {
   WEIR_SET_PLACE("__activemask", weir_file, weir_line, number);
   return (weir_host::lane_bits)__weir_active();
 }
 
-// Each by lanes that are named, and by those that come to it, as HIP has it.
+// Each function has two forms: with a mask, and, as in HIP, without one, for the lanes that make the call together.
 #define WEIR_SHUFFLE(name, expression)                                                                                  \
   namespace weir_host {                                                                                                 \
   template <class T>                                                                                                    \

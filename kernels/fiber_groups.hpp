@@ -16,7 +16,7 @@ WEIR_CG lane_bits tile_lanes(unsigned int n) {
   const lane_bits low = n >= sizeof(lane_bits) * 8 ? all_lanes : (lane_bits)(((lane_bits)1 << n) - 1);
   return (lane_bits)(low << ((unsigned int)__weir_lane() / n * n));
 }
-// From places of lanes to ranks in a group.
+// Converts a set of lanes to a set of ranks in the group that consists of `lanes`.
 WEIR_CG lane_bits ranks_of(lane_bits bits, lane_bits lanes) {
   lane_bits ranks = 0;
   for (unsigned int r = 0; lanes != 0; lanes &= lanes - 1, ++r)
@@ -27,7 +27,7 @@ WEIR_CG lane_bits ranks_of(lane_bits bits, lane_bits lanes) {
 
 namespace cooperative_groups {
 
-// What tiles and threads that came together share: `G` names its lanes.
+// The common part of tiles and coalesced groups. `G::weir_lanes()` returns the group's lanes.
 template <class G>
 struct weir_lane_group {
   WEIR_CG unsigned int thread_rank() const {
@@ -85,7 +85,7 @@ struct weir_lane_group {
  private:
   WEIR_CG weir_host::lane_bits lanes() const { return static_cast<const G*>(this)->weir_lanes(); }
   WEIR_CG unsigned int size() const { return static_cast<const G*>(this)->size(); }
-  // A rank outside of the group is the thread's own.
+  // For a rank outside of the group, returns the calling thread's own value.
   template <class T>
   WEIR_CG T exchange(const T& v, int rank) const {
     const bool of_group = rank >= 0 && (unsigned int)rank < size();
@@ -98,7 +98,7 @@ struct thread_block {
     WEIR_AT("sync of a thread_block");
     __weir_barrier();
   }
-  // Who arrives waits only in barrier_wait.
+  // Arriving does nothing: barrier_wait is the whole barrier.
   struct arrival_token {};
   static WEIR_CG arrival_token barrier_arrive() { return {}; }
   static WEIR_CG void barrier_wait(arrival_token&&, WEIR_HERE) { sync(weir_file, weir_line); }
@@ -181,7 +181,7 @@ WEIR_CG coalesced_group(coalesced_threads)(size_t number, WEIR_HERE) {
   return coalesced_group((weir_host::lane_bits)__weir_active());
 }
 
-// A block, a tile of a size that is known when the kernel runs, or threads that came together.
+// A block, a tile whose size is known only at run time, or a coalesced group.
 struct thread_group : weir_lane_group<thread_group> {
   static constexpr unsigned int weir_most_lanes = warpSize;
   unsigned int weir_size;
@@ -212,7 +212,7 @@ WEIR_CG thread_group tiled_partition(const Parent&, unsigned int n) {
   return thread_group(n, weir_host::tile_lanes(n));
 }
 
-// Those of n ranks that follow each other.
+// Splits a coalesced group into tiles of n consecutive ranks, and returns the calling thread's tile.
 WEIR_CG coalesced_group tiled_partition(const coalesced_group& parent, unsigned int n) {
   weir_host::lane_bits left = parent.weir_named, tile = 0;
   for (unsigned int rank = 0, first = parent.thread_rank() / n * n; left != 0 && rank < first + n; ++rank, left &= left - 1)
@@ -260,7 +260,7 @@ WEIR_CG T exclusive_scan(const G& group, T v, WEIR_HERE) {
   return exclusive_scan(group, v, plus<T>(), weir_file, weir_line);
 }
 
-// Those of a group that say the same.
+// Returns the threads of the group that pass the same label as the calling thread.
 template <class G, class T>
 WEIR_CG coalesced_group labeled_partition(const G& group, T label, WEIR_HERE) {
   WEIR_AT("labeled_partition");

@@ -15,7 +15,7 @@ namespace weir::kernels {
 inline constexpr std::string_view fiber_threads = R"weir(
 namespace weir_host {
 
-// A thread that waits (kernel_abi.hpp).
+// What a thread waits for: `Wait` in kernel_abi.hpp.
 struct wait {
   enum kind_type : uint32_t { for_block, for_grid, for_lanes, for_active, for_step, for_turn };
   const char* function;
@@ -34,9 +34,9 @@ struct fiber_kernel {
 };
 
 WEIR_THREAD_VARIABLE void* fibers;
-WEIR_THREAD_VARIABLE uint32_t started;  // threads of the block
+WEIR_THREAD_VARIABLE uint32_t started;  // how many threads of the block
 
-// Where the call stands that the thread is in. `number` tells calls of one line apart.
+// The source location of the call that the thread is making. `number` distinguishes several calls on one line.
 struct call_place {
   const char* function;
   const char* file;
@@ -46,8 +46,8 @@ struct call_place {
 WEIR_THREAD_VARIABLE const call_place* place;
 WEIR_THREAD_VARIABLE const void* bottom;  // the frame of the function that calls the kernel
 
-// Lanes that come to a line from different calls of its function are not together there. Optimizers give each of these calls
-// a copy of the line; else the frames tell.
+// Lanes that reach a line through different calls of its function are not together there. In optimized code, each of these
+// calls has its own copy of the line, so the address distinguishes them. Otherwise the return addresses in the frames do.
 WEIR_ALWAYS_INLINE uint64_t way_here(const void* address, const void* const* frame) {
   uint64_t way = (uint64_t)address;
 #ifndef __OPTIMIZE__
@@ -58,7 +58,7 @@ WEIR_ALWAYS_INLINE uint64_t way_here(const void* address, const void* const* fra
 }
 
 __attribute__((noinline, unused)) static void meet(wait& w) {
-  if (fibers == nullptr) return;  // no thread of a block calls, or one of a block that the work-group pass has formed
+  if (fibers == nullptr) return;  // the caller is no thread of a block, or is in a block that the work-group pass has formed
   const uint3 index = WEIR_THREAD(threadIdx);
   const call_place* const at = place;
   const void* const from = bottom;
@@ -71,8 +71,8 @@ __attribute__((noinline, unused)) static void meet(wait& w) {
   bottom = from;
 }
 
-// Called where a thread may wait for another one by looking again and again at memory. Often enough that a thousand threads
-// that spin do not take long, and seldom enough that a loop of atomics does not see the cost.
+// `spin` is called where a thread may be polling memory until another thread writes it. Every 256th call lets other threads
+// run: often enough that a thousand spinning threads do not take long, and rarely enough that loops of atomics stay fast.
 WEIR_THREAD_VARIABLE uint32_t spins;
 __attribute__((noinline, cold, unused)) static void give_turn() {
   wait w = {"", "", 0, wait::for_turn, 0, nullptr, nullptr, 0};
@@ -120,8 +120,8 @@ struct exchange : wait {
       : wait(wait_for_lanes(mask, &combine_lanes)), value(v), from(lane) {
     meet(*this);
   }
-  // A lane that does not call gives zero, as on NVIDIA's and AMD's processors. Kernels rely on it that sum over fewer lanes
-  // than a warp has.
+  // A lane that does not make the call counts as zero, as on NVIDIA's and AMD's GPUs. Kernels that sum over only some lanes
+  // of a warp rely on this.
   static void combine_lanes(wait* const* waits, uint32_t count) {
     T values[warpSize];
     for (uint32_t l = 0; l < count; ++l) values[l] = waits[l] != nullptr ? static_cast<exchange*>(waits[l])->value : 0;

@@ -9,7 +9,7 @@
 namespace weir::kernels {
 
 inline constexpr std::string_view nvidia_entries = R"weir(
-// Clang takes this name for a function of its own.
+// Clang has a builtin function of this name.
 #define __syncthreads weir_syncthreads
 #define WEIR_AXIS(name) \
   axis == 0 ? __nvvm_read_ptx_sreg_##name##_x() : axis == 1 ? __nvvm_read_ptx_sreg_##name##_y() \
@@ -97,7 +97,7 @@ WEIR_ENTRY unsigned int __weir_shuffle32(unsigned long long, unsigned int value,
 #define WEIR_FENCE_BLOCK __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup")
 #define WEIR_FENCE_DEVICE __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent")
 #define WEIR_FENCE_SYSTEM __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "")
-// Atomic functions reach as far as the device, as CUDA's and HIP's do.
+// The scope of atomic functions is the device, as in CUDA and HIP.
 #define WEIR_SCOPE __HIP_MEMORY_SCOPE_AGENT
 #define __atomic_fetch_add(p, v, order) __hip_atomic_fetch_add(p, v, order, WEIR_SCOPE)
 #define __atomic_fetch_sub(p, v, order) __hip_atomic_fetch_add(p, -(v), order, WEIR_SCOPE)

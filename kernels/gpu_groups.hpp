@@ -158,7 +158,7 @@ inline constexpr const char* groups_header = R"weir(
 #ifndef WEIR_COOPERATIVE_GROUPS
 #define WEIR_COOPERATIVE_GROUPS
 #ifdef __CUDACC_RTC__
-// libcu++, which it reads, declares these as other types than <stdint.h> does.
+// The toolkit's header includes libcu++, which declares these types in another way than <stdint.h>.
 )weir" WEIR_TOOLKIT_HEADER("cooperative_groups.h") R"weir(#else
 extern "C" __device__ __attribute__((convergent)) void __ockl_grid_sync(void);
 #define cooperative_groups weir_cooperative_groups
@@ -175,7 +175,7 @@ WEIR_CG_FREE void sync_wave() {
 }
 WEIR_CG_FREE unsigned rank_in_block() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
 WEIR_CG_FREE unsigned block_size() { return blockDim.x * blockDim.y * blockDim.z; }
-// Lanes of a subset of the wavefront: what coalesced groups and tiles share.
+// Some lanes of a wavefront: the common part of coalesced groups and tiles.
 struct subset {
   lanes mask;
   WEIR_CG explicit subset(lanes m) : mask(m) {}
@@ -200,7 +200,7 @@ struct subset {
     const unsigned rank = (unsigned)thread_rank();
     return __shfl(v, (int)lane_of(rank + delta < size() ? rank + delta : rank));
   }
-  // By rank, as callers see it.
+  // Bit i of the result is for the thread with rank i.
   WEIR_CG lanes ballot(int p) const {
     lanes ranks = 0, yes = __ballot(p);
     unsigned r = 0;
@@ -324,7 +324,7 @@ WEIR_CG weir_T reduce(const thread_block_tile<weir_N, weir_P>& g, weir_T v, Op o
   for (int k = (int)weir_N / 2; k > 0; k /= 2) v = op(v, g.shfl_xor(v, k));
   return v;
 }
-// Those of a group that say the same.
+// Returns the threads of the group that pass the same label as the calling thread.
 template <class weir_T>
 WEIR_CG coalesced_group labeled_partition(const coalesced_group& g, weir_T label) {
   weir::lanes same = 0;
@@ -347,7 +347,7 @@ WEIR_CG weir_T reduce(const coalesced_group& g, weir_T v, Op op) {
   for (unsigned r = 1; r < g.size(); ++r) sum = op(sum, g.shfl(v, r));
   return sum;
 }
-// Each thread's result is that of the threads of its group up to itself.
+// Returns the result over the threads of the group up to the calling thread.
 template <unsigned weir_N, class weir_P, class weir_T, class Op>
 WEIR_CG weir_T inclusive_scan(const thread_block_tile<weir_N, weir_P>& g, weir_T v, Op op) {
   for (unsigned k = 1; k < weir_N; k *= 2) {
@@ -368,7 +368,7 @@ WEIR_CG weir_T inclusive_scan(const coalesced_group& g, weir_T v, Op op) {
 template <class weir_G, class weir_T> WEIR_CG weir_T inclusive_scan(const weir_G& g, weir_T v) {
   return inclusive_scan(g, v, plus<weir_T>());
 }
-// It leaves the thread itself out, and begins with zero.
+// Leaves out the calling thread's own value. The first thread gets zero.
 template <class weir_G, class weir_T, class Op> WEIR_CG weir_T exclusive_scan(const weir_G& g, weir_T v, Op op) {
   const weir_T before = g.shfl_up(inclusive_scan(g, v, op), 1);
   return g.thread_rank() == 0 ? weir_T() : before;

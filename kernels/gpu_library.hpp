@@ -13,11 +13,11 @@ inline constexpr std::string_view nvidia_library = R"weir(
 #define WEIR_F32(name) __nv_##name##f
 #define WEIR_FAST(name) __nv_fast_##name##f
 #define WEIR_OWN
-// Rounded in a direction.
+// Functions that round in a given direction.
 #define WEIR_ROUNDED(real, name, parameters, arguments)              \
   extern "C" WEIR_DEVICE real __nv_##name parameters;                \
   WEIR_DEVICE WEIR_ALWAYS_INLINE real __##name parameters { return __nv_##name arguments; }
-// LLVM folds its own functions for conversions toward zero into those to even.
+// Assembly, because LLVM replaces its own functions that convert toward zero by functions that round to even.
 #define WEIR_CONVERTED(real, name, whole, result, instruction)       \
   WEIR_DEVICE WEIR_ALWAYS_INLINE real __##name(whole x) {            \
     real y;                                                          \
@@ -40,7 +40,7 @@ WEIR_DIRECTED(rz, "rz") WEIR_DIRECTED(ru, "rp") WEIR_DIRECTED(rd, "rm")
 #undef WEIR_DIRECTED
 #undef WEIR_CONVERTED
 #undef WEIR_ROUNDED
-// The driver's vprintf takes the promoted values side by side, each aligned to its size.
+// The driver's vprintf reads the promoted values from one buffer, each aligned to its size.
 namespace weir_host {
 WEIR_DEVICE WEIR_ALWAYS_INLINE double promoted(float x) { return x; }
 template <class T>
@@ -154,7 +154,7 @@ WEIR_DEFINED void sincosf(float x, float* s, float* c) noexcept { *s = sinf(x), 
 #undef WEIR_WITH_RESULT
 #undef WEIR_OWN
 
-// Less exact, as CUDA has them.
+// Faster and less exact, as in CUDA.
 #define WEIR_FAST_1(name)                    \
   WEIR_LIBRARY float WEIR_FAST(name)(float); \
   WEIR_DEFINED float __##name##f(float x) noexcept { return WEIR_FAST(name)(x); }

@@ -12,7 +12,7 @@ inline constexpr auto half_text = joined("#ifndef WEIR_HALF\n#define WEIR_HALF\n
 #define WEIR_WORD half
 #define WEIR_INFINITY 0x7c00u
 namespace weir_host {
-// Clang 14 has _Float16 for few processors, and __fp16 for all.
+// Clang 14 supports _Float16 only for few processors, but __fp16 for all.
 #ifdef __clang__
 using half_value = __fp16;
 #else

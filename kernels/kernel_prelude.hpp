@@ -9,9 +9,9 @@ namespace weir::host {
 
 /// Includes the C library's own headers, for compilers that do not distinguish host and device code.
 inline constexpr std::string_view prelude_c_library = R"weir(
-// Many sources have a function of this name, for which C++20 has one, too, in the global namespace.
+// Many sources define a function of this name. In C++20, <math.h> would also declare one in the global namespace.
 #define lerp weir_lerp
-// So that the C library declares its vector functions to GCC.
+// With this macro, the C library declares its vector functions to GCC.
 #if defined(__x86_64__) && !defined(__FAST_MATH__)
 #define __FAST_MATH__ 1
 #include <math.h>
@@ -27,7 +27,7 @@ constexpr auto lerp(T a, T b, T t) -> decltype(weir_lerp(a, b, t)) { return weir
 }
 #endif
 #if __has_include(<initializer_list>)
-#include <initializer_list>  // the language itself wants it: for (int i : {1, 2, 3})
+#include <initializer_list>  // the language itself needs it: for (int i : {1, 2, 3})
 #endif
 #include <assert.h>
 #include <fenv.h>
@@ -48,7 +48,7 @@ extern "C" int vprintf(const char* format, __builtin_va_list values);
 /// still sees the word; `cpp_keywords` or `cuda_keywords` then gives it its meaning.
 inline constexpr std::string_view prelude_types = R"weir(
 #ifndef WEIR_GPU
-// As NVRTC for compute capability 7.0: the newest one whose kernels need no instruction that only a GPU has.
+// NVRTC's macros for compute capability 7.0, the newest one whose kernels need no instruction that only a GPU has.
 #define __WEIR_HOST__ 1
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
@@ -107,7 +107,7 @@ struct dim3 {
   WEIR_BOTH constexpr operator uint3() const { return {x, y, z}; }
 };
 
-// Without <new>, as under NVRTC. Templates, so that <new> and sources may have theirs.
+// Available without <new>, as in NVRTC. Templates, so that they do not conflict with functions of <new> or of the source.
 template <class weir_T>
 WEIR_BOTH inline void* operator new(size_t, weir_T* place) noexcept {
   return (void*)place;
@@ -133,7 +133,7 @@ template <>
 struct lane_mask<true> {
   using type = unsigned long long;
 };
-// One bit a lane: what __ballot_sync gives.
+// One bit for each lane: the result type of __ballot_sync.
 using lane_bits = lane_mask<(warpSize > 32)>::type;
 constexpr lane_bits all_lanes = (lane_bits)~(lane_bits)0;
 }  // namespace weir_host
@@ -147,7 +147,7 @@ inline constexpr std::string_view prelude_variables = R"weir(
 #endif
 #if (defined(__CUDA__) || defined(WEIR_GPU)) && !defined(WEIR_FOR_DEBUGGER)
 #define WEIR_THREAD(name) weir_##name
-// As on a GPU they name no memory: the entries of the tier say what they are. A copy of one is an ordinary object.
+// As on a GPU, these variables are not in memory: reading one calls an entry. A copy of one is an ordinary object.
 #define WEIR_BUILT_IN(name, entry)                                                                            \
   class weir_##name##_type {                                                                                  \
     unsigned int weir_v[3];                                                                                   \
@@ -262,7 +262,7 @@ struct module_record {
 
 template <class P>
 struct parameter {
-  // A launch promises nothing about where the bytes of an argument lie.
+  // The bytes of a launch's argument may be unaligned, so copy them.
   alignas(P) unsigned char bytes[sizeof(P)];
   explicit parameter(const void* argument) { __builtin_memcpy(bytes, argument, sizeof(P)); }
   P& value() { return *reinterpret_cast<P*>(bytes); }
@@ -301,8 +301,8 @@ constexpr bool points_to_const = false;
 template <class T>
 constexpr bool points_to_const<const T*> = true;
 
-// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, those
-// that are, and those that are pointers to const.
+// Facts about the first 64 parameters; bit i is parameter i. `known`: whether it is a floating-point number is known.
+// `floating`: it is one. `constant`: it is a pointer to const.
 template <class...>
 struct kinds {
   static constexpr uint64_t known = 0, floating = 0, constant = 0;
@@ -314,7 +314,7 @@ struct kinds<T, rest...> {
   static constexpr uint64_t constant = (points_to_const<T> ? 1 : 0) | kinds<rest...>::constant << 1;
 };
 
-// What a kernel's type F has to be: each is asserted behind the source.
+// The requirements for a kernel's type F. Static assertions after the source check them.
 template <class F>
 struct rules {
   static constexpr bool returns_void = false, by_value = true, copyable = true;
@@ -332,7 +332,7 @@ struct rules_of_parameters {
 /// The loop over the threads of a block, for kernels on fibers. While a thread waits, the worker starts the next ones on
 /// another stack (backends/host/run/fibers.hpp).
 inline constexpr std::string_view prelude_fibers = R"weir(
-// In CUDA no function can name a kernel: it is called by a constant that has its address.
+// In CUDA a template argument cannot be a kernel, so a kernel is called through a constant that contains its address.
 #ifdef __CUDA__
 #define WEIR_POINTER const*
 #define WEIR_POINTED(kernel) (*kernel)
@@ -384,8 +384,8 @@ struct fiber_launcher<void (*)(P...), kernel> {
     return threads(first, parameter<P>(arguments[I]).value()...);
   }
 
-  // `started` differs from n where the thread has waited, and others were started meanwhile. Compilers see that it cannot
-  // in a kernel that does not wait, and vectorize the inner loop.
+  // If the thread has waited, other threads were started meanwhile, and `started` differs from n. In a kernel that never
+  // waits, compilers see that the two are equal, and vectorize the inner loop.
   WEIR_FLATTEN static uint32_t threads(uint32_t first, P... p) {
     bottom = __builtin_frame_address(0);
     const dim3 block = ::WEIR_THREAD(blockDim);
@@ -424,7 +424,7 @@ struct recorder<void (*)(P...), kernel, true> {
 };
 template <class... P, void (*WEIR_POINTER kernel)(P...)>
 WEIR_DEVICE constexpr size_t recorder<void (*)(P...), kernel, true>::sizes[];
-// For a name that several kernels have. It cannot be launched, and Module::kernel gives the reason.
+// The record for a name that several kernels share. It cannot be launched; Module::kernel reports the reason.
 constexpr kernel_record overloaded(const char* name) { return {name}; }
 
 }  // namespace weir_host
@@ -435,7 +435,7 @@ inline constexpr std::string_view prelude_module = R"weir(
 namespace weir_host {
 
 extern "C" {
-// The section that the records' addresses are put in; absent where the source has no kernel.
+// Begin and end of the section that contains the records' addresses. Absent if the source has no kernel.
 extern WEIR_DEVICE const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern WEIR_DEVICE const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern WEIR_DEVICE const module_record weir_host_module_9 __attribute__((visibility("default")));
@@ -459,13 +459,13 @@ WEIR_DEVICE __attribute__((noinline, visibility("hidden"))) int weir_printf(cons
   __builtin_va_end(values);
   return written < 0 ? -2 : arguments;
 }
-// In place of the C library's, which ends the process.
+// Replaces the C library's function, which would end the process.
 WEIR_DEVICE __attribute__((noreturn, noinline, cold)) void __assert_fail(const char* condition, const char* file,
                                                                          unsigned int line, const char*) noexcept {
   services->fail_assertion(condition, file, line);
   __builtin_unreachable();
 }
-// What compilers call in a source that is compiled with -fsanitize=bounds.
+// Compilers call this function in a source that is compiled with -fsanitize=bounds.
 struct source_place {
   const char* file;
   uint32_t line;
@@ -476,7 +476,7 @@ WEIR_DEVICE __attribute__((noreturn, noinline, cold)) void __ubsan_handle_out_of
   __builtin_unreachable();
 }
 WEIR_DEVICE const char weir_host_cpu_features[] = ""
-// Each macro is 1 where the compiler uses the feature, and else nothing.
+// Each feature macro is 1 if the compiler uses the feature; otherwise it is not defined.
 #define WEIR_DEFINED_1 ,
 #define WEIR_SECOND(first, second, ...) second
 #define WEIR_SECOND_OF(...) WEIR_SECOND(__VA_ARGS__, "")

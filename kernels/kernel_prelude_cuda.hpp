@@ -22,12 +22,13 @@ WEIR_INTEGERS(8) WEIR_INTEGERS(16) WEIR_INTEGERS(32) WEIR_INTEGERS(64)
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 
-// What is constexpr in libstdc++ is device code, too. What will be in C++20 can be it as well: see `cuda_keywords`.
+// constexpr functions of libstdc++ are also device code. This includes functions that are constexpr only from C++20 on: see
+// `weir_constexpr` in `cuda_keywords`.
 #if __cplusplus < 202002L
 #define _GLIBCXX20_CONSTEXPR weir_constexpr
 #endif
 
-// The one thing that the language itself wants: for (int i : {1, 2, 3}).
+// The only header that the language itself needs: for (int i : {1, 2, 3}).
 #if __has_include(<initializer_list>)
 #include <initializer_list>
 #endif
@@ -114,7 +115,7 @@ template <class T, class U>
 constexpr bool same_type = false;
 template <class T>
 constexpr bool same_type<T, T> = true;
-// Arguments of which no function takes the types as they are count as double.
+// Integers and mixed types are converted to double, because no overload has exactly these types.
 template <class T, class U = T>
 using double_for = typename double_if<arithmetic<T>::value && arithmetic<U>::value &&
                                       (arithmetic<T>::whole || arithmetic<U>::whole || !same_type<T, U>)>::type;

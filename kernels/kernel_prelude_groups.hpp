@@ -30,7 +30,7 @@ static uint32_t run_fiber_threads(const fiber_kernel& l, void* f, const uint32_t
   fibers = f;
   bottom = __builtin_frame_address(0);
   weir_blockIdx = {block[0], block[1], block[2]};
-  // `started` differs from n + 1 where the thread has waited, and others were started meanwhile.
+  // If the thread has waited, other threads were started meanwhile, and `started` differs from n + 1.
   for (uint32_t n = first; n < count; n = started) {
     weir_threadIdx = {n % size.x, n / size.x % size.y, n / size.x / size.y};
     started = n + 1;
@@ -55,11 +55,11 @@ WEIR_FOR_PASS void __weir_fiber_run(const block_range& range, const void* const*
   range.services->run_fibers(range, l);
   fibers = nullptr;
 }
-// Stands before the call of an entry.
+// The pass inserts a call of this before each call of an entry.
 WEIR_FIBER_ENTRY void __weir_fiber_at(const call_place* at) { place = at; }
-// Stands before an atomic access or a fence.
+// Called before an atomic access or a fence.
 WEIR_FIBER_ENTRY void __weir_fiber_spin() { spin(); }
-// Stands before a volatile access: there the lanes of a warp are level.
+// Called before a volatile access, at which the lanes of a warp synchronize.
 WEIR_FOR_PASS __attribute__((noinline)) void __weir_fiber_step() {
   wait w = {"a volatile access", "", 0, wait::for_step, 0, __builtin_return_address(0), nullptr, 0};
   meet(w);
@@ -71,7 +71,7 @@ WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size = warp
 template <class... P>
 struct rules<void (*)(P...)> : rules_of_parameters<P...> {};
 
-// In CUDA no function can name a kernel: it is called by a constant that has its address.
+// In CUDA a template argument cannot be a kernel, so a kernel is called through a constant that contains its address.
 template <class F, F const* kernel>
 struct group_launcher;
 template <class... P, void (*const* kernel)(P...)>

@@ -49,15 +49,15 @@ WEIR_C_FUNCTION double rsqrt(double x) noexcept { return 1.0 / sqrt(x); }
 }
 WEIR_FUNCTION float rsqrt(float x) { return 1.0f / sqrtf(x); }
 WEIR_FUNCTION float rcbrtf(float x) { return (float)(1.0 / cbrt((double)x)); }
-// The C library's cbrt is up to 4 ulp off; one step of Newton's method mends the reciprocal. The products x y and y y are
-// taken with what their rounding loses.
+// The C library's cbrt has errors of up to 4 ulp, so one step of Newton's method corrects the reciprocal. The products x y
+// and y y are computed together with their rounding errors.
 WEIR_FUNCTION double rcbrt(double x) {
   const double y = 1.0 / cbrt(x), p = x * y, q = y * y;
   const double rest = __builtin_fma(-p, q, 1.0) - (__builtin_fma(x, y, -p) * q + p * __builtin_fma(y, y, -q));
-  return rest > -0.5 && rest < 0.5 ? y + y * rest * (1.0 / 3.0) : y;  // not of zeros, infinities and NaN
+  return rest > -0.5 && rest < 0.5 ? y + y * rest * (1.0 / 3.0) : y;  // not for zeros, infinities and NaN
 }
-// With pi, exactly at multiples of a half: the argument is reduced about the nearest zero, before it is multiplied.
-// `parity`: whether the number of half turns is odd. From 2^53 on all numbers are even.
+// sin(pi x) and cos(pi x), exact at multiples of 1/2: subtract the nearest zero from the argument, then multiply by pi.
+// `is_odd_number`: numbers from 2^53 on are all even.
 namespace weir_host {
 template <class T>
 WEIR_BOTH inline bool is_odd_number(T n) {
@@ -65,7 +65,7 @@ WEIR_BOTH inline bool is_odd_number(T n) {
 }
 WEIR_BOTH inline float nearest(float x) { return rintf(x); }
 WEIR_BOTH inline double nearest(double x) { return rint(x); }
-// Each for |r| <= 1/2.
+// sin(pi r) for |r| <= 1/2.
 WEIR_BOTH inline float sine_of_part(float r) { return (float)sin((double)r * 3.14159265358979324); }
 WEIR_BOTH inline double sine_of_part(double r) {
   const double high = r * 3.14159265358979324,
@@ -82,7 +82,7 @@ WEIR_BOTH inline T sine_of_pi(T x) {
 template <class T>
 WEIR_BOTH inline T cosine_of_pi(T x) {
   const T a = __builtin_fabs(x), n = nearest(a - (T)0.5);
-  // cos(pi a) = (-1)^(n + 1) sin(pi (a - n - 1/2)); small arguments have no exact distance from a half.
+  // cos(pi a) = (-1)^(n + 1) sin(pi (a - n - 1/2)). For small arguments, a - 1/2 would be rounded, so use another formula.
   if (a < (T)0.25) {
     const T s = sine_of_part((T)(a * (T)0.5));
     return (T)1 - (T)2 * s * s;
@@ -100,7 +100,8 @@ WEIR_C_FUNCTION float sinpif(float x) noexcept { return weir_host::sine_of_pi(x)
 WEIR_C_FUNCTION float cospif(float x) noexcept { return weir_host::cosine_of_pi(x); }
 }
 WEIR_FUNCTION float fdividef(float a, float b) { return a / b; }
-// Without overflow or underflow on the way: very large and very small numbers are multiplied by a power of two first.
+// Computes a norm without overflow or underflow in between: first multiplies very large and very small numbers by a power of
+// two.
 namespace weir_host {
 WEIR_BOTH inline double norm_of(bool reciprocal, double a, double b, double c = 0.0, double d = 0.0) {
   a = __builtin_fabs(a), b = __builtin_fabs(b), c = __builtin_fabs(c), d = __builtin_fabs(d);
@@ -138,7 +139,7 @@ WEIR_FUNCTION float normf(int n, const float* x) {
 }
 WEIR_FUNCTION double rnorm(int n, const double* x) { return 1.0 / norm(n, x); }
 WEIR_FUNCTION float rnormf(int n, const float* x) { return 1.0f / normf(n, x); }
-// The inverse of erf for z from 0 to 1, where x is 1 - z: an approximation by M. Giles, made exact by Newton's method.
+// The inverse of erf for z from 0 to 1; x is 1 - z. An approximation by M. Giles, improved by Newton's method.
 namespace weir_host {
 WEIR_BOTH static inline double inverse_of_erf(double z, double x) {
   if (!(x > 0.0 && z >= 0.0)) return x == 0.0 ? __builtin_huge_val() : __builtin_nan("");
@@ -182,7 +183,7 @@ WEIR_FUNCTION double erfcx(double x) {
 }
 WEIR_FUNCTION float erfcxf(float x) { return (float)erfcx(x); }
 WEIR_FUNCTION float normcdff(float x) { return (float)(0.5 * erfc((double)x * -0.70710678118654752)); }
-// What the rounding of the argument loses is put back: the slope of erfc is -2 / sqrt(pi) exp(-t^2).
+// Corrects for the rounding error of the argument t: the slope of erfc is -2 / sqrt(pi) exp(-t^2).
 WEIR_FUNCTION double normcdf(double x) {
   if (!(x > -40.0 && x < 40.0)) return x != x ? x : x < 0.0 ? 0.0 : 1.0;
   const double root = 0.70710678118654752, t = x * -root;
@@ -193,7 +194,7 @@ WEIR_FUNCTION void sincospi(double x, double* s, double* c) { *s = sinpi(x); *c 
 WEIR_FUNCTION void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
 
 #ifndef WEIR_GPU
-// --- Fast forms: here as exact as the others. The C library declares some of them for itself.
+// --- Fast versions: here as exact as the others. The C library itself declares some of them.
 extern "C" {
 WEIR_C_FUNCTION float __expf(float x) noexcept { return expf(x); }
 WEIR_C_FUNCTION float __exp10f(float x) noexcept { return powf(10.0f, x); }
@@ -211,7 +212,7 @@ WEIR_C_FUNCTION void __sincosf(float x, float* s, float* c) noexcept { *s = sinf
 WEIR_FUNCTION float __fdividef(float a, float b) { return a / b; }
 WEIR_FUNCTION float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
-// --- Rounded once each: a source that names one of the sums and products is compiled without fusing (kernel_source.cpp)
+// --- Each rounds once: a source that uses one of the sums or products is compiled without fusing (kernel_source.cpp)
 WEIR_FUNCTION float __fadd_rn(float a, float b) { return a + b; }
 WEIR_FUNCTION float __fsub_rn(float a, float b) { return a - b; }
 WEIR_FUNCTION float __fmul_rn(float a, float b) { return a * b; }
@@ -234,7 +235,8 @@ WEIR_FUNCTION int __popcll(unsigned long long x) { return __builtin_popcountll(x
 WEIR_FUNCTION int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned int)x); }
 WEIR_FUNCTION int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }
 WEIR_FUNCTION int __ffs(int x) { return __builtin_ffs(x); }
-// The bit that is the offset-th set one from `base` on, upwards, or downwards if the offset is negative; -1 for none.
+// Returns the position of the offset-th set bit, from `base` upwards, or downwards if the offset is negative; -1 if there is
+// none.
 WEIR_FUNCTION unsigned int __fns(unsigned int bits, unsigned int base, int offset) {
   if (offset == 0) return (bits >> (base & 31u) & 1u) != 0 ? base : 0xffffffffu;
   const int step = offset > 0 ? 1 : -1;
@@ -361,7 +363,7 @@ WEIR_FUNCTION long long clock64() {
 #endif
 }
 
-typedef long clock_t;  // as the C library has it
+typedef long clock_t;  // as in the C library
 extern "C" WEIR_C_FUNCTION clock_t clock() noexcept { return (clock_t)clock64(); }
 WEIR_FUNCTION void __nanosleep(unsigned int) { __weir_turn(); }
 #endif
@@ -378,7 +380,7 @@ WEIR_LOAD(__ldca) WEIR_LOAD(__ldcg) WEIR_LOAD(__ldcs) WEIR_LOAD(__ldlu)
 WEIR_STORE(__stwb) WEIR_STORE(__stcg) WEIR_STORE(__stcs) WEIR_STORE(__stwt)
 #undef WEIR_LOAD
 #undef WEIR_STORE
-// Reads anew each time, so that a loop may wait with it.
+// Reads the memory at each call, so that a loop can wait for a value.
 template <class weir_T>
 WEIR_FUNCTION weir_T __ldcv(const weir_T* address) {
 #ifndef WEIR_GPU

@@ -129,10 +129,10 @@ WEIR_DOT(int, short, signed char, char4, short2)
 WEIR_DOT(unsigned int, unsigned short, unsigned char, uchar4, ushort2)
 #undef WEIR_DOT
 
-// --- Rounded in a direction: first to a double whose last bit tells that something was cut off, then to a float
+// --- Rounded in a direction: first to a double, whose last bit is set if digits were cut off, then to a float
 namespace weir_host {
 WEIR_FUNCTION double cut(double value, double rest) {
-  if (!(rest < 0 || rest > 0) || !(__builtin_fabs(value) < __builtin_huge_val())) return value;  // nor with NaN
+  if (!(rest < 0 || rest > 0) || !(__builtin_fabs(value) < __builtin_huge_val())) return value;  // also for NaN
   long long bits;
   __builtin_memcpy(&bits, &value, 8);
   if ((rest > 0) != (value > 0)) --bits;
@@ -141,7 +141,7 @@ WEIR_FUNCTION double cut(double value, double rest) {
   return value;
 }
 WEIR_FUNCTION double cut_sum(double a, double b) {
-  const volatile double sum = a + b, part = sum - a;  // which fast arithmetic may not shorten
+  const volatile double sum = a + b, part = sum - a;  // volatile, so that fast arithmetic does not simplify this
   return cut(sum, (a - (sum - part)) + (b - part));
 }
 WEIR_FUNCTION double cut_quotient(double a, double b) {

@@ -32,9 +32,9 @@ inline constexpr char narrow_base[] = R"weir(
 #define WEIR_JOIN_NOW(a, b, c, d) a##b##c##d
 #define WEIR_JOIN(a, b, c, d) WEIR_JOIN_NOW(a, b, c, d)
 namespace weir_narrow {
-// On the way to 16 bits: what a type cannot keep leaves an odd last bit, so that the second rounding is as if it were the
-// only one. Compilers would call a function of the other compiler's library for a double, which hands its result over in
-// another register.
+// Rounds to a float that will be rounded to 16 bits. If it is not exact, its last bit is 1, so that the result is that of a
+// single rounding. A double is not converted directly, because compilers would call a function of the other compiler's
+// library, which returns its result in another register.
 WEIR_N float odd(double v) {
   float f = (float)v;
   if ((double)f != v && v == v) {
@@ -54,7 +54,7 @@ WEIR_N double exact(unsigned long long a) {
 WEIR_N double exact(long long a) {
   return a < 0 ? -exact(0 - (unsigned long long)a) : exact((unsigned long long)a);
 }
-// The next number in a direction, where rounding to even went the other way.
+// The next number in a direction. Used if rounding to even went in the other direction.
 template <class T>
 WEIR_N T next(T a, bool up) {
   unsigned short u;
@@ -73,7 +73,7 @@ template <class T>
 WEIR_N T rz(double v) { return v < 0 ? ru<T>(v) : rd<T>(v); }
 template <class T>
 WEIR_N T saturated(double v) { return T(v >= 0 ? (v < 1 ? v : 1.0) : 0.0); }
-// As the instructions do, which give the nearest number that there is.
+// Return the nearest number in the range, like the processors' instructions.
 WEIR_N int fit(int a, int least, int most) { return a < least ? least : a > most ? most : a; }
 WEIR_N unsigned int fit(unsigned int a, unsigned int most) { return a > most ? most : a; }
 }  // namespace weir_narrow
@@ -249,7 +249,7 @@ WEIR_N WEIR_T2 __hcmadd(WEIR_T2 a, WEIR_T2 b, WEIR_T2 c) {
 #define WEIR_COMPARE_OPERATOR(op, name) \
   WEIR_N bool operator op(WEIR_T a, WEIR_T b) { return __h##name(a, b); } \
   WEIR_N bool operator op(WEIR_T2 a, WEIR_T2 b) { return __hb##name##2(a, b); }
-// With a `u`: true if one is NaN.
+// Functions whose name ends in `u` return true if an operand is NaN.
 WEIR_COMPARE(eq, a == b)
 WEIR_COMPARE(ne, a < b || a > b)
 WEIR_COMPARE(lt, a < b)
@@ -293,7 +293,7 @@ WEIR_MATH(tanh, tanhf(a))
 WEIR_MATH(tanh_approx, tanhf(a))
 #undef WEIR_MATH
 #if defined(__WEIR_HOST__) || defined(WEIR_GPU)
-// One number by itself, or a pair at once. By the annotation the work-group pass knows the loop that adds.
+// Adds to one number, or to both numbers of a pair at once. By the annotation, the work-group pass finds the loop that adds.
 #if defined(__WEIR_HOST__) && defined(__clang__)
 #define WEIR_UPDATE_NAME_OF(word) "weir.add." #word
 #define WEIR_UPDATE_NAME(word) WEIR_UPDATE_NAME_OF(word)

@@ -38,7 +38,7 @@ struct atomic_order {
   static WEIR_ALWAYS_INLINE T least(T* p, T v) { return atomic_update(p, [v](T old) { return v < old ? v : old; }); }
   static WEIR_ALWAYS_INLINE T greatest(T* p, T v) { return atomic_update(p, [v](T old) { return old < v ? v : old; }); }
 };
-// Clang has these as one instruction of its IR: no loop in which threads might wait for each other.
+// In Clang each of these is one instruction of LLVM's IR, and not a loop in which threads might wait for each other.
 #ifdef __clang__
 template <class T>
 struct atomic_order<T, true> {

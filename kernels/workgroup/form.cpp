@@ -243,7 +243,8 @@ void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryI
     }
     return;
   }
-  // Makes `a && b` one branch, even if b takes some computing, because the search for guards examines single branches.
+  // Makes `a && b` one branch, even if computing b takes several instructions, because the search for guards examines single
+// branches.
   run_passes(kernel, llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().bonusInstThreshold(8)));
   const unsigned own_loops = count_own_loops(kernel);
   const Version others = form_version(kernel, std::nullopt, library);

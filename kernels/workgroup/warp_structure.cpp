@@ -144,8 +144,8 @@ BlockSet blocks_from(const BasicBlock* first) {
 }
 
 // Finds calls that some lanes skip. The path on which they skip the call has no further calls and later joins the path of
-// the other lanes; often it joins in the tail that several returns share. Lanes that skip the call count as ended there.
-// They do not if they might, on the way, write values that must be visible after a barrier.
+// the other lanes; often it joins in the tail that several returns share. Lanes that skip the call count as ended there,
+// unless they might write, on that path, values that must be visible after a barrier.
 Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) {
   std::vector<std::pair<const llvm::Instruction*, BlockSet>> calls;
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
