@@ -21,7 +21,7 @@ using detail::StreamCall;
 using detail::StreamCore;
 using Kind = CollectiveCall::Kind;
 
-// --- Words ------------------------------------------------------------------------------------------------------------
+// --- Names ------------------------------------------------------------------------------------------------------------
 
 std::string_view to_string(ElementType type) noexcept {
   constexpr std::string_view names[] = {"int8",   "uint8",   "int32",    "uint32",  "int64",

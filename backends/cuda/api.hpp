@@ -167,7 +167,7 @@ class Api : public Symbols {
   static constexpr bool destroys_capturing_streams() noexcept { return true; }
   /// Whether this result of an event query means that the event is not complete yet.
   static constexpr bool is_pending(Result result) noexcept { return result == CUDA_ERROR_NOT_READY; }
-  /// Calls `end` once the event is complete. CUDA calls it at once, because `unloading_waits()`.
+  /// Calls `end` once the event is complete. On CUDA calls it at once, because `unloading_waits()` is true.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {
     end();

@@ -151,7 +151,7 @@ class Completions {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    // Do not wait for ever: a function on the polling thread may have called `exit`, or may wait for an event that comes
+    // Do not wait forever: a function on the polling thread may have called `exit`, or may wait for an event that comes
     // only after this handler.
     const bool is_own = std::this_thread::get_id() == thread_.get_id();
     if (is_own || !changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) return thread_.detach();

@@ -59,7 +59,7 @@ class Captures {
   void close(const Backend& backend, std::uint64_t id) noexcept;
 
   /// For the capture of a conditional node's body that cannot be ended now: keeps its native stream until the outer capture
-  /// ends (`CaptureResources::open_bodies`). If the outer capture was not begun through Weir, keeps the stream for ever and
+  /// ends (`CaptureResources::open_bodies`). If the outer capture was not begun through Weir, keeps the stream forever and
   /// returns false.
   bool leave_open(const Backend& backend, std::uint64_t id, std::shared_ptr<const void> native_stream) noexcept;
   void leave_open_for_ever(std::shared_ptr<const void> native_stream) noexcept;

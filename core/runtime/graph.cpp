@@ -141,7 +141,7 @@ void support::throw_second_owner_of_memory(const char* operation, const std::str
       "outside the capture, or capture the work again");
 }
 
-// --- What a portable capture wrote down -------------------------------------------------------------------------------
+// --- The record of a portable capture ---------------------------------------------------------------------------------
 
 namespace {
 

@@ -158,7 +158,7 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
       Log& log = Log::instance();
       const std::lock_guard lock(log.mutex);
       if (level > log.levels.of(part)) {
-        // The line is not logged: another part has this level, but the calling part does not.
+        // Not logged: this level is enabled for another part, but not for the calling part.
       } else if (log.sink) {
         detail::thread_state.in_log_sink = true;
         try {

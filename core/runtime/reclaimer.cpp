@@ -123,7 +123,7 @@ void Reclaimer::stop() {
   std::unique_lock lock(mutex_);
   if (std::exchange(stopping_, true)) return;
   changed_.notify_all();
-  // Do not wait for ever: the thread may be in a driver call that waits for work that never ends.
+  // Do not wait forever: the thread may be in a driver call that waits for work that never ends.
   if (!changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) {
     thread_->detach();
     return;

@@ -349,8 +349,7 @@ CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
   const StreamCall call(stream, "Stream::capture_info", StreamCall::ReadOnly());
   CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
-  state = impl(stream).do_capture_state();  // Weir does not know whether an error has invalidated the capture, so query the
-                                            // driver
+  state = impl(stream).do_capture_state();  // only the driver can report that an error has invalidated the capture
   return {state.status, state.id, state && with_graph ? impl(stream).do_captured_graph() : nullptr};
 }
 

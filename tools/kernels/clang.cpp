@@ -41,7 +41,7 @@ constexpr std::string_view keywords = R"(
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __grid_constant__
-// It is about one thread. Clang would also conclude that nothing changes at a barrier.
+// `__restrict__` constrains one thread. Clang would also conclude that no memory changes at a barrier, which is wrong.
 #define __restrict__
 #define __restrict
 #define WEIR_DEVICE __attribute__((device))

@@ -56,7 +56,7 @@ void Values::write(const MemoryOperation& operation, const Point& point, const C
   std::erase_if(value.waiters, [&](Waiter& waiter) {
     std::unique_ptr<Clock>& before = waiter.result->before;
     bool open = false;
-    // Ended by the host, or long ago.
+    // The host has ended this wait, or it ended long ago.
     if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;
     if (!meets(operation.value, waiter.wait)) return false;
     if (!before) {

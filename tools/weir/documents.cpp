@@ -386,7 +386,7 @@ void write_documents(const CLI::App& app, const std::string& folder, const std::
                    title(name, programs.back().text) +
                        fmt::format(".SH DESCRIPTION\n.nf\n{}.fi\n.SH SEE ALSO\n.BR weir (1)\n", roff(help)));
     if (name != "weir-conformance") continue;
-    for (Command& command : programs.front().commands) {  // a subcommand that runs this program has the same options
+    for (Command& command : programs.front().commands) {  // `weir conformance` runs this program, so it has the same options
       if (command.name() == "conformance") command.options = programs.back().options;
     }
   }

@@ -477,8 +477,8 @@ class RecordingReplay {
   std::vector<GraphPtr> graphs_;
   std::vector<GraphExecPtr> execs_;
   std::vector<std::optional<GraphNode>> nodes_;               // by operation
-  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // runs of host functions in the replay, by operation
-  std::map<std::uint32_t, std::uint32_t> ran_;                // the same in the recording so far
+  std::map<std::uint32_t, std::atomic<std::uint32_t>> runs_;  // by operation: how often its host function ran in the replay
+  std::map<std::uint32_t, std::uint32_t> ran_;                // by operation: how often it ran in the recording so far
   std::vector<std::vector<std::uint64_t>> results_;
   std::deque<std::string> names_;
   std::deque<SourceFrame> frames_;

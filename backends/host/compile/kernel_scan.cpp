@@ -263,7 +263,7 @@ class Scanner {
       if (open == name + 1) {
         throw_at(name, fmt::format("the instance of '{0}' is not named; write its arguments: {0}<float>(…)", kernel.name));
       }
-      blank(declaration_, end);  // the record makes the instance
+      blank(declaration_, end);  // the kernel's record instantiates it
       if (!is_extern) scan_.kernels.push_back(std::move(kernel));
       return;
     }
@@ -277,7 +277,8 @@ class Scanner {
       if (is(end, "{")) parameters_.insert_or_assign(std::move(scoped), std::move(parameters));
     }
     make_global(declaration_, name, end);
-    const bool declared = kernel.kind == ScannedKernel::Kind::primary_template;  // its specializations may be defined alone
+    // A template may be only declared, if its specializations are defined.
+    const bool declared = kernel.kind == ScannedKernel::Kind::primary_template;
     if ((is(end, "{") || declared) && !specialization) scan_.kernels.push_back(std::move(kernel));
   }
 

@@ -206,7 +206,7 @@ void drop_packed(std::string& preprocessed, std::span<const std::string> names) 
   preprocessed.erase(begin, end - begin);
 }
 
-// Applies the edits. Behind one that moves the rest of its line, a line marker puts the next token back to its column.
+// Applies the edits. If an edit moves the rest of its line, a line marker after it restores the next token's column.
 std::string edited(const TokenizedSource& source, std::vector<Edit> edits) {
   std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
   std::string out;

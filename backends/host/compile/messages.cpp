@@ -55,8 +55,8 @@ std::optional<Message> parsed(std::string_view line) {
   return std::nullopt;
 }
 
-// The column, from 1, in the written line of what is at `column` in the preprocessed one: the same token, or the macro that
-// it comes from.
+// Converts `column` in the preprocessed line to a column in the user's line, both from 1: that of the same token, or of the
+// macro from which the token comes.
 std::size_t written_column(const SourceLine& line, std::size_t column) {
   const kernels::TokenizedSource written = kernels::tokenize(line.written);
   const std::vector<kernels::Token>& w = written.tokens;
@@ -104,7 +104,7 @@ std::string of_assertion(std::string text) {
 
 std::string user_messages(std::string_view output,
                           const std::function<SourceLine(const std::string& file, std::size_t line)>& line_of) {
-  std::string all, before;  // `before`: lines that belong to the next message, or to none
+  std::string all, before;  // `before`: lines without a place of their own, which belong to the next message
   bool skips = false, has_error = false;
   int prelude_notes = 0;
   while (!output.empty()) {
@@ -132,7 +132,7 @@ std::string user_messages(std::string_view output,
       has_error = has_error || error;
       prelude_notes = 0;
     }
-    if (prelude) before.clear();  // which headers include the prelude's
+    if (prelude) before.clear();  // they list the includes of a header of the prelude
     if (!skips) {
       const SourceLine source = line_of(message->file, message->line);
       if (message->column != 0 && !source.preprocessed.empty()) message->column = written_column(source, message->column);

@@ -22,7 +22,7 @@ using Kind = PendingWork::Kind;
 
 StreamKey key_of(const Queue& queue) noexcept { return {&queue.device(), &queue, 0}; }
 
-/// One of the things that a piece of work waits for.
+/// One condition that a piece of work waits for.
 struct Obstacle {
   std::string what;
   Ptr<Signal> signal{};  ///< the signal that it waits for,

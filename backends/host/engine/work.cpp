@@ -437,7 +437,7 @@ void WorkRun::resume(ThreadKind thread_kind) noexcept {
 /// Enqueues this loop after all other work that needs a worker, even less urgent work, because that work may make the loop
 /// end.
 void WorkRun::take_next_turn() noexcept {
-  forget_priority();  // otherwise the schedule could choose this loop for ever and starve another one
+  forget_priority();  // otherwise the schedule could choose this loop forever and starve another one
   Scheduler::instance().submit(this, Level::low);
 }
 

@@ -46,7 +46,7 @@ GRID = (N + 255) // 256
 
 
 class Weir:
-    """What the matrix needs of Weir."""
+    """The operations of Weir that the matrix uses."""
 
     def __init__(self, device):
         self.device = device
@@ -153,7 +153,7 @@ class Torch:
             return self.torch.from_dlpack(buffer)
 
     def give(self, stream, array, within):
-        with self.torch.cuda.stream(stream):  # the handshake concerns it
+        with self.torch.cuda.stream(stream):  # PyTorch orders its current stream before Weir's
             return weir.from_dlpack(array, stream=within)
 
     ours = staticmethod(interop.as_torch)
@@ -219,7 +219,7 @@ class Jax:
 
     def arguments(self, ours, value):
         array, stream, out = self.slow(value), ours.device.create_stream(), ours.buffer()
-        array.block_until_ready()  # an argument carries no order
+        array.block_until_ready()  # Weir's stream does not wait for the work that writes an argument
         ours.add(stream, out, array, 1)
         stream.sync()
         return (out.get() == value + 1).all()
@@ -338,7 +338,7 @@ class Numba:
 
 
 class CudaCore:
-    """Its buffers have no stream: whoever hands one over orders the work."""
+    """cuda.core. Its buffers have no stream, so the code that passes a buffer must order the work."""
 
     def __init__(self):
         core = importlib.import_module("cuda.core")
@@ -395,7 +395,7 @@ class CudaCore:
 
 
 class Rmm:
-    """It has memory, streams and copies, but no kernels: where other peers add one, it copies."""
+    """RMM has memory, streams and copies, but no kernels: where other peers add 1, it copies."""
 
     adds = 0
     looks_at_streams = False
@@ -428,7 +428,7 @@ class Rmm:
         return array.copy_to_host().view(np.int32)
 
     def take(self, stream, buffer):
-        weir.Stream.wrap(stream, buffer.device).wait(weir.get_current_stream(buffer.device))  # it ignores streams
+        weir.Stream.wrap(stream, buffer.device).wait(weir.get_current_stream(buffer.device))  # the peer ignores streams
         return buffer.view("uint8")
 
     def give(self, stream, array, within):

@@ -51,18 +51,18 @@ def fail():
 class Shared:
     def __init__(self, device):
         self.device = device
-        self.spare = queue.SimpleQueue()  # streams that one thread after another uses
+        self.spare = queue.SimpleQueue()  # streams that threads use in turn
         for _ in range(6):
             self.spare.put(device.create_stream())
         self.memory = device.create_memory_pool()
-        self.dropped = queue.Queue(maxsize=200)  # what another thread drops
+        self.dropped = queue.Queue(maxsize=200)  # objects for other threads to drop
         self.steps = 0
 
 
 class Cell:
     def __init__(self, buffer, stream, value, stays):
         self.buffer, self.stream, self.value = buffer, stream, value
-        self.stays = stays  # on its stream, in whose order the memory is freed
+        self.stays = stays  # must not move to another stream, because the memory is freed in the order of this one
 
 
 class Worker:
@@ -71,7 +71,7 @@ class Worker:
         self.random = random.Random(seed)
         self.streams = [self.device.create_stream(nonblocking=self.random.random() < 0.7) for _ in range(3)]
         self.cells = []
-        self.graphs = []  # (graph, cell, what a launch adds to it)
+        self.graphs = []  # (graph, cell, the number that a launch adds to the cell)
         self.events = []
         self.calls = [0, 0]  # host functions: enqueued and called
         self.callbacks = [0, 0]
@@ -84,7 +84,7 @@ class Worker:
                 self.give_up(items.pop(self.random.randrange(len(items))))
 
     def give_up(self, item):
-        """Drops it here, or lets another thread drop it, in a cycle or not."""
+        """Drops the item here, or passes it to another thread that drops it; sometimes the item is in a reference cycle."""
         how = self.random.randrange(4)
         if how == 0:
             cycle = [item]
@@ -279,7 +279,7 @@ class Worker:
         self.shared.spare.put(stream if self.random.random() < 0.7 else self.device.create_stream())
 
     def do_close(self):
-        """Closes a buffer whose memory views, arrays and graphs go on to use."""
+        """Closes a buffer. Views, arrays and graphs continue to use its memory."""
         cell = self.cell()
         if self.device.backend == "host" and cell.buffer.is_host_accessible and self.random.random() < 0.5:
             array = np.asarray(cell.buffer)

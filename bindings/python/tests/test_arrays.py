@@ -221,7 +221,7 @@ def test_elements_without_a_type_are_refused(device):
 
 
 def test_memory_dropped_within_a_host_function(device):
-    """A free may wait for work that waits for the next function."""
+    """A free may wait for work, and that work for the next host function, so the function's thread must not free."""
     stream = device.create_stream()
     for i in range(100):
         held = [device.allocate(1 << 16)]
@@ -377,7 +377,7 @@ def test_arrays_are_pinned_where_they_lie():
     references = sys.getrefcount(array)
     del pinned
     wait_until(lambda: sys.getrefcount(array) < references)
-    again = stream.device.register_host(array)  # it was unpinned before
+    again = stream.device.register_host(array)  # possible only because the array is no longer pinned
     assert again.handle == array.ctypes.data
     for wrong in (array.T, np.array(["a"])):
         with pytest.raises(BufferError):

@@ -162,7 +162,7 @@ def test_each_code_has_a_class():
     header = pathlib.Path(__file__).parents[3] / "include" / "weir" / "error.hpp"
     body = re.search(r"enum class Errc[^{]*\{(.*?)\};", header.read_text(), re.S)[1]
     codes = set(re.findall(r"^\s*(?:X\()?([a-z_]+)\b(?=[ ,=)])", body, re.M))
-    codes.discard("pool_exhausted")  # pools of streams are C++'s alone
+    codes.discard("pool_exhausted")  # only C++ has pools of streams
     assert len(codes) > 30 and codes <= set(weir.errors._by_code), codes - set(weir.errors._by_code)
     stream = weir.Device().create_stream()
     with pytest.raises(weir.CaptureError) as caught:

@@ -28,7 +28,7 @@ def x(stream):
 
 
 class Tensor:
-    """An array of a library that has DLPack, and no buffer protocol, as PyTorch's tensors."""
+    """An array of a library that supports DLPack but not the buffer protocol, like PyTorch's tensors."""
 
     def __init__(self, numbers):
         self.numbers = numbers

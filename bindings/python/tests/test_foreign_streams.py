@@ -50,7 +50,7 @@ def test_a_stream_is_known_by(shape, device):
     opened.set()
     waiting.sync(timeout=10)
     buffer = device.allocate(4)
-    buffer.copy_from(bytes(4), stream=theirs)  # wherever a stream is asked for
+    buffer.copy_from(bytes(4), stream=theirs)  # functions accept other libraries' streams
 
 
 def test_null_is_the_default_stream(device):
@@ -89,7 +89,7 @@ def test_only_cuda_streams_have_the_protocol(device):
 
 @pytest.fixture
 def torch(monkeypatch, device):
-    """As much of PyTorch as the functions under test touch."""
+    """A stand-in with the parts of PyTorch that the tested functions use."""
     current = []
     cuda = types.SimpleNamespace(
         current_stream=lambda device=None: current[-1],

@@ -123,7 +123,7 @@ def test_memory_of_a_graph_that_nothing_else_owns_is_right(stream):
 
 
 class Tensor:
-    """Like a PyTorch tensor, as far as a launch looks at it."""
+    """Has the attributes of a PyTorch tensor that a launch reads."""
 
     is_cuda = True
 
@@ -244,7 +244,7 @@ def test_updates_and_changes(stream, new):
         changes.clear()
         changes.launch(0, ONE, add, 1, new())
         changed.apply(changes)
-        assert new.alive == 2  # its own, which an update restores, and what it uses now
+        assert new.alive == 2  # the captured buffer, which an update would restore, and the one used now
     del changes
     assert new.alive == 2
     changed.launch()

@@ -15,7 +15,7 @@ import weir
 
 
 def run_on_stand_in(code, script=""):
-    """With a stand-in for CUDA's driver, which does what `script` says (tests/drivers/script.hpp)."""
+    """Runs the code with a stand-in for CUDA's driver, which follows `script` (tests/drivers/script.hpp)."""
     driver = os.environ.get("WEIR_TEST_FAKE_CUDA", "")
     if not os.path.exists(driver):
         pytest.skip("there is no stand-in for CUDA's driver")
@@ -26,7 +26,7 @@ def run_on_stand_in(code, script=""):
 
 
 def test_last_captured_node_releases_the_gil():
-    """The driver's call may wait for a lock, and the lock's owner for work that waits for a function in Python."""
+    """The driver may wait for a lock whose owner waits for work, and that work for a function in Python."""
     run_on_stand_in(
         """
         import sys, time
@@ -327,7 +327,7 @@ def test_bodies_of_conditional_nodes(cells):
         stream.capture_if(which, lambda on: x.fill(1), lambda on: x.fill(2))
         stream.capture_if(which, lambda on: y.fill(3))
         stream.capture_switch(which, [lambda on, value=value: z.fill(value) for value in (10, 20)])
-    assert captured.graph.nodes.count("conditional") == 3  # on a GPU each comes behind a kernel that reads the condition
+    assert captured.graph.nodes.count("conditional") == 3  # on a GPU, a kernel that reads the condition precedes each
     for value, expected in ((0, (2, 0, 10)), (1, (1, 3, 20)), (2, (1, 3, 20))):
         which.fill(value)
         captured.graph.launch()

@@ -83,7 +83,7 @@ def test_exceptions_that_nobody_waits_for_are_reported(stream, close, monkeypatc
     other = stream.device.create_stream()
     other.launch_host_func(fail)
     assert ran.wait(10)
-    assert not reported.wait(0.3)  # somebody may still wait
+    assert not reported.wait(0.3)  # another call could still wait for the stream and raise the exception
     if close:
         other.close()
     else:
@@ -519,7 +519,7 @@ def test_a_default_streams_exception_waits_for_the_next_object():
 
 
 def test_two_threads_call_functions_and_callbacks():
-    """One more frees memory of other libraries' arrays, once there is any."""
+    """A third thread starts only when memory of other libraries' arrays must be freed."""
     script = """
 import os, weir
 stream = weir.Device().create_stream()

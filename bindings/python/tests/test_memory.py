@@ -14,7 +14,7 @@ import weir
 
 
 def resident() -> int:
-    """Bytes."""
+    """Returns the size of the process's resident memory in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
@@ -52,7 +52,7 @@ MAKERS = {
 
 
 def main(make):
-    """Prints by how many bytes the process grows for each object: the least of three rounds, since a leak is in all of them."""
+    """Prints by how many bytes the process grows for each object: the least of three rounds, as each would show a leak."""
     stream = weir.Device().create_stream()
     sizes, count = [], 4000
     for _ in range(4):
@@ -70,9 +70,9 @@ def main(make):
 def test_nothing_is_left(what):
     done = subprocess.run([sys.executable, __file__, what], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    allowed = 100 if getattr(sys, "_is_gil_enabled", lambda: True)() else 400  # whose allocator gives pages back late
+    allowed = 100 if getattr(sys, "_is_gil_enabled", lambda: True)() else 400  # the allocator without a GIL frees pages late
     if "graphs" in what and weir.Device().backend == "cuda":
-        allowed += 208  # docs/cuda-backend.md: the driver keeps that much
+        allowed += 208  # the driver keeps that many bytes: docs/cuda-backend.md
     assert float(done.stdout) < allowed
 
 
@@ -255,7 +255,7 @@ def test_views_and_graphs_keep_the_memory_of_a_closed_buffer(stream):
     changes = weir.GraphChanges(stream.device)
     changes.fill(0, x, 7)
     x.close()
-    others = [stream.device.allocate(4096, weir.int32, kind="pinned") for _ in range(8)]  # would take the memory
+    others = [stream.device.allocate(4096, weir.int32, kind="pinned") for _ in range(8)]  # would get freed memory
     for other in others:
         other.fill(-1, stream=stream)
     stream.sync()
@@ -300,7 +300,7 @@ def test_objects_that_cache_their_wrapper_are_collected(make):
     device = weir.Device()
     device.sync()
     gone = weakref.ref(make(device))
-    for _ in range(500):  # a thread drops the last reference, once the device is idle
+    for _ in range(500):  # another thread drops the last reference once the device is idle
         gc.collect()
         if gone() is None:
             break

@@ -230,7 +230,7 @@ def test_other_interpreters_are_refused():
     else:
         interpreters = pytest.importorskip("_xxsubinterpreters")
         one = interpreters.create()
-        # Python 3.12 itself refuses to load a module that does not say that it can.
+        # Python 3.12 itself refuses to load a module that does not declare support for subinterpreters.
         with pytest.raises(interpreters.RunFailedError, match="main interpreter only|does not support loading in subinterpreters"):
             interpreters.run_string(one, code)
         interpreters.destroy(one)

@@ -80,7 +80,7 @@ def test_sync_ends_while_another_thread_goes_on_to_submit(device):
 
     def feed():
         while not stop.is_set():
-            stream.launch_host_func(time.sleep, 0.002)  # waits for room: the stream always has work
+            stream.launch_host_func(time.sleep, 0.002)  # waits for room in the queue, so the stream always has work
 
     thread = threading.Thread(target=feed)
     thread.start()
@@ -107,7 +107,7 @@ def test_a_wait_enqueues_no_record_for_each_question(what):
     calls = done.stderr.split("call ")
     assert sum(call.startswith(("cuEventQuery", "cuEventSynchronize")) for call in calls) > 0
     records = sum(call.startswith(("cuEventRecord", "cuCtxRecordEvent")) for call in calls)
-    assert records == 2 if what == "stream" else records < 5  # the program's own, and the wait's
+    assert records == 2 if what == "stream" else records < 5  # one of the program, one of the wait
 
 
 @pytest.mark.parametrize("make", ["stream.write_value(x, v)", "stream.wait_value(x, v)", "weir.MemoryOperation.write(x, v)", "weir.MemoryOperation.wait(x, v)"])

@@ -241,7 +241,7 @@ def test_functions_of_one_stream(device):
 
 
 def test_each_exception_is_told_once(device, monkeypatch):
-    """By one thread's `sync`, or by sys.unraisablehook."""
+    """Either one thread's `sync` raises the exception, or sys.unraisablehook gets it."""
     told = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value.args[0]))
 
@@ -284,7 +284,7 @@ def test_objects_come_and_go_while_cycles_are_collected(device, monkeypatch):
             worker.stream.launch_host_func(worker.fail)
             kept = weir.from_dlpack(np.full(COUNT, n, np.int32))
             x = device.allocate(COUNT, weir.int32).copy_from(kept, stream=worker.stream)
-            other = device.create_stream()  # it raises nothing
+            other = device.create_stream()  # its `sync` raises no exception of `fail`
             other.wait(worker.stream)
             assert (x.get(stream=other) == n).all() and x[1:].size == len(x) - 1
             worker.ran.wait()
