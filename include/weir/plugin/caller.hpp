@@ -22,6 +22,7 @@ struct SourceFrame {
 /// one counts. Has an effect only if `Tools::any()`.
 class WEIR_API CallerScope {
  public:
+  /// Begins the scope on the calling thread, on which it must also end.
   [[nodiscard]] explicit CallerScope(std::span<const SourceFrame> frames) noexcept;
   ~CallerScope();
   CallerScope(const CallerScope&) = delete;
@@ -32,7 +33,7 @@ class WEIR_API CallerScope {
 };
 
 namespace support {
-/// The frames of the calling thread's newest `CallerScope`; empty without one.
+/// The frames of the calling thread's newest `CallerScope`; empty without one. Valid until that scope ends.
 WEIR_API std::span<const SourceFrame> caller_frames() noexcept;
 }  // namespace support
 

@@ -18,7 +18,7 @@
 /// The interface that a plugin for collectives, `libweir_comm_NAME.so`, implements.
 namespace weir {
 
-/// One collective operation, as `Communicator` passes it to its plugin.
+/// One collective operation, as `Communicator` passes it to its plugin. It is not empty, except a barrier.
 struct CollectiveCall : CollectiveData {
   /// The kind of the operation.
   enum class Kind : std::uint8_t {
@@ -39,23 +39,32 @@ struct CollectiveCall : CollectiveData {
   Reduction reduction = Reduction::sum;
   int peer = 0;  ///< the root, or the other rank of a send or receive
   Communicator* communicator = nullptr;
-  Stream* stream = nullptr;
-  void* native_stream = nullptr;
-  CaptureState capture{};
+  Stream* stream = nullptr;       ///< a stream of the communicator's device
+  void* native_stream = nullptr;  ///< the stream's handle
+  CaptureState capture{};         ///< the state of the stream's capture
 };
+/// Returns the kind's name: "all_reduce".
 WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 
-/// The base class of each plugin's communicators; every `Communicator` object is a `CommunicatorImpl`.
+/// The base class of each plugin's communicators; every `Communicator` object is a `CommunicatorImpl`. Only one thread at a
+/// time calls its functions, unless documented otherwise.
 class WEIR_API CommunicatorImpl : public Communicator {
  public:
-  /// Enqueues the calls, which may be for several communicators of this plugin. The core has checked the arguments, and that
-  /// no communicator has failed.
+  /// Enqueues the calls as one group. They may be for several communicators of this plugin, and several streams. The core
+  /// has checked the arguments and the features, and that no communicator had failed. If a stream captures, the call must
+  /// become part of its graph. Throws `communicator_failed`, after a call of `fail`; `backend_failure` if the library
+  /// rejects a call. (ncclGroupStart, ncclAllReduce, …)
   virtual void do_enqueue(std::span<const CollectiveCall> calls) = 0;
-  /// Queries the library for errors of asynchronous operations. If there is one, calls `fail`.
+  /// Queries the library for errors of asynchronous operations, without waiting. If there is one, calls `fail`. Any thread.
+  /// (ncclCommGetAsyncError)
   virtual void do_check() = 0;
   /// Called once, on any thread, when the communicator has failed. Must end all operations that wait for other ranks.
+  /// (ncclCommAbort)
   virtual void do_abort() noexcept = 0;
+  /// Makes the timeout of the request apply to the work that is on `stream` now, such as a graph with captured operations.
+  /// The stream does not capture.
   virtual void do_watch(Stream& stream, void* native_stream) = 0;
+  /// The library's communicator: an ncclComm_t, or the bytes of an MPI_Comm; null if there is none. Any thread.
   virtual void* do_native_handle() const noexcept = 0;
 
   /// Whether the communicator has failed. Any thread.
@@ -66,6 +75,7 @@ class WEIR_API CommunicatorImpl : public Communicator {
   CommunicatorImpl(Device& device, int rank, int size, std::string library)
       : Communicator(device, rank, size, std::move(library)) {}
   Disposal disposal() const noexcept override { return Disposal::driver; }
+  /// Sets the state of a feature, in the constructor. Features are native unless set.
   void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
 
   /// Records the cause of a failure and calls `do_abort`, unless the communicator has already failed. Any thread.
@@ -86,13 +96,14 @@ class WEIR_API CommunicatorImpl : public Communicator {
 struct CommunicatorRequest {
   std::span<Device* const> devices;
   int first_rank = 0;
-  int ranks = 0;
+  int ranks = 0;                         ///< of the whole communicator
   const CommunicatorId* id = nullptr;    ///< null if `devices` are all the ranks, or if `mpi` is set
   const MpiCommunicator* mpi = nullptr;  ///< the MPI communicator to use; null for other libraries
-  std::chrono::milliseconds timeout{0};
+  std::chrono::milliseconds timeout{0};  ///< after which a communicator that waits for another rank has failed; 0: never
 };
 
-/// A vendor's library of collectives, opened by a plugin `libweir_comm_NAME.so`. Lives until the process ends.
+/// A vendor's library of collectives, opened by a plugin `libweir_comm_NAME.so`. Lives until the process ends. Any thread
+/// may call its functions.
 class WEIR_API CommunicatorLibrary {
  public:
   CommunicatorLibrary() = default;
@@ -100,8 +111,11 @@ class WEIR_API CommunicatorLibrary {
   CommunicatorLibrary& operator=(const CommunicatorLibrary&) = delete;
 
   /// Implements `Communicator::create_id`. Throws `unsupported` if the library's processes connect without an id.
+  /// (ncclGetUniqueId)
   virtual CommunicatorId create_id(Device& device) = 0;
-  /// Creates one communicator for each device of the request.
+  /// Creates one communicator for each device of the request, in their order. Blocks until all ranks take part. The core
+  /// has checked the devices and the ranks. Throws `communicator_failed` after the timeout; `backend_failure`.
+  /// (ncclCommInitRankConfig)
   virtual std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) = 0;
   /// The calling process's position in an MPI communicator.
   struct MpiPlace {

@@ -11,9 +11,9 @@ namespace weir {
 struct PitchedCopy {
   /// The box in the source or the destination.
   struct Side {
-    std::byte* data = nullptr;
-    std::size_t pitch = 0;  ///< bytes from the start of one row to the start of the next, at least `width`
-    std::size_t rows = 0;   ///< rows from the start of one slice to the start of the next, at least `height`
+    std::byte* data = nullptr;  ///< the first byte of the first row
+    std::size_t pitch = 0;      ///< bytes from the start of one row to the start of the next, at least `width`
+    std::size_t rows = 0;       ///< rows from the start of one slice to the start of the next, at least `height`
 
     /// The address of row `number` of the box. Rows are numbered consecutively through all slices; each slice has `in_slice`
     /// rows.
@@ -23,9 +23,9 @@ struct PitchedCopy {
   };
   Side destination;
   Side source;
-  std::size_t width = 0;
-  std::size_t height = 0;
-  std::size_t depth = 0;
+  std::size_t width = 0;   ///< bytes of a row
+  std::size_t height = 0;  ///< rows of a slice
+  std::size_t depth = 0;   ///< slices
 };
 
 }  // namespace weir

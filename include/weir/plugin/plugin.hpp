@@ -25,6 +25,7 @@ namespace weir {
 /// Passed to a plugin's factory, for reporting which files it tried to open.
 class PluginContext {
  public:
+  /// Made by the core. Valid during the call of the factory, on its thread.
   explicit PluginContext(BackendInfo& info) : info_(info) {}
   /// Records an attempt to open the file `path`. `outcome`: "opened", or the loader's message.
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
@@ -90,7 +91,8 @@ extern "C" {
 /// Called at most once in a process.
 WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
 /// Compiles source code for an architecture, without a driver or a device. A plugin exports this function if it supports
-/// this. Throws `weir::Error` like `Device::compile`. Called on any thread, even if the backend was not opened.
+/// this. Sets `image` and `log`. Throws `weir::Error` like `Device::compile`. Called on any thread, even if the backend was
+/// not opened.
 WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 

@@ -29,7 +29,7 @@ struct StreamKey;
 namespace weir::support {
 
 /// Returns the value of an environment variable, or nullopt if it is not set. Uses secure_getenv, so all variables count as
-/// unset in a set-user-ID process.
+/// unset in a set-user-ID process. Like the next two functions, must not run while another thread changes the environment.
 WEIR_API std::optional<std::string> environment(const char* name);
 /// Returns the value of an environment variable as a whole number from `least` to `greatest`, or `fallback` if the variable
 /// is not set. Throws `invalid_environment`, with variable, value and range.
@@ -104,15 +104,16 @@ WEIR_API std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shar
 /// backend calls this once, in its factory, before the first driver call that may fail. Throws the errors that a factory may
 /// throw.
 WEIR_API bool is_driver_watched(const Driver&);
-/// Called before a driver call. If the result is not 0, the backend must not make the call and uses this result instead.
+/// Called before a driver call, on its thread. If the result is not 0, the backend must not make the call and uses this
+/// result instead.
 WEIR_API int begin_driver_call(const DriverCall&) noexcept;
-/// Called after a driver call, with its result.
+/// Called after a driver call, with its result, also if the result of `begin_driver_call` has replaced it.
 WEIR_API void end_driver_call(const DriverCall&) noexcept;
 
 /// For backends that run graphs themselves: call this in `GraphExecImpl::do_launch`. Returns the id of the launch if a tool
 /// watches the nodes, otherwise 0.
 WEIR_API std::uint64_t watched_launch() noexcept;
-/// Reports that a node of a watched launch has run.
+/// Reports that a node of a watched launch has run. Any thread; see `Tool::after_node` for the order.
 WEIR_API void note_node(const NodeRun&) noexcept;
 
 /// While this object lives, the calling thread's driver calls are not reported to tools. For calls with which a backend
@@ -155,6 +156,7 @@ WEIR_API std::string label_of(const StreamKey& stream);
 /// The pauses of a loop that polls until a deadline: none at first, then growing to at most a millisecond.
 class WEIR_API DeadlinePauses {
  public:
+  /// For one poll of the calling thread.
   explicit DeadlinePauses(std::chrono::steady_clock::time_point deadline) noexcept : deadline_(deadline) {}
   /// Pauses, then returns true. Returns false without a pause if the deadline has passed.
   bool next() noexcept;
@@ -164,7 +166,7 @@ class WEIR_API DeadlinePauses {
   std::uint32_t count_ = 0;
 };
 
-/// The error text, with cause and remedy, for a call that an open capture does not allow.
+/// The error text, with cause and remedy, for a call that an open capture does not allow. Valid until the process ends.
 WEIR_API std::string_view capture_refusal(Errc code) noexcept;
 
 /// Whether a change can be applied to a node of this kind. For GraphExecImpl::do_apply.

@@ -64,7 +64,7 @@ class WEIR_API Tools {
   /// Adds a tool, which lives until the process ends. Must be called before the registry is used, because the tool would
   /// otherwise miss operations; after that, throws `invalid_argument`. Must not be called concurrently.
   static void add(std::unique_ptr<Tool> tool);
-  /// Whether the process has any tools.
+  /// Whether the process has any tools. Any thread.
   static bool any() noexcept;
 };
 
