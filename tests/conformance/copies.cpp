@@ -369,6 +369,11 @@ TEST_CASE_FIXTURE(WithBoard, "S43 copy: between the device and itself as if betw
   s->copy_peer(nullptr, device(), nullptr, device(), 0);
   CHECK_REFUSED(Errc::invalid_argument, s->copy_peer(nullptr, device(), board.cell(0).data(), device(), 4));
   CHECK_WORKS(*s);
+  if (!device().supports(Feature::graph_capture)) return;
+  run(s->capture([&](Stream& c) { c.copy_peer(board.cell(2).data(), device(), board.cell(0).data(), device(), 4); }), *s);
+  board.show(*s, 2);
+  s->synchronize();
+  CHECK(board[2] == 9);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {

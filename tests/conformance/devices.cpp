@@ -181,6 +181,21 @@ TEST_CASE("S43 two devices: copies between them, by either device's stream, with
   here->synchronize();
   CHECK(board[1] == 5);
   if (!device().properties().unified_addressing || !other.properties().unified_addressing) return;
+  if (device().supports(Feature::graph_capture)) {
+    here->begin_capture();
+    const Refusal refusal = refusal_of(
+        [&] { here->copy_peer(other_board.cell(3).data(), other, board.cell(0).data(), device(), 4); });
+    const GraphPtr graph = here->end_capture();
+    if (refusal.threw) {
+      CHECK_MESSAGE(refusal.is(Errc::capture_unsupported), refusal.text);
+    } else {
+      run(graph, *here);
+      there->wait(*here);
+      other_board.show(*there, 3);
+      there->synchronize();
+      CHECK(other_board[3] == 5);
+    }
+  }
   here->copy(other_board.cell(2), board.cell(1));
   there->wait(*here);
   other_board.show(*there, 2);

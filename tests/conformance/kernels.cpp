@@ -749,6 +749,31 @@ extern "C" __global__ void reverse_sum(const unsigned* in, unsigned* out, unsign
                 s->launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 0x7FFFFFFF}, in, out, board.cell(1)));
 }
 
+TEST_CASE("S1 kernel: objects of one kernel share its limit of shared memory, which questions do not lower") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const weir::ModulePtr module = device().compile(R"(
+extern "C" __global__ void count(unsigned* sum, unsigned words) {
+  extern __shared__ unsigned block[];
+  block[words - 1] = 1;
+  *sum += block[words - 1];
+})");
+  const auto most = static_cast<std::uint32_t>(device().properties().shared_memory_per_block_optin) / 4 * 4;
+  const auto less = std::min(most, 60000U);
+  const auto first = module->untyped_kernel("count"), second = module->untyped_kernel("count");
+  const auto sum = device().allocate<unsigned>(1);
+  s->fill(sum, 0U);
+  const auto launch = [&](const weir::KernelPtr& kernel, std::uint32_t bytes) {
+    s->launch(kernel, {.grid = {1}, .block = {1}, .shared_memory_bytes = bytes}, sum, bytes / 4);
+  };
+  launch(first, most);
+  launch(second, less);
+  launch(first, most);
+  CHECK(module->untyped_kernel("count")->max_active_blocks(32, less) > 0);
+  launch(first, most);
+  CHECK(s->read(sum) == std::vector<unsigned>{4});
+}
+
 TEST_CASE("S1 launch: cooperative") {
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();

@@ -95,7 +95,9 @@ TEST_CASE_FIXTURE(
     CHECK_WORKS(*last);
     CHECK_REFUSED(Errc::invalid_argument, device().partition({.compute_units = all}));
     last.reset();
-    CHECK(eventually([] { return !refusal_of([] { (void)device().partition({.compute_units = 1}); }).threw; }));
+    // All units can be had again, including those that do not fill a group of the driver's.
+    CHECK(eventually([&] { return !refusal_of([&] { (void)device().partition({.compute_units = all}); }).threw; }));
+    CHECK(device().partition({.compute_units = all})->compute_units() == all);
   }
 }
 

@@ -59,6 +59,18 @@ class Gate {
 
 }  // namespace
 
+// The first case, because the device makes the object of its legacy default stream only once.
+TEST_CASE("legacy stream: its first use while a blocking stream captures is refused, and the capture goes on") {
+  const weir::StreamPtr blocking = device().create_stream({.blocking = true});
+  const auto words = device().allocate<std::uint32_t>(1);
+  blocking->begin_capture(weir::CaptureMode::relaxed);
+  CHECK(error_of([&] { device().default_stream()->fill(words, 1U); }) == Errc::capture_implicit);
+  blocking->fill(words, 2U);
+  CHECK(blocking->end_capture()->node_count() == 1);
+  device().default_stream()->fill(words, 3U);
+  CHECK(device().default_stream()->read(words) == std::vector<std::uint32_t>{3});
+}
+
 TEST_CASE("external capture: on a handle of Weir's stream is noticed, and misuse does not end it") {
   const weir::StreamPtr stream = device().create_stream();
   CUstream const native = weir::cuda::stream(*stream);

@@ -54,6 +54,51 @@ TEST_CASE("conditional body: work that drivers do not run in it is refused, and 
   CHECK(memory.host()[1] == 9);
 }
 
+TEST_CASE("priorities: an urgent kernel begins in the midst of a flood, in a graph as on streams") {
+  const auto module = device().compile(R"(
+typedef unsigned long long time;
+__device__ time now() { time t; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)); return t; }
+extern "C" __global__ void delay(time* ends, unsigned ns) {
+  const time begin = now();
+  while (now() - begin < ns) {}
+  if (threadIdx.x == 0) atomicMax(ends, now());
+}
+extern "C" __global__ void urgent(time* begins) { *begins = now(); })");
+  const auto delay = module->kernel<void(unsigned long long*, unsigned)>("delay");
+  const auto urgent = module->kernel<void(unsigned long long*)>("urgent");
+  const auto times = device().allocate<unsigned long long>(3);
+  const auto low = device().create_stream({.priority = weir::Priority::low});
+  const auto high = device().create_stream({.priority = weir::Priority::high});
+  const auto even = device().create_stream(), second = device().create_stream();
+  // 4 ms of blocks that fill the device; the urgent kernel is ready after 0.3 ms.
+  const auto blocks = static_cast<unsigned>(device().properties().multiprocessor_count) * 8 * 40;
+  const auto work = [&](weir::Stream& stream, weir::Stream& other, bool in_launch) {
+    weir::LaunchConfig flood{.grid = blocks, .block = 256}, one{.grid = 1, .block = 1};
+    if (in_launch) {
+      flood.priority = device().priority_range().least;
+      one.priority = device().priority_range().greatest;
+    }
+    stream.fill(times, 0ULL);
+    other.wait(stream);
+    stream.launch(delay, flood, times, 100000U);
+    other.launch(delay, one, times.subspan(2), 300000U);
+    other.launch(urgent, one, times.subspan(1));
+    stream.wait(other);
+  };
+  const auto lead = [&](weir::Stream& stream) {  // of the urgent kernel over the flood's end, in ns
+    const auto seen = stream.read(times);
+    return static_cast<long long>(seen[0]) - static_cast<long long>(seen[1]);
+  };
+  for (int round = 0; round < 2; ++round) {
+    work(*low, *high, false);
+    CHECK(lead(*low) > 1000000);
+    low->capture([&](weir::Stream& s) { work(s, *high, false); })->instantiate()->launch(*low);
+    CHECK(lead(*low) > 1000000);
+    even->capture([&](weir::Stream& s) { work(s, *second, true); })->instantiate()->launch(*even);
+    CHECK(lead(*even) > 1000000);
+  }
+}
+
 TEST_CASE("conditional nodes: nested, a fork in the body, and a launch for each state of the condition") {
   const weir::StreamPtr stream = device().create_stream(), helper = device().create_stream();
   auto words = device().allocate<std::uint32_t>(4, weir::MemoryKind::pinned);
