@@ -59,7 +59,7 @@ class ComputeUnits {
       return native;
     }
     while (count(free_) < wanted) {
-      log_failure(api, api.GreenCtxDestroy(idle_.back().handle), "while a partition was destroyed", device_.describe());
+      device_.end([&] { return api.GreenCtxDestroy(idle_.back().handle); }, "while a partition was destroyed");
       // Cannot throw: the capacity was reserved.
       free_.insert(free_.end(), idle_.back().units.begin(), idle_.back().units.end());
       idle_.pop_back();

@@ -161,8 +161,10 @@ class GpuModule final : public ModuleImpl {
     };
     std::vector<Parameter> parameters = parameters_of(symbol);
     const auto sizes = parameter_sizes(function, symbol);
-    if (sizes) parameters.resize(sizes->size());
-    for (std::size_t i = 0; sizes && i < sizes->size(); ++i) parameters[i].size = static_cast<std::uint32_t>((*sizes)[i]);
+    if (sizes) {
+      parameters.resize(sizes->size());
+      for (std::size_t i = 0; i < sizes->size(); ++i) parameters[i].size = static_cast<std::uint32_t>((*sizes)[i]);
+    }
     return make_ptr<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, std::move(parameters),
                                     sizes.has_value(), limit());
   }

@@ -44,8 +44,8 @@ class NativeStream {
 
  private:
   friend class RecordMemory<Api>;
-  template <class EventRecord>
-  void move(EventRecord& record);
+  template <class Record>
+  void move(Record& record);
 
   const GpuDevice<Api>& device_;
   const typename Api::StreamHandle handle_;
@@ -187,8 +187,8 @@ void NativeStream<Api>::move_records() noexcept {
 }
 
 template <class Api>
-template <class EventRecord>
-void NativeStream<Api>::move(EventRecord& record) {
+template <class Record>
+void NativeStream<Api>::move(Record& record) {
   const Api& api = device_.api();
   const char* const operation = "Stream::begin_capture";
   record.is_over = !Api::is_pending(api.query_event(record.event));
