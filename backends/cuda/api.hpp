@@ -176,7 +176,7 @@ class Api : public Symbols {
   static constexpr bool orders_submissions() noexcept { return false; }
   /// Whether the driver runs a cooperative launch on a capturing stream instead of capturing it, so that Weir must refuse
   /// it.
-  static constexpr bool refuses_cooperative_capture() noexcept { return false; }
+  static constexpr const char* refuses_capture_of(const LaunchConfig&) noexcept { return nullptr; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
 

@@ -332,11 +332,9 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig
   if (device_.feature(Feature::programmatic_launch).support != Support::native)
     config.programmatic_stream_serialization = false;
   kernel.allow_shared_memory(config.shared_memory_bytes);
-  if (capture && config.cooperative && api_.refuses_cooperative_capture()) {
-    throw Error(
-        Errc::capture_unsupported, "Stream::launch", describe(),
-        "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
-        "the capture goes on");
+  if (const char* const reason = capture ? api_.refuses_capture_of(config) : nullptr) {
+    throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
+                reason + std::string("; launch it outside the capture; the capture goes on"));
   }
   const Submission submission(*this);
   const bool is_extended = config.programmatic_stream_serialization || config.priority || config.cluster != Dim3();

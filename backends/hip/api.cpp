@@ -294,6 +294,21 @@ Api::Result Api::load_module(ModuleHandle& module, const char* image, std::strin
   return ModuleLoadData(&module, image);
 }
 
+// Of the launch attributes HIP has these two; the core refuses a priority, and the feature `programmatic_launch` is emulated.
+Api::Result Api::launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
+                                        void* const* arguments) const {
+  LaunchAttribute attributes[2] = {{.id = attribute_cluster_dimension, .value = {}},
+                                   {.id = attribute_cooperative, .value = {.cooperative = 1}}};
+  std::memcpy(attributes[0].value.cluster, &config.cluster, sizeof(config.cluster));
+  const NativeLaunch launch{.grid = {config.grid.x, config.grid.y, config.grid.z},
+                            .block = {config.block.x, config.block.y, config.block.z},
+                            .shared_memory_bytes = config.shared_memory_bytes,
+                            .stream = stream,
+                            .attributes = attributes,
+                            .attribute_count = config.cooperative ? 2U : 1U};
+  return LaunchKernelEx(&launch, function, const_cast<void**>(arguments), nullptr);
+}
+
 // --- Peers ------------------------------------------------------------------------------------------------------------
 
 Api::Result Api::can_access_peer(int ordinal, int peer, bool& can) const {

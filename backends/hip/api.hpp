@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -363,7 +364,13 @@ class Api : public Symbols {
     const auto lock = user_object_lock();
     return Symbols::GraphExecDestroy(exec);
   }
-  bool refuses_cooperative_capture() const noexcept { return has(Workaround::refuse_cooperative_capture); }
+  /// Why a capture cannot record this launch; null if it can.
+  const char* refuses_capture_of(const LaunchConfig& config) const noexcept {
+    if (config.cluster != Dim3()) return "whether HIP captures launches in clusters is not known";
+    return config.cooperative && has(Workaround::refuse_cooperative_capture)
+               ? "this driver does not capture cooperative launches, but carries them out at once"
+               : nullptr;
+  }
 
   // --- Graphs ---------------------------------------------------------------------------------------------------------
 
@@ -399,10 +406,8 @@ class Api : public Symbols {
   static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
     return kernels_of(image, device.properties().architecture);
   }
-  /// Never called, because HIP supports none of the launch attributes natively.
-  static Result launch_with_attributes(FunctionHandle, const LaunchConfig&, StreamHandle, void* const*) noexcept {
-    return hipErrorNotSupported;
-  }
+  Result launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
+                                void* const* arguments) const;
   /// Does nothing, because AMD needs no such call. (hipFuncSetAttribute accepts only a host function's address, not a
   /// module's function.)
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
@@ -425,6 +430,7 @@ class Api : public Symbols {
   class Helpers;
 
   std::optional<int> attribute(int number, int ordinal) const;
+  std::array<char, 8192> property_structure(int ordinal) const;
   std::string architecture(int ordinal) const;
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const;

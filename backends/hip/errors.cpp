@@ -54,6 +54,9 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case hipErrorCooperativeLaunchTooLarge:
       return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
                                       "Kernel::max_active_blocks"};
+    case invalid_cluster_size:
+      return {Errc::invalid_argument,
+              "the device does not run the kernel's clusters in that shape; use a grid that is a multiple of the cluster"};
     case hipErrorPeerAccessUnsupported:
       return {Errc::unsupported, "the two devices cannot address each other's memory"};
     case hipErrorHostMemoryAlreadyRegistered: return {Errc::invalid_argument, "part of the memory is pinned already"};

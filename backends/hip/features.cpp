@@ -21,13 +21,18 @@ std::optional<int> Api::attribute(int number, int ordinal) const {
   gpu::fail(*this, result, "hipDeviceGetAttribute", "hip:" + std::to_string(ordinal));
 }
 
-// Queries the name of the device's architecture, the only property for which there is no attribute.
-std::string Api::architecture(int ordinal) const {
-  alignas(std::max_align_t) char properties[8192] = {};  // larger than the structure in any release
-  const hipError_t result = GetDevicePropertiesR0600(properties, ordinal);
+// Queries the device's properties that have no attribute. The result is larger than the structure in any release.
+std::array<char, 8192> Api::property_structure(int ordinal) const {
+  alignas(std::max_align_t) std::array<char, 8192> properties{};
+  const hipError_t result = GetDevicePropertiesR0600(properties.data(), ordinal);
   if (result != hipSuccess)
     gpu::fail(*this, result, GetDevicePropertiesR0600.name, "hip:" + std::to_string(ordinal));
-  const char* const name = properties + architecture_in_r0600;
+  return properties;
+}
+
+std::string Api::architecture(int ordinal) const {
+  const auto properties = property_structure(ordinal);
+  const char* const name = properties.data() + architecture_in_r0600;
   return std::string(name, ::strnlen(name, longest_architecture));
 }
 
@@ -158,10 +163,19 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
     rule(Feature::partitions, {&DeviceGetDevResource, &DevSmResourceSplitByCount, &DevResourceGenerateDesc, &GreenCtxCreate,
                                &GreenCtxDestroy, &GreenCtxStreamCreate});
   }
-  features.absent(Feature::cluster_launch,
-                  architecture.starts_with("gfx125")
-                      ? "Weir does not launch clusters on AMD GPUs (hipDrvLaunchKernelEx), which has not been tested"
-                      : "AMD GPUs before gfx1250 have no thread block clusters");
+  const auto has_no_clusters = [&] {
+    int value = 0;
+    std::memcpy(&value, property_structure(*ordinal).data() + cluster_launch_in_r0600, sizeof(value));
+    return value == 0;
+  };
+  if (ordinal && has_no_clusters()) {
+    features.absent(Feature::cluster_launch,
+                    "this device lacks it: hipDeviceProp_t::clusterLaunch is 0; AMD GPUs have clusters from gfx1250 on");
+  } else if (release_ < 1000) {
+    features.absent(Feature::cluster_launch, "HIP launches thread block clusters from 10.0 on");
+  } else {
+    rule(Feature::cluster_launch, {&LaunchKernelEx});
+  }
   features.emulated(Feature::programmatic_launch, "the kernel begins once the one before it has ended");
   features.absent(Feature::launch_priority, "HIP has priorities of streams alone; use StreamOptions::priority");
   rule(Feature::stream_id, {&StreamGetId});

@@ -24,9 +24,11 @@ constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attrib
 /// Formats a release number: 701 becomes "7.1".
 inline std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
-// Offset and size of the architecture's name in hipDeviceProp_tR0600.
-constexpr std::size_t architecture_in_r0600 = 1160, longest_architecture = 256;
+// Members of hipDeviceProp_tR0600 without an attribute: the offset and size of the architecture's name, and the offset of
+// `clusterLaunch`, an int.
+constexpr std::size_t architecture_in_r0600 = 1160, longest_architecture = 256, cluster_launch_in_r0600 = 772;
 
+constexpr int invalid_cluster_size = 1054;                       // hipErrorInvalidClusterSize, added in 10.0
 constexpr int stream_detached = 916;                            // hipErrorStreamDetached, added in 7.14
 constexpr unsigned ipc_lazy_enable_peer_access = 1;             // hipIpcMemLazyEnablePeerAccess since 6.0
 constexpr unsigned no_destructor_sync = 1;                      // hipUserObjectNoDestructorSync
@@ -36,7 +38,7 @@ constexpr unsigned add_dependencies = 0, set_dependencies = 1;  // hipStreamAddC
 constexpr unsigned event_record_external = 1, event_wait_external = 1;
 
 // Values of hipStreamAttrID (also hipLaunchAttributeID) and of hipSynchronizationPolicy.
-constexpr int attribute_synchronization_policy = 3;
+constexpr int attribute_synchronization_policy = 3, attribute_cooperative = 2, attribute_cluster_dimension = 4;
 constexpr int policy_automatic = 1, policy_spin = 2, policy_yield = 3, policy_blocking = 4;
 
 // Values of hipStreamBatchMemOpType, which are the same as CUDA's.

@@ -130,10 +130,27 @@ struct BatchOperation {
 static_assert(sizeof(BatchOperation) == 6 * sizeof(std::uint64_t) && offsetof(BatchOperation, address) == 8 &&
               offsetof(BatchOperation, value) == 16 && offsetof(BatchOperation, flags) == 24);
 
-/// The value of a stream attribute. hipLaunchAttributeValue has 32 bytes, and 64 since 7.x, so this has 64.
+/// The value of a stream's or a launch's attribute. hipLaunchAttributeValue has 32 bytes, and 64 since 7.x, so this has 64.
 union AttributeValue {
   char bytes[64];
   int synchronization_policy;
+  int cooperative;
+  std::uint32_t cluster[3];  // clusterDim, which headers before 10.0 lack
+};
+
+/// One attribute of a launch, as in hipLaunchAttribute (7.0).
+struct LaunchAttribute {
+  int id;
+  alignas(8) AttributeValue value;
+};
+
+/// The configuration of a launch with attributes, as in HIP_LAUNCH_CONFIG (7.0).
+struct NativeLaunch {
+  unsigned grid[3], block[3];
+  unsigned shared_memory_bytes;
+  hipStream_t stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
 };
 
 struct UserObjectTag;
@@ -162,6 +179,7 @@ using gpu::DeviceResource;
   Y(EventRecordWithFlags, hipEventRecordWithFlags, 604, (hipEvent_t, hipStream_t, unsigned))                             \
   Y(LaunchCooperativeKernel, hipModuleLaunchCooperativeKernel, 505,                                                      \
     (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**))          \
+  Y(LaunchKernelEx, hipDrvLaunchKernelEx, 700, (const weir::hip::NativeLaunch*, hipFunction_t, void**, void**))          \
   Y(StreamBeginCaptureToGraph, hipStreamBeginCaptureToGraph, 601,                                                        \
     (hipStream_t, hipGraph_t, const hipGraphNode_t*, const void*, size_t, hipStreamCaptureMode))                         \
   Y(GraphUpload, hipGraphUpload, 505, (hipGraphExec_t, hipStream_t))                                                     \

@@ -96,10 +96,10 @@ hipError_t get_attribute(int* value, int attribute, int ordinal) noexcept {
 
 // A property structure by the places of its members, since no header has both.
 struct Layout {
-  std::size_t size, name, arch, warp_size, multiprocessors, major, pci_bus, integrated;
+  std::size_t size, name, arch, warp_size, multiprocessors, major, pci_bus, integrated, clusters;
 };
-constexpr Layout layout_r0000{792, 0, 396, 276, 336, 328, 368, 652};
-constexpr Layout layout_r0600{1472, 0, 1160, 308, 388, 360, 584, 396};
+constexpr Layout layout_r0000{792, 0, 396, 276, 336, 328, 368, 652, 0};
+constexpr Layout layout_r0600{1472, 0, 1160, 308, 388, 360, 584, 396, 772};
 
 hipError_t get_properties(void* properties, int ordinal, const Layout& layout) noexcept {
   if (properties == nullptr) return hipErrorInvalidValue;
@@ -114,6 +114,7 @@ hipError_t get_properties(void* properties, int ordinal, const Layout& layout) n
   put(layout.major, 9);
   put(layout.pci_bus, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID));
   put(layout.integrated, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_INTEGRATED));
+  if (layout.clusters != 0) put(layout.clusters, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH));
   return hipSuccess;
 }
 

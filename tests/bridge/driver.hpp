@@ -44,6 +44,7 @@ namespace bridge {
 
 /// Functions that drivers before 12.5 lack, and the stand-in on the CPU: X(function, CUDA version, parameters)
 #define BRIDGE_NEWER_CUDA_SYMBOLS(X)                                                                   \
+  X(LaunchKernelEx, 11060, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))       \
   X(DeviceGetDevResource, 12040, (CUdevice, void* resource, int type))                                 \
   X(DevSmResourceSplitByCount, 12040, (void*, unsigned*, const void*, void*, unsigned, unsigned))      \
   X(DevResourceGenerateDesc, 12040, (void** description, void* resources, unsigned count))             \

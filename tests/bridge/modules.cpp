@@ -143,6 +143,22 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gri
   });
 }
 
+// As on AMD's runtime before 10.0, other attributes than the cooperative one are ignored.
+hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config, hipFunction_t function, void** parameters, void** extra) {
+  CUlaunchConfig native = *reinterpret_cast<const CUlaunchConfig*>(config);
+  return on_queue("hipDrvLaunchKernelEx", reinterpret_cast<hipStream_t>(native.hStream),
+                  [&](const Cuda& driver, Target& on) {
+                    if (extra != nullptr) return hipErrorInvalidValue;
+                    if (driver.LaunchKernelEx == nullptr) return hipErrorNotSupported;
+                    CUresult result = allow_shared_memory(driver, handle<CUfunction>(function), native.sharedMemBytes);
+                    native.hStream = on.cuda;
+                    if (result == CUDA_SUCCESS) {
+                      result = driver.LaunchKernelEx(&native, handle<CUfunction>(function), parameters, extra);
+                    }
+                    return from_cuda(result);
+                  });
+}
+
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function, int threads,
                                                               size_t shared_bytes) {
   return on_device([&](const Cuda& driver) {

@@ -28,6 +28,10 @@ union hipLaunchAttributeValue {
   int priority;
 };
 
+// 7.0. Like CUlaunchConfig, as its attributes are like CUDA's.
+struct HIP_LAUNCH_CONFIG;
+hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config, hipFunction_t function, void** parameters, void** extra);
+
 // 7.14. hipDevResource and hipExecutionCtx_t are CUDA's CUdevResource and CUgreenCtx here.
 hipError_t hipDeviceGetDevResource(hipDevice_t device, void* resource, int type);
 hipError_t hipDevSmResourceSplitByCount(void* groups, unsigned* count, const void* input, void* rest, unsigned flags,

@@ -436,8 +436,13 @@ TEST_CASE("S1 launch: in clusters of blocks, which divide the grid") {
   CHECK(s->read(ranks) == std::vector<unsigned>{0, 1, 2, 3, 0, 1, 2, 3});
   if (device().supports(Feature::graph_capture)) {
     s->fill(ranks, 9U);
-    run(s->capture([&](Stream& c) { c.launch(kernel, config, ranks); }), *s);
-    CHECK(s->read(ranks) == std::vector<unsigned>{0, 1, 2, 3, 0, 1, 2, 3});
+    s->begin_capture();
+    const Refusal refusal = refusal_of([&] { s->launch(kernel, config, ranks); });
+    run(s->end_capture(), *s);
+    // A driver may carry out such a launch at once in a capture; a backend on it refuses the launch.
+    const bool is_refused = refusal.is(Errc::capture_unsupported);
+    CHECK(s->read(ranks) == (is_refused ? std::vector<unsigned>(8, 9) : std::vector<unsigned>{0, 1, 2, 3, 0, 1, 2, 3}));
+    CHECK_MESSAGE((is_refused || !refusal.threw), refusal.text);
   }
   config.cluster = 3;
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, config, ranks));

@@ -12,6 +12,7 @@
 //   busy=N           streams and events are not ready for N queries, or until weir_be_ready() is called
 //   gpu=N            the architecture is gfxN
 //   attributes=N     every attribute of the device is N, except its architecture, warp size and shared memory
+//   clusters=N       the device's property `clusterLaunch` is N, by default that of the attributes
 //   peers=1          devices can address each other's memory
 //   nodes=N          a capture has N nodes from its beginning; first_node=KIND: they have that kind and the following ones
 //   silent=1         the end of an invalidated capture returns a graph
@@ -95,6 +96,8 @@ int attribute(int number, int* value) {
 
 int properties(void* to, std::size_t size, std::size_t name, const char* architecture) {
   std::memset(to, 0, size);
+  const int clusters = Script::instance().number("clusters", Script::instance().number("attributes", 1));
+  std::memcpy(static_cast<char*>(to) + 772, &clusters, sizeof(clusters));  // clusterLaunch
   std::strcpy(static_cast<char*>(to) + name, architecture);
   return hipSuccess;
 }
@@ -548,6 +551,16 @@ constexpr Function functions[] = {
        Stream* const stream = stream_of(c.i);
        if (stream->device != module_device) crash("a kernel is launched on a device that its module is not for");
        world().submit(stream, 0);
+       return 0;
+     }},
+    {"hipDrvLaunchKernelEx",
+     [](const Call& c) -> Word {
+       const auto& launch = *out<const weir::hip::NativeLaunch>(c.a);
+       const auto& cluster = launch.attributes[0].value.cluster;
+       std::fprintf(stderr, "clusters: grid %u %u %u, block %u %u %u, attribute %d of %u: %u %u %u\n", launch.grid[0],
+                    launch.grid[1], launch.grid[2], launch.block[0], launch.block[1], launch.block[2],
+                    launch.attributes[0].id, launch.attribute_count, cluster[0], cluster[1], cluster[2]);
+       world().submit(stream_of(reinterpret_cast<Word>(launch.stream)), 0);
        return 0;
      }},
     {"hipStreamSynchronize",

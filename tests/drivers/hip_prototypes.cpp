@@ -62,6 +62,10 @@ CHECK_FUNCTION(hipStreamGetAttribute);
 CHECK_FUNCTION(hipStreamSetAttribute);
 #endif
 
+#if WEIR_HIP_HEADERS >= 700
+CHECK_FUNCTION(hipDrvLaunchKernelEx);
+#endif
+
 #if WEIR_HIP_HEADERS >= 714
 CHECK_FUNCTION(hipDeviceGetDevResource);
 CHECK_FUNCTION(hipDevSmResourceSplitByCount);
@@ -76,6 +80,7 @@ static_assert(sizeof(DeviceResource) == sizeof(hipDevResource) &&
 // --- Structures ---------------------------------------------------------------------------------------------------------
 
 #if WEIR_HIP_HEADERS >= 600
+static_assert(offsetof(hipDeviceProp_tR0600, clusterLaunch) == cluster_launch_in_r0600);
 static_assert(offsetof(hipDeviceProp_tR0600, gcnArchName) == architecture_in_r0600 &&
               sizeof(hipDeviceProp_tR0600::gcnArchName) == longest_architecture && sizeof(hipDeviceProp_tR0600) <= 8192);
 #endif
@@ -98,6 +103,21 @@ static_assert(offsetof(BatchOperation, value) == offsetof(hipStreamBatchMemOpPar
 static_assert(offsetof(BatchOperation, flags) == offsetof(hipStreamBatchMemOpParams, waitValue.flags));
 static_assert(wait_32 == hipStreamMemOpWaitValue32 && write_32 == hipStreamMemOpWriteValue32 &&
               wait_64 == hipStreamMemOpWaitValue64 && write_64 == hipStreamMemOpWriteValue64);
+#endif
+#if WEIR_HIP_HEADERS >= 700
+static_assert(sizeof(NativeLaunch) == sizeof(HIP_LAUNCH_CONFIG) &&
+              offsetof(NativeLaunch, block) == offsetof(HIP_LAUNCH_CONFIG, blockDimX) &&
+              offsetof(NativeLaunch, shared_memory_bytes) == offsetof(HIP_LAUNCH_CONFIG, sharedMemBytes) &&
+              offsetof(NativeLaunch, stream) == offsetof(HIP_LAUNCH_CONFIG, hStream) &&
+              offsetof(NativeLaunch, attributes) == offsetof(HIP_LAUNCH_CONFIG, attrs) &&
+              offsetof(NativeLaunch, attribute_count) == offsetof(HIP_LAUNCH_CONFIG, numAttrs));
+static_assert(sizeof(LaunchAttribute) == sizeof(hipLaunchAttribute) &&
+              offsetof(LaunchAttribute, value) == offsetof(hipLaunchAttribute, value));
+static_assert(attribute_cooperative == hipLaunchAttributeCooperative);
+#endif
+#if WEIR_HIP_HEADERS >= 1000
+static_assert(attribute_cluster_dimension == hipLaunchAttributeClusterDimension &&
+              offsetof(AttributeValue, cluster) == offsetof(hipLaunchAttributeValue, clusterDim));
 #endif
 #if WEIR_HIP_HEADERS >= 701
 static_assert(sizeof(AttributeValue) >= sizeof(hipLaunchAttributeValue));

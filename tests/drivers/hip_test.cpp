@@ -220,6 +220,19 @@ TEST_CASE("hip calls T3: a cooperative launch, which would run at once, is refus
   }
 }
 
+TEST_CASE("hip calls: launches in clusters from 10.0 on, where the device has them, and not in a capture") {
+  const Outcome o = tell("10.0", "trace=1 attributes=64", {"stream", "begin-capture", "clusters", "end-capture", "clusters"});
+  CHECK_SAYS(o, "clusters: capture_unsupported |  | Stream::launch on hip:0");
+  CHECK_SAYS(o, "end-capture: ok\nclusters: ok");
+  CHECK(calls(o, "hipDrvLaunchKernelEx") == 1);
+  CHECK(o.errors.find("clusters: grid 8 1 1, block 32 1 1, attribute 4 of 1: 4 1 1") != std::string::npos);
+  CHECK_SAYS(tell("10.0", "attributes=64 clusters=0", {"stream", "clusters"}),
+             "this device lacks it: hipDeviceProp_t::clusterLaunch is 0");
+  const Outcome old = tell("7.14", "trace=1 attributes=64", {"stream", "clusters"});
+  CHECK_SAYS(old, "HIP launches thread block clusters from 10.0 on");
+  CHECK(calls(old, "hipDrvLaunchKernelEx") == 0);
+}
+
 TEST_CASE("hip calls T4 T6: waits pass the mask that C has no default for, and HIP's own numbers of conditions") {
   for (const char* const release : {"6.2", "7.1"}) {
     CHECK_SAYS(tell(release, "", {"stream", "allocate", "wait-values"}, {{"WEIR_HIP_WAIT_VALUE", "1"}}), "wait-values: ok");

@@ -425,6 +425,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        const weir::ModulePtr module = weir::default_device().load_module(std::as_bytes(std::span("an image")));
        w.stream->launch(module->untyped_kernel("k"), {.cooperative = true});
      }},
+    {"clusters",
+     [](World& w) {
+       const weir::ModulePtr module = weir::default_device().load_module(std::as_bytes(std::span("an image")));
+       w.stream->launch(module->untyped_kernel("k"), {.grid = {8}, .block = {32}, .cluster = {4}});
+     }},
     {"driver-last-error",
      [](World&) {
        void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
