@@ -221,7 +221,8 @@ TEST_CASE("hip calls T3: a cooperative launch, which would run at once, is refus
 }
 
 TEST_CASE("hip calls: launches in clusters from 10.0 on, where the device has them, and not in a capture") {
-  const Outcome o = tell("10.0", "trace=1 attributes=64", {"stream", "begin-capture", "clusters", "end-capture", "clusters"});
+  const Outcome o =
+      tell("10.0", "trace=1 attributes=64", {"stream", "begin-capture", "clusters", "end-capture", "clusters"});
   CHECK_SAYS(o, "clusters: capture_unsupported |  | Stream::launch on hip:0");
   CHECK_SAYS(o, "end-capture: ok\nclusters: ok");
   CHECK(calls(o, "hipDrvLaunchKernelEx") == 1);
