@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <cctype>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -23,23 +24,65 @@ nb::object class_of(Errc code) {
 
 /// Replaces C++ names in the core's messages by Python's names.
 std::string in_python(std::string text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 44> words{{
       {"EventOptions{.timing = true}", "timing_enabled=True"},
       {"EventOptions{.interprocess = true}", "ipc_enabled=True"},
       {"CaptureOptions{.portable = true}", "portable=True"},
+      {"CaptureOptions::portable", "portable=True"},
+      {"CaptureMode::relaxed", "mode=\"relaxed\""},
       {"CompileOptions::kernels names (KERNELS in weir_add_kernels)", "name_expressions lists"},
+      {"CompileOptions::kernels, or behind KERNELS in weir_add_kernels", "name_expressions"},
       {"CompileOptions::kernels", "name_expressions"},
+      {"CompileOptions::headers", "headers"},
+      {"CompileOptions::debug", "debug=True"},
+      {"LaunchConfig{.cooperative = true}", "is_cooperative=True"},
+      {"StreamOptions::priority", "create_stream(priority=…)"},
+      {"MemoryKind::pinned", "kind=\"pinned\""},
+      {"(weir::Feature::block_cooperation)", "(\"block_cooperation\")"},
       {"one that native_handle or release_handle returned", "a Stream's handle"},
+      {"launch_host_function(function, {.name = …})", "launch_host_func(function, name=…)"},
+      {"launch_host_function", "launch_host_func"},
       {"Device::per_thread_stream", "Device.per_thread_default_stream"},
-      {"Stream::synchronize_for", "Stream.sync"},
-      {"Device::synchronize_for", "Device.sync"},
-      {"Event::synchronize_for", "Event.sync"},
-      {"::synchronize", ".sync"},
+      {"Device::partition", "Device.create_partition"},
+      {"Device::memory_info", "Device.mem_info"},
       {"Device::wrap_stream", "Stream.wrap"},
+      {"Device::open_event", "Event.from_ipc_descriptor"},
+      {"Device::open_allocation", "Buffer.from_ipc_descriptor"},
+      {"Device::interprocess_handle", "Buffer.ipc_descriptor"},
+      {"Event::interprocess_handle", "Event.ipc_descriptor"},
+      {"Event::elapsed_since", "Event.__sub__"},
+      {"Device::compile", "weir.compile"},
+      {"Device::load_module", "weir.load"},
+      {"Device::load_graph", "Device.load_graph"},
+      {"Device::load", "weir.load"},
+      {"Module::kernel", "Module.get_kernel"},
+      {"Module::global", "Module.get_global"},
+      {"Stream::launch_host_func", "Stream.launch_host_func"},
+      {"Stream::launch", "weir.launch"},
+      {"Stream::allocate_async", "Stream.allocate"},
+      {"Stream::capture_info", "Stream.is_capturing"},
+      {"Stream::set_capture_dependencies", "GraphBuilder.add"},
+      {"Stream::fill", "Buffer.fill"},
+      {"Stream::prefetch", "Buffer.prefetch"},
+      {"Stream::is_non_blocking", "Stream.is_nonblocking"},
+      {"::is_complete", ".is_done"},
+      {"::synchronize_for", ".sync"},
+      {"::synchronize", ".sync"},
+      {"GraphExec::", "Graph::"},
   }};
   for (const auto& [ours, theirs] : words) {
     for (std::size_t at = 0; (at = text.find(ours, at)) != text.npos; at += theirs.size())
       text.replace(at, ours.size(), theirs);
+  }
+  // Other names, if Python has them: "GraphBuilder::add".
+  const auto is_of_name = [&](std::size_t at) { return at < text.size() && (std::isalnum(text[at]) != 0 || text[at] == '_'); };
+  const nb::module_ core = nb::module_::import_("weir._core");
+  for (std::size_t at = 0; (at = text.find("::", at)) != text.npos; ++at) {
+    std::size_t begin = at, end = at + 2;
+    while (begin != 0 && is_of_name(begin - 1)) --begin;
+    while (is_of_name(end)) ++end;
+    const nb::object owner = nb::getattr(core, text.substr(begin, at - begin).c_str(), nb::none());
+    if (!owner.is_none() && nb::hasattr(owner, text.substr(at + 2, end - at - 2).c_str())) text.replace(at, 2, ".");
   }
   return text;
 }

@@ -131,6 +131,15 @@ def test_types_equal_those_of_numpy():
     assert (x.ndim, x.itemsize) == (2, 4)
 
 
+EMPTY = 'extern "C" __global__ void f() {}'
+
+
+def captured(stream):
+    with weir.capture(stream) as captured:
+        stream.launch_host_func(print)
+    return captured.graph
+
+
 def test_errors_speak_python():
     device = weir.Device()
     with pytest.raises(weir.Error, match="timing_enabled=True") as caught:
@@ -141,6 +150,31 @@ def test_errors_speak_python():
     with pytest.raises(weir.StreamClosedError, match=r"^Stream\.sync on ") as caught:
         stream.sync(timeout=1)
     assert caught.value.operation == "Stream.sync"
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        (lambda d, s: weir.GraphBuilder(d).add([7], lambda on: None), "GraphBuilder.add"),
+        (lambda d, s: s.last_captured_node, "Stream.last_captured_node"),
+        (lambda d, s: s.end_capture(), "Stream.end_capture"),
+        (lambda d, s: d.allocate(4).fill(1, stream=s.close() or s), "Buffer.fill"),
+        (lambda d, s: s.allocate(4, pool=s.close()), "Stream.allocate"),
+        (lambda d, s: s.launch_host_func(print, s.close()), "Stream.is_capturing"),
+        (lambda d, s: weir.launch(s, weir.LaunchConfig(1, 1 << 20), weir.compile(EMPTY, d)["f"]), "weir.launch"),
+        (lambda d, s: weir.compile(EMPTY, d)["g"], "Module.get_kernel"),
+        (lambda d, s: weir.compile(EMPTY, d).get_global("g"), "Module.get_global"),
+        (lambda d, s: weir.load(b"no image", d), "weir.load"),
+        (lambda d, s: d.load_graph(b"no graph"), "Device.load_graph"),
+        (lambda d, s: captured(s).to_bytes(), "Graph.save"),
+    ],
+)
+def test_errors_name_calls_as_python_does(call, name):
+    device = weir.Device()
+    with pytest.raises(weir.Error) as caught:
+        call(device, device.create_stream())
+    assert caught.value.operation == name and str(caught.value).startswith(name)
+    assert "::" not in str(caught.value) and "{." not in str(caught.value)
 
 
 def test_a_time_that_is_no_number_is_refused():

@@ -188,7 +188,7 @@ def test_memory_of_other_processes_where_there_is_none(stream):
             weir.Buffer.from_ipc_descriptor(None, wrong, 10)
         with pytest.raises(ValueError, match="64"):
             weir.Event.from_ipc_descriptor(None, wrong)
-    with pytest.raises(weir.InvalidArgumentError, match="interprocess"):
+    with pytest.raises(weir.InvalidArgumentError, match="ipc_enabled=True"):
         event.ipc_descriptor
     if not stream.device.supports("interprocess_memory"):
         with pytest.raises(weir.UnsupportedError, match="shm_open"):
