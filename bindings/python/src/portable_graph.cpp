@@ -5,6 +5,8 @@
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
@@ -18,6 +20,13 @@ namespace {
 std::string file_of(nb::handle path) {
   const nb::bytes encoded(nb::module_::import_("os").attr("fsencode")(path));
   return {encoded.c_str(), encoded.size()};
+}
+
+/// Raises FileNotFoundError, PermissionError and the like unless the file or folder permits the access.
+void check_access(const std::string& path, int mode, nb::handle file) {
+  if (::access(path.c_str(), mode) == 0) return;
+  PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, file.ptr());
+  throw nb::python_error();
 }
 
 // --- Saving -------------------------------------------------------------------------------------------------------------
@@ -46,6 +55,7 @@ std::vector<NamedMemory> named(nb::handle memory, nb::handle scratch, nb::handle
 void save(const GraphObject& self, nb::handle file, nb::handle memory, nb::handle scratch, nb::handle contents) {
   const std::vector<NamedMemory> names = named(memory, scratch, contents);
   const std::string path = file_of(file);
+  check_access(std::filesystem::path(path).parent_path() / ".", W_OK, file);
   without_gil([&] { graph_of(self)->save(path, names); });
 }
 
@@ -84,10 +94,7 @@ PortableObject load_graph(Device& device, nb::handle source) {
     return PortableObject(without_gil([&] { return device.load_graph(data); }));
   }
   const std::string file = file_of(source);
-  if (::access(file.c_str(), F_OK) != 0) {
-    PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, source.ptr());
-    throw nb::python_error();
-  }
+  check_access(file, R_OK, source);
   return PortableObject(without_gil([&] { return device.load_graph(file); }));
 }
 
