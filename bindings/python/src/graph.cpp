@@ -179,7 +179,6 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
 }  // namespace
 
 Captured::~Captured() {
-  --count;
   PyObject* const dropped = std::exchange(kept, nullptr);
   if (dropped == nullptr || is_finalizing()) return;
   if (PyGILState_GetThisThreadState() == nullptr) {  // a thread of Weir, which must not wait for the GIL

@@ -2,13 +2,17 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <exception>
+#include <utility>
+
 #include "bindings/python/src/captures.hpp"
-#include "bindings/python/src/completions.hpp"
 #include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
+#include "weir/await.hpp"
 #include "weir/error.hpp"
+#include "weir/event.hpp"
 #include "weir/stream.hpp"
 
 // Implements calls of Python functions by streams.
@@ -42,7 +46,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
 }
 
 /// Calls `callback(error)`, or for a stream `callback(stream, error, argument)`.
-class Callback final : public Completion, CallOwner {
+class Callback final : public Task {
  public:
   explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept
       : callback_(callback.inc_ref().ptr()), stream_(stream.inc_ref().ptr()), argument_(argument.inc_ref().ptr()) {}
@@ -52,8 +56,10 @@ class Callback final : public Completion, CallOwner {
     drop_later(argument_);
   }
 
+  /// Stores the error of the work.
+  void fail(const Error& error) { error_ = error; }
   void run() override {
-    PyObject* const error = new_error();
+    PyObject* const error = error_ ? new_exception(*error_) : Py_NewRef(Py_None);
     PyObject* result = nullptr;
     if (error != nullptr) {
       result = stream_ != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr)
@@ -67,10 +73,28 @@ class Callback final : public Completion, CallOwner {
     Py_CLEAR(stream_);
     Py_CLEAR(argument_);
   }
+  void abandon() noexcept override {}  // nothing waits for it
 
  private:
   PyObject *callback_, *stream_, *argument_;
+  std::optional<Error> error_;
 };
+
+/// Runs `callback` soon after `event` is complete. Blocks neither streams nor driver threads.
+void when_complete(const EventPtr& event, std::shared_ptr<Callback> callback) {
+  when_done(event, [callback = std::move(callback)](std::exception_ptr failure) mutable {
+    if (failure) {
+      try {
+        std::rethrow_exception(std::move(failure));
+      } catch (const Error& error) {
+        callback->fail(error);
+      } catch (const std::exception& error) {
+        callback->fail(Error(Errc::backend_failure, "when_done", "", error.what()));
+      }
+    }
+    post_completion(std::move(callback));
+  });
+}
 
 Error error_of(std::error_code status) {
   const bool is_known = status.category() == error_category();

@@ -88,35 +88,16 @@ class HostCall final : public Task {
   std::atomic<std::uint32_t> ended_{0};
 };
 
-/// The calls of a graph's host function, one at each launch.
-class GraphCall {
- public:
-  /// `word`: from `borrow_word`; null if the driver thread blocks until the function has returned.
-  GraphCall(Device* device, std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown,
-            std::uint32_t* word)
-      : device_(device), call_(std::move(call)), thrown_(std::move(thrown)), word_(word) {}
-  GraphCall(GraphCall&& other) noexcept
-      : device_(other.device_),
-        call_(std::move(other.call_)),
-        thrown_(std::move(other.thrown_)),
-        word_(std::exchange(other.word_, nullptr)) {}
-  GraphCall& operator=(GraphCall&&) = delete;
-  ~GraphCall() {
-    if (word_ != nullptr) give_back_word(*device_, true, word_);
-  }
-
-  void operator()() const {
-    const auto call = std::make_shared<HostCall>(call_, "", thrown_, word_, 1, nullptr);
-    post(call);
-    if (word_ == nullptr) call->wait();
-  }
-
- private:
-  Device* device_;
-  std::shared_ptr<PythonCall> call_;
-  std::shared_ptr<HostFunctionErrors> thrown_;
-  std::uint32_t* word_;
-};
+/// Returns a graph's host function, which calls `call` at each launch. `word`: from `borrow_word`; null if the driver thread
+/// blocks until the function has returned.
+HostFunction graph_call(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown,
+                        std::shared_ptr<std::uint32_t> word) {
+  return [call = std::move(call), thrown = std::move(thrown), word = std::move(word)] {
+    const auto one = std::make_shared<HostCall>(call, "", thrown, word.get(), 1, nullptr);
+    post(one);
+    if (!word) one->wait();
+  };
+}
 
 /// Whether the stream can request functions by writing a word. Not used on the CPU, where a host function is cheaper than a
 /// polling thread.
@@ -287,16 +268,17 @@ void HostFunctionGate::watch(const std::shared_ptr<HostFunctionErrors>& thrown) 
 
 void capture_call(Stream& stream, std::shared_ptr<PythonCall> call, const std::string& name,
                   std::shared_ptr<HostFunctionErrors> thrown, bool portable) {
-  std::uint32_t* const word = portable ? nullptr : borrow_word(stream.device(), true);
-  GraphCall graph_call(&stream.device(), std::move(call), std::move(thrown), word);
-  stream.launch_host_function(std::move(graph_call), {.name = name});
-  if (word == nullptr) return;
-  stream.wait_value(word, 1, WaitCondition::eq);
-  stream.write_value(word, 0);  // reset for the next launch
+  std::shared_ptr<std::uint32_t> word;
+  if (std::uint32_t* const borrowed = portable ? nullptr : borrow_word(stream.device(), true))
+    word = {borrowed, [&device = stream.device()](std::uint32_t* own) { give_back_word(device, true, own); }};
+  stream.launch_host_function(graph_call(std::move(call), std::move(thrown), word), {.name = name});
+  if (!word) return;
+  stream.wait_value(word.get(), 1, WaitCondition::eq);
+  stream.write_value(word.get(), 0);  // reset for the next launch
 }
 
 HostFunction waiting_call(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown) {
-  return GraphCall(nullptr, std::move(call), std::move(thrown), nullptr);
+  return graph_call(std::move(call), std::move(thrown), nullptr);
 }
 
 }  // namespace weir::python

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -99,8 +100,6 @@ class HostThread {
   }
 
   void stop() {
-    // Functions that were never called still own objects, so leaks are expected.
-    if (CallOwner::count != 0) nb::set_leak_warnings(false);
     PyThreadState* const state = PyEval_SaveThread();
     abandon_all();
     for (int i = 0; i < 1000 && is_running(); ++i)

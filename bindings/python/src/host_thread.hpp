@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -85,18 +84,8 @@ void leave_child(PyObject* result);
 /// one.
 void stop_host_thread();
 
-/// Base class of owners of a callable that was not called yet; counts them.
-class CallOwner {
- public:
-  CallOwner() noexcept { ++count; }
-  ~CallOwner() { --count; }
-  CallOwner(const CallOwner&) = delete;
-  CallOwner& operator=(const CallOwner&) = delete;
-  static inline std::atomic<std::size_t> count{0};  // number of live objects
-};
-
 /// A Python callable and its arguments. May be destroyed on any thread, without the GIL.
-class PythonCall : CallOwner {
+class PythonCall {
  public:
   /// Call it with the GIL held.
   PythonCall(nb::handle callable, nb::handle arguments) noexcept
