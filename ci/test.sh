@@ -131,8 +131,7 @@ pass=("-DWEIR_WORKGROUP=${major:-OFF}")
 
 python_options build/python
 
-# A unity build, which is the default. The stage clang compiles the files of the libraries separately, and the stage debug
-# compiles all files separately.
+# A unity build, which is the default. The stage debug compiles all files separately.
 together=(-DCMAKE_UNITY_BUILD=ON)
 
 # The stages release, long and packages share one build. It has the prefix that packages need, because the prefix determines
@@ -188,7 +187,7 @@ stage_tsan() {
 stage_clang() {
   command -v clang++ >/dev/null || { skipped=$((skipped + 1)); return 0; }
   if build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_BUILD_EXAMPLES=OFF \
-    -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=ON -DCMAKE_UNITY_BUILD=OFF "${pass[@]}"; then
+    -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=ON "${together[@]}" "${pass[@]}"; then
     passed=$((passed + 1))
   fi
 }
