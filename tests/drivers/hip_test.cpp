@@ -341,6 +341,15 @@ TEST_CASE("hip calls: memory is freed at once while a capture is open, under the
                      "hipStreamEndCapture"}));
 }
 
+TEST_CASE("hip calls: a module is loaded while a capture is open, under the mode that lets the capture live") {
+  const Outcome o = tell("7.2", "trace=1", {"stream", "begin-capture", "mark", "module", "kernel", "launch", "end-capture"});
+  INFO(o.errors);
+  CHECK_SAYS(o, "module: ok");
+  CHECK_SAYS(o, "end-capture: ok");
+  CHECK(in_order(o, {"mark", "hipThreadExchangeStreamCaptureMode", "hipModuleLoadData", "hipThreadExchangeStreamCaptureMode",
+                     "hipStreamEndCapture"}));
+}
+
 TEST_CASE("hip calls: stream-ordered memory that another stream's capture keeps from being freed is freed later") {
   for (const char* const code : {"900", "906"}) {
     CAPTURE(code);
