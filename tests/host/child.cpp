@@ -619,7 +619,19 @@ void debug(const std::string&) {
   std::printf("x: %d\n", x.data()[2]);
 }
 
+void barriers(const std::string& which) {
+  const std::string barrier = which == "barrier" ? "__syncthreads();" : "";
+  const auto module = host().compile("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = 1; " + barrier + " }");
+  const StreamPtr stream = host().create_stream();
+  const auto x = host().allocate<int>(64);
+  for (int i = 0; i < 3; ++i) {
+    stream->launch(module->untyped_kernel("k"), {.block = {64}}, x);
+    stream->synchronize();
+  }
+}
+
 const std::map<std::string, void (*)(const std::string&)> parts = {
+    {"barriers", barriers},
     {"debug", debug},
     {"out_of_range", out_of_range},
     {"checked_launches", checked_launches},

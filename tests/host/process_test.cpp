@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -304,6 +305,27 @@ TEST_CASE("at a terminal, a compilation that takes long is told of once, and els
   std::filesystem::remove_all(folder.path() + "/cache");
   errors_at(output);
   CHECK(std::filesystem::file_size(output) == 0);
+}
+
+TEST_CASE("one warning in a process tells that kernels with barriers are slow because the compiler lacks the pass") {
+  const std::string plugin = weir::Registry::instance().probe("host").plugin_path;
+  if (plugin.empty()) {
+    MESSAGE("the host backend is no plugin: skipped");
+    return;
+  }
+  const weir::test::TemporaryFolder folder;  // without the pass, which lies beside the plugin
+  folder.copy(plugin, "libweir_host.so");
+  const auto errors = [&](const std::string& which, Environment environment) {
+    environment["WEIR_PLUGIN_PATH"] = folder.path();
+    return play("barriers", which, environment).errors;
+  };
+  const std::string warning = errors("barrier", {});
+  CHECK(warning.starts_with("weir warn: threads of kernel 'k' wait on fibers, up to 300 times slower "));
+  CHECK(warning.find("'weir doctor' names what to install") != warning.npos);
+  CHECK(std::count(warning.begin(), warning.end(), '\n') == 1);
+  CHECK(errors("none", {}) == "");
+  CHECK(errors("barrier", {{"WEIR_HOST_TIER", "fibers"}}) == "");
+  CHECK(errors("barrier", {{"WEIR_LOG", "error"}}) == "");
 }
 
 TEST_CASE("kernels run on fibers where the compiler cannot load its work-group pass, and a warning says why") {

@@ -185,6 +185,7 @@ class WorkRun final : private Divisible,
   void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
   void fail(const KernelFault& fault) override;
   bool sync_grid(const char* place) override;
+  void has_waited_on_fibers() noexcept override { std::get<Launch>(*work_).kernel->warn_of_fibers(); }
   void do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last);
   BlockRange block_range(const Launch& launch, std::uint64_t first, std::uint64_t last);
   void run_together(std::uint64_t blocks);

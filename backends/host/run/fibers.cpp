@@ -13,6 +13,7 @@
 
 #include "backends/host/run/fiber_stacks.hpp"
 #include "backends/host/run/kernel_crash.hpp"
+#include "backends/host/run/launch_services.hpp"
 
 namespace weir::host {
 namespace {
@@ -98,6 +99,8 @@ class FiberBlocks final : public FiberOwner {
   /// Runs blocks until the range ends or one is stuck. Returns the number after the last block that ran.
   std::uint64_t run();
   std::uint32_t wait(Wait& wait, std::uint32_t started);
+  /// Whether a thread has waited.
+  bool has_waited() const noexcept { return switches_ != 0; }
 
   bool overflowed(const void* address) const noexcept override {
     return running_ != nullptr && FiberStacks::overflows(*running_, address);
@@ -538,8 +541,13 @@ void run_fibers(const BlockRange& range, const FiberKernel& kernel) {
     std::unique_ptr<FiberStacks> stacks;
     ~Borrowed() { pool.give_back(std::move(stacks)); }
   } borrowed{pool, pool.borrow(range.block[0] * range.block[1] * range.block[2], !range.cooperative)};
-  for (std::uint64_t next = range.first_block; next != range.last_block;)
-    next = FiberBlocks(range, next, kernel, *borrowed.stacks).run();
+  bool has_waited = false;
+  for (std::uint64_t next = range.first_block; next != range.last_block;) {
+    FiberBlocks blocks(range, next, kernel, *borrowed.stacks);
+    next = blocks.run();
+    has_waited |= blocks.has_waited();
+  }
+  if (has_waited) static_cast<RunningLaunch*>(range.launch)->has_waited_on_fibers();
 }
 
 std::uint32_t wait_on_fiber(void* fibers, Wait& wait, std::uint32_t started) {

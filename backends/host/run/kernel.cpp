@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string_view>
 #include <utility>
 
 #include "backends/host/run/fiber_stacks.hpp"
 #include "backends/host/run/module.hpp"
+#include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -53,6 +55,20 @@ KernelProperties HostKernel::do_properties() const {
   if (tier_ == KernelTier::workgroup) properties.tier = "workgroup";
   if (tier_ == KernelTier::fibers) properties.tier = "fibers";
   return properties;
+}
+
+void HostKernel::warn_of_fibers() const noexcept try {
+  static std::atomic<bool> is_told{false};
+  if (is_told.load(std::memory_order_relaxed) || is_told.exchange(true)) return;
+  const std::string& compiler = device().backend().versions().compiler;  // with the path of the pass, if it has one
+  if (compiler.find("/weir_workgroup-") != std::string::npos || support::environment("WEIR_HOST_TIER")) return;
+  support::log(support::LogLevel::warn,
+               fmt::format("threads of kernel '{}' wait on fibers, up to 300 times slower than with the work-group pass, "
+                           "which the compiler lacks ({}); 'weir doctor' names what to install, and WEIR_HOST_TIER=fibers "
+                           "ends this warning",
+                           name(), compiler));
+} catch (const std::exception&) {
+  // Out of memory: there is no warning.
 }
 
 // The result is 1, because a worker runs one block at a time.

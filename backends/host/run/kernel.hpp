@@ -34,6 +34,8 @@ class HostKernel final : public KernelImpl {
   StepTime& step_time() const noexcept { return step_time_; }
   /// The same kernel compiled for fibers, with which launches are compared; null without such a check.
   const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
+  /// Logs one warning in a process, if kernels that wait are slow because the compiler lacks the work-group pass.
+  void warn_of_fibers() const noexcept;
   void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
 
  protected:

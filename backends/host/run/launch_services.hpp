@@ -14,6 +14,8 @@ class RunningLaunch {
   /// Waits until all blocks of a cooperative launch have called it. Returns false if some of them cannot; that fault has
   /// been reported already.
   virtual bool sync_grid(const char* place) = 0;
+  /// Called when a range of blocks is done whose threads have waited on fibers.
+  virtual void has_waited_on_fibers() noexcept = 0;
 
  protected:
   virtual ~RunningLaunch() = default;
