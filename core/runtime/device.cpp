@@ -202,7 +202,8 @@ MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
   call.require(Feature::memory_pools);
   if (options.max_size != 0) call.require(Feature::memory_pool_max_size);
   call.check_unsafe();
-  return impl(*this).do_create_memory_pool(options);
+  return perform(*this, OperationKind::create_memory_pool, call.operation(), [](ToolNotice&) {},
+                 [&] { return impl(*this).do_create_memory_pool(options); });
 }
 
 MemoryPoolPtr Device::default_memory_pool() {
@@ -246,18 +247,29 @@ void Device::disable_peer_access(const Device& peer) {
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Loads an image, and reports that to tools.
+ModulePtr load_image(const Call<Device>& call, Device& device, std::span<const std::byte> image) {
+  return perform(device, OperationKind::load_module, call.operation(), [](ToolNotice&) {},
+                 [&] { return impl(device).do_load_module(image); });
+}
+
+}  // namespace
+
 ModulePtr Device::load_module(std::span<const std::byte> image) {
   const Call call(*this, "Device::load_module");
   call.require(Feature::modules);
   if (image.empty()) call.throw_error(Errc::invalid_image, "the image is empty");
-  return impl(*this).do_load_module(image);
+  return load_image(call, *this, image);
 }
 
 ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
   const Call call(*this, "Device::compile");
   call.require(Feature::runtime_compilation);
   detail::check_options(options, call.operation(), label_);
-  ModulePtr module = impl(*this).do_compile(source, options);
+  ModulePtr module = perform(*this, OperationKind::compile, call.operation(), [](ToolNotice&) {},
+                             [&] { return impl(*this).do_compile(source, options); });
   if (options.include_directories.empty()) module->bundle_ = detail::bundle_of(source, options, backend_.name());
   return module;
 }
@@ -285,7 +297,7 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   std::string refusals;
   for (const Candidate& candidate : candidates) {
     try {
-      ModulePtr module = impl(*this).do_load_module(candidate.image->code);
+      ModulePtr module = load_image(call, *this, candidate.image->code);
       keep_bundle(*module);
       support::log(support::LogLevel::info, fmt::format("kernels '{}': the image for {} runs on {}", bundle.name(),
                                                         candidate.image->architecture, label_));

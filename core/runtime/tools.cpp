@@ -189,13 +189,14 @@ void support::end_driver_call(const DriverCall& call) noexcept {
 }
 
 std::string_view to_string(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, 36> names = {
+  constexpr std::array<std::string_view, 39> names = {
       "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
       "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
       "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
       "end_capture",  "child_graph",  "conditional",   "capture_dependencies", "clone_graph", "instantiate",
       "update_graph", "change_nodes", "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
-      "module_global", "enable_peer_access", "disable_peer_access", "set_name", "destroy_graph"};
+      "module_global", "enable_peer_access", "disable_peer_access", "set_name", "destroy_graph",
+      "create_memory_pool", "compile", "load_module"};
   const auto i = static_cast<std::size_t>(kind);
   return i < names.size() ? names[i] : "unknown";
 }

@@ -92,6 +92,8 @@ class ToolNotice {
   void set_result(const GraphExecPtr& exec) noexcept { operation_.exec = exec.get(); }
   void set_result(const StreamPtr& stream) noexcept;
   void set_result(void* memory) noexcept;
+  void set_result(const ModulePtr&) noexcept {}
+  void set_result(const MemoryPoolPtr&) noexcept {}
 
   Operation operation_;
   std::vector<MemoryAccess> accesses_;

@@ -43,6 +43,19 @@ TEST_CASE("faults: an operation fails the time that is named, and the program is
             .complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
 }
 
+TEST_CASE("faults: compilations, loads and pools fail") {
+  for (const auto& [faults, operation] : std::vector<std::pair<std::string, std::string>>{
+           {"compile:1=compilation_failed", "Device::compile"},
+           {"load_module:1=invalid_image", "Device::load_module"},
+           {"create_memory_pool:1=out_of_memory", "Device::create_memory_pool"}}) {
+    const Outcome o = run_with_faults(faults, "compiles_and_loads");
+    CAPTURE(o.errors);
+    CHECK(o.status == 1);
+    CHECK(o.complains(operation + " on host:0: it fails, because WEIR_FAULTS says '" + faults + "'"));
+  }
+  CHECK(run_with_faults("load_module:2=invalid_image", "compiles_and_loads").status == 0);
+}
+
 TEST_CASE("faults: a sticky device_fault poisons the device, also of a backend that cannot fault") {
   const Outcome lost = run_with_faults("copy:2=device_fault sticky", "copes_with_a_lost_device");
   CAPTURE(lost.errors);

@@ -335,7 +335,17 @@ void many_graphs(Device& device) {
   });
 }
 
+void compiles_and_loads(Device& device) {
+  constexpr const char* source = "extern \"C\" __global__ void k() {}";
+  if (!device.supports(Feature::runtime_compilation)) return;
+  (void)device.compile(source);
+  const std::vector<std::byte> image = Registry::instance().compile_image("host", "native", source);
+  (void)device.load_module(image);
+  (void)device.create_memory_pool();
+}
+
 constexpr ToolProgram programs[] = {
+    {"compiles_and_loads", 0, compiles_and_loads},
     {"many_threads", 0, many_threads},
     {"many_graphs", 0, many_graphs},
     {"named_with_control_characters", 1, named_with_control_characters},

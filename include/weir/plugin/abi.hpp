@@ -45,7 +45,7 @@ namespace detail {
 /// The fingerprint of programs, followed by the words for plugins.
 consteval AbiText<4096> make_plugin_fingerprint() {
   AbiText<4096> all = make_fingerprint();
-  all.add("operations", static_cast<std::uint64_t>(OperationKind::disable_peer_access));
+  all.add("operations", static_cast<std::uint64_t>(OperationKind::load_module));
 #define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
   WEIR_PLUGIN_ABI_SIZES(WEIR_ABI_SIZE)
 #undef WEIR_ABI_SIZE

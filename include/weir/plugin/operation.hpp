@@ -70,6 +70,9 @@ enum class OperationKind : std::uint8_t {
   disable_peer_access,
   set_name,       ///< a stream, an event or an allocation is named
   destroy_graph,  ///< `graph` or `exec` is destroyed: do not dereference it; a new object may reuse its address
+  create_memory_pool,
+  compile,        ///< `Device::compile`, also for the source of a bundle
+  load_module,    ///< `Device::load_module`, also for each image of a bundle that `Device::load` tries
 };
 /// Returns the kind's name: "wait_event".
 WEIR_API std::string_view to_string(OperationKind) noexcept;
@@ -124,7 +127,10 @@ constexpr OperationTraits traits_of(OperationKind kind) noexcept {
     case OperationKind::enable_peer_access:
     case OperationKind::disable_peer_access:
     case OperationKind::set_name:
-    case OperationKind::destroy_graph: break;
+    case OperationKind::destroy_graph:
+    case OperationKind::create_memory_pool:
+    case OperationKind::compile:
+    case OperationKind::load_module: break;
   }
   return {};
 }
