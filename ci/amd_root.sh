@@ -7,7 +7,7 @@
 #   hiprtc hipcc clang   that compiler accepts each source for each architecture, or refuses it for a reason given in
 #                        docs/kernels-dialect.md
 #   table                each row of that page's table is true
-#   releases             the releases in the plugin's function table and in docs/porting.md match AMD's headers and libraries
+#   releases             the releases in the plugin's function table and in docs/porting-tables.md match AMD's headers and libraries
 #   runtimes             the output of `weir info` with each runtime
 #
 # AMD_ARCHITECTURES replaces the default list. Exit status 77: no root, no mmdebstrap, or the packages are not available.

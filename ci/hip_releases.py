@@ -4,7 +4,7 @@
 
 hip_releases.py HEADERS LIBRARY…    the folder with hip/, and files of libamdhip64 and libhiprtc
 
-Reads backends/hip/symbols.hpp (the floor, and `since` of newer functions) and docs/porting.md (`hipName` (6.4)). A function must be
+Reads backends/hip/symbols.hpp (the floor, and `since` of newer functions) and docs/porting-tables.md (`hipName` (6.4)). A function must be
 in each library of its release or a later one, and in none of an older one. Functions and macros that exist only in
 headers count as exported from the headers' release on.
 """
@@ -32,8 +32,8 @@ def expected():
     floor = int(re.search(r"oldest_release = (\d+)", table).group(1))
     rows = [("symbols.hpp", name, floor) for name in re.findall(r"^  X\(\w+, (\w+)\)", table, re.M)]
     rows += [("symbols.hpp", name, int(since)) for name, since in re.findall(r"^  Y\(\w+, (\w+), (\d+),", table, re.M)]
-    page = (ROOT / "docs/porting.md").read_text(encoding="utf-8")
-    rows += [("porting.md", name, int(major) * 100 + int(minor))
+    page = (ROOT / "docs/porting-tables.md").read_text(encoding="utf-8")
+    rows += [("porting-tables.md", name, int(major) * 100 + int(minor))
              for name, major, minor in re.findall(r"`(hip\w+)` \((\d+)\.(\d+)\)", page)]
     return rows
 

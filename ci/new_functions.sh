@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Lists the functions in the newest headers of CUDA and HIP that are missing in docs/porting.md: new_functions.sh
+# Lists the functions in the newest headers of CUDA and HIP that are missing in docs/porting-tables.md: new_functions.sh
 # [CUDA_FOLDER HIP_FOLDER]
 #
 # Without folders, pip downloads the newest packages from PyPI (6 MB). HIP's package contains the declarations for Cython

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests new_functions.sh with headers that agree with docs/porting.md, with headers that have further functions, and with
+# Tests new_functions.sh with headers that agree with docs/porting-tables.md, with headers that have further functions, and with
 # headers that lack one.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/hip/hip"
 printf '#define HIP_VERSION_MAJOR 99\n#define HIP_VERSION_MINOR 2\n' >"$folder/hip/hip/hip_version.h"
 names() {  # names from the page and the backends, including one of each family
-  grep -ohE '\b(cu|CU_|hip)[[:alnum:]_*]+' "$here"/../docs/porting.md "$here"/../backends/{cuda,hip}/symbols.hpp | sed 's/\*/Any/; s/.*/&;/'
+  grep -ohE '\b(cu|CU_|hip)[[:alnum:]_*]+' "$here"/../docs/porting-tables.md "$here"/../backends/{cuda,hip}/symbols.hpp | sed 's/\*/Any/; s/.*/&;/'
 }
 compare() {  # WHAT-IS-LEFT-OUT CUDA-FUNCTIONS HIP-FUNCTIONS
   { printf '#define CUDA_VERSION 99010\n'; names | grep -vx "$1;"; printf '%s\n' "$2"; } >"$folder/cuda.h"

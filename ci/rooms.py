@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that each room includes only the rooms it may, and that the names in docs/internals.md and docs/source-tree.md exist.
+"""Checks that each room includes only the rooms it may, and that the names in docs/internals.md, docs/source-tree.md and
+docs/stories.md exist.
 
 rooms.py [FOLDER]    checks the tree in FOLDER (default: this one); exits 1 if an include violates the table, or if a page
                      names a file, a folder or an identifier that the tree does not have
@@ -123,7 +124,7 @@ def main():
         print(f"{edge}: no such include any more; delete the line in ci/rooms.exceptions")
         bad += 1
     rows = table()
-    for page in ("docs/internals.md", "docs/source-tree.md"):
+    for page in ("docs/internals.md", "docs/stories.md", "docs/source-tree.md"):
         text = (root / page).read_text(encoding="utf-8")
         for name in missing_names(root, everything, text):
             print(f"{page} names `{name}`, which is not in the sources")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the measured part of docs/collectives.md, with its pictures, from the results in docs/collectives/*.json.
+"""Makes the measured part of docs/collectives-performance.md, with its pictures, from the results in docs/collectives/*.json.
 
     collectives.py                     writes it
     collectives.py --check             fails if it is not what would be written
@@ -13,7 +13,7 @@ from pages import pages_of_results, root
 from performance import COLOURS, Picture, curves, number, size, table
 
 folder = root / "docs/collectives"
-page = root / "docs/collectives.md"
+page = root / "docs/collectives-performance.md"
 BEGIN, END = "<!-- Made by docs/tools/collectives.py: begin -->", "<!-- Made by docs/tools/collectives.py: end -->"
 KINDS = {"one_process": "one process", "processes": "a process for each"}
 
@@ -113,7 +113,7 @@ def made(files):
             text += heat_section(name, results["heat"], pictures)
     old = page.read_text(encoding="utf-8")
     pages = {f"docs/collectives/{name}": str(picture) for name, picture in pictures.items()}
-    pages["docs/collectives.md"] = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: f"{BEGIN}\n{text}\n{END}", old,
+    pages["docs/collectives-performance.md"] = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: f"{BEGIN}\n{text}\n{END}", old,
                                           flags=re.S)
     return pages
 

@@ -79,7 +79,7 @@ The features of each backend and driver, and the reasons for absent ones. On a m
 
 This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was seen on a device
 ([what ran on what](tested.md)). CUDA 13.1 to 13.5 are like 13.0, because the backend calls no later function. The
-[porting tables](porting.md) list their new functions.
+[porting tables](porting-tables.md) list their new functions.
 
 - **yes**: every device has it. **device**: only the devices that report it. **emulated**: the same result by other means, if the device
   has the features that this needs.

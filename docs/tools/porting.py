@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares docs/porting.md and docs/porting-libraries.md with headers:
+"""Compares docs/porting-tables.md, docs/porting-libraries.md and docs/porting.md with headers:
 porting.py [--newest] [CUDA_FOLDER] [HIP_FOLDER], either may be empty.
 
 - Every name of Weir's in the tables is in include/weir, as a member of its class. Where there is none, the reason stands.
@@ -33,7 +33,7 @@ HIP_FUNCTION = r"^(?:cdef |[\w \"]*\b(?:hipError_t|hiprtcResult|int|void|char)\b
 newest = sys.argv[1:2] == ["--newest"]
 folders = [Path(folder) if folder else None for folder in [*sys.argv[2 if newest else 1:], "", ""][:2]]
 rows = [(f"{page}:{number}", [cell.strip() for cell in line.strip().strip("|").split(" | ")])
-        for page in ("docs/porting.md", "docs/porting-libraries.md")
+        for page in ("docs/porting.md", "docs/porting-tables.md", "docs/porting-libraries.md")
         for number, line in prose((root / page).read_text(encoding="utf-8")) if line.startswith("| ")]
 calls = [(number, cells) for number, cells in rows if len(cells) == 4 and cells[0] != "CUDA runtime"]
 errors = []
@@ -90,10 +90,10 @@ def compare(vendor, have, known, text, declaration, written):
             error(number, f"{release} has no {name}")
     if newest or known[0] <= have <= known[1]:
         for name in missing:
-            error("docs/porting.md:1", f"{name} of {release} is in no row")
+            error("docs/porting-tables.md:1", f"{name} of {release} is in no row")
     if newest:
         for name in sorted(used - words):
-            error("docs/porting.md:1", f"{release} has no {name}, which the backend calls")
+            error("docs/porting-tables.md:1", f"{release} has no {name}, which the backend calls")
     return (f"{release}: {len(functions)} functions, of which the backend calls {len(functions & used)}; {len(by_name)} are in "
             f"rows by name, {len(functions - by_name) - len(missing)} by pattern, {len(missing)} in none")
 
@@ -103,7 +103,7 @@ headers = {path: path.read_text(encoding="utf-8") for path in sorted((root / "in
 bodies = {"cuda": headers[root / "include/weir/interop/cuda.hpp"], "hip": headers[root / "include/weir/interop/hip.hpp"],
           "weir": "\n".join(headers.values())}
 for text in headers.values():
-    for match in re.finditer(r"^(?:enum class|class|struct)(?: WEIR_API)? (\w+)[^;{]*\{.*?^\};", text, re.S | re.M):
+    for match in re.finditer(r"^(?:enum class|class|struct)(?: WEIR_API| \[\[\w+\]\])* (\w+)[^;{]*\{.*?^\};", text, re.S | re.M):
         bodies[match[1]] = bodies.get(match[1], "") + match[0]
 
 weir_names = 0

@@ -18,7 +18,7 @@ from pages import headings, label, pages, root, with_programs
 
 # Pages that come behind the others: for those who change Weir, or who ask what happened to it, and those of Python that answer the
 # same questions as a page for C++.
-BEHIND = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/source-tree.md", "docs/bundle-format.md",
+BEHIND = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/stories.md", "docs/source-tree.md", "docs/bundle-format.md",
           "docs/graph-format.md", "docs/abi.md", "docs/race.md", "docs/tested.md", "docs/python-cookbook.md", "docs/python-porting.md"]
 
 # Tables of names, which have every word; Doxygen's search finds their names.
