@@ -83,6 +83,7 @@ This page is made from the backends' code, with stand-ins for drivers of these r
 
 - **yes**: every device has it. **device**: only the devices that report it. **emulated**: the same result by other means, if the device
   has the features that this needs.
+- The HIP columns are those of a gfx942; [graphs depend on the GPU](hip-backend.md#graphs-that-go-wrong-without-an-error).
 - **if asked for**: an [environment variable](environment.md) enables it. **–**: absent.
 - NVRTC, HIPRTC, C++ compiler: if that is installed.
 
