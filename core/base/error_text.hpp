@@ -26,6 +26,9 @@ inline std::string escaped(std::string_view text, std::string_view keep = "") {
   return result;
 }
 
+/// Escapes the first 200 characters of untrusted text.
+inline std::string printable(std::string_view text) { return escaped(text.substr(0, 200)); }
+
 /// Returns the driver's error for the end of a message: " [CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected]".
 /// Returns "" if the error does not come from a driver.
 std::string native_suffix(const NativeError& native);

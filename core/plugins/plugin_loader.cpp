@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "core/base/environment.hpp"
+#include "core/base/error_text.hpp"
 #include "core/base/near_match.hpp"
-#include "core/plugins/abi_difference.hpp"
 #include "core/plugins/selection.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/plugin.hpp"
@@ -175,9 +175,9 @@ std::string handshake_fault(const PluginNote& note, std::string_view name) {
   if (note.name.empty() || note.version.empty() || note.build.empty()) {
     return "its note lacks the name, the version or the build; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp";
   }
-  const AbiDifference difference = abi_difference(note.build, std::string(plugin_sanitizer) + plugin_fingerprint.text);
-  if (!difference.theirs.empty()) {
-    return fmt::format("it was built with {}, this Weir with {}; {}", difference.theirs, difference.ours, rebuild);
+  const std::string build = std::string(plugin_sanitizer) + plugin_fingerprint.data();
+  if (note.build != build) {
+    return fmt::format("it was built with '{}', this Weir with '{}'; {}", printable(note.build), build, rebuild);
   }
   if (name != note.name) {
     return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend", printable(note.name),

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "core/plugins/abi_difference.hpp"
 #include "weir/abi.hpp"
 #include "weir/error.hpp"
 
@@ -32,21 +31,19 @@ std::string library_file() {
         "(revision {}); build the program with this library's headers, or run it with the library that it was built for",
         version_text(version), revision, WEIR_VERSION_STRING, weir::interface_revision);
   } else {
-    const weir::detail::AbiDifference difference = weir::detail::abi_difference(fingerprint, weir::abi());
     cause = fmt::format(
-        "the program was built with {}, the library with {}; build both with the same C++ library, the same options for it "
-        "(_GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI) and the same release of Weir",
-        difference.theirs, difference.ours);
+        "the program was built with '{}', the library with '{}'; build both with the same C++ library, the same options for "
+        "it (_GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI) and the same release of Weir",
+        fingerprint, weir::abi());
   }
   throw weir::Error(weir::Errc::headers_incompatible, "Registry::instance", library_file(), cause);
 }
 
 }  // namespace
 
-void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t fingerprint_hash,
-                        const char* fingerprint) {
+void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t layout_hash, const char* fingerprint) {
   if (series_of(version) != series_of(WEIR_VERSION) || revision != weir::interface_revision ||
-      fingerprint_hash != weir::detail::fingerprint_hash) {
+      layout_hash != weir::detail::layout_hash()) {
     throw_header_mismatch(version, revision, fingerprint);
   }
 }
@@ -55,6 +52,6 @@ namespace weir {
 
 const char* version() noexcept { return WEIR_VERSION_STRING; }
 
-const char* abi() noexcept { return detail::fingerprint.text; }
+const char* abi() noexcept { return detail::fingerprint.data(); }
 
 }  // namespace weir

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error_text.hpp"
 #include "core/base/private_file.hpp"
-#include "core/plugins/abi_difference.hpp"
 #include "core/runtime/call.hpp"
 #include "core/saved/graph_content.hpp"
 #include "weir/kernel_bundle.hpp"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/plugins/abi_difference.hpp"
+#include "core/base/error_text.hpp"
 #include "core/runtime/compile_options.hpp"
 #include "core/saved/kernel_bundle_format.hpp"
 #include "weir/error.hpp"

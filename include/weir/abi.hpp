@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -34,25 +35,19 @@
 #include "weir/stream_scope.hpp"
 #include "weir/version.hpp"
 
-/// The fingerprint of the C++ ABI: compiler ABI, standard library, and the sizes and layouts of types that programs and the
-/// library exchange. `Registry::instance` compares the program's fingerprint with the library's. Plugins depend on more
+/// The fingerprint of the C++ ABI: the standard library, and a hash of the layouts of types that programs and the library
+/// exchange. `Registry::instance` compares the program's fingerprint with the library's. Plugins depend on more
 /// types: weir/plugin/abi.hpp. See docs/abi.md.
 extern "C" {
-/// Throws `headers_incompatible` if a program that was compiled with headers of this version, interface revision and
+/// Throws `headers_incompatible` if a program that was compiled with headers of this version, interface revision, layout and
 /// fingerprint cannot use this library. The name and the parameters of this function never change, so that every release of
 /// the library can check every program. Any thread.
-WEIR_API void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t fingerprint_hash,
+WEIR_API void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t layout_hash,
                                  const char* fingerprint);
 }
 
 namespace weir::detail {
 
-// GCC and Clang both follow the Itanium C++ ABI. All other differences appear in the sizes below.
-#if defined(__GXX_ABI_VERSION)
-#define WEIR_ABI_CXX "itanium"
-#else
-#define WEIR_ABI_CXX "unknown"
-#endif
 #if defined(_LIBCPP_VERSION)
 #define WEIR_ABI_LIBRARY "libc++"
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
@@ -66,6 +61,7 @@ namespace weir::detail {
 #else
 #define WEIR_ABI_DEBUG "0"
 #endif
+#define WEIR_ABI_OPTIONS "library=" WEIR_ABI_LIBRARY " debug-containers=" WEIR_ABI_DEBUG
 // A sanitizer changes no layout either, so it is not part of this fingerprint. It is part of a plugin's note, because a
 // plugin that was built with a sanitizer needs the sanitizer's runtime in the process.
 #if defined(__SANITIZE_ADDRESS__)
@@ -106,73 +102,46 @@ namespace weir::detail {
   X(LaunchConfig, priority) X(PendingWork, chain) X(DeviceHealth, suspects)
 // clang-format on
 
-/// Text that is built at compile time and ends with a null character.
-template <std::size_t Capacity>
-struct AbiText {
-  char text[Capacity] = {};
-  std::size_t size = 0;
-
-  constexpr void add(std::string_view part) {
-    for (const char c : part) text[size++] = c;
-  }
-  constexpr void add(std::string_view key, std::uint64_t value) {
-    char digits[20] = {};
-    std::size_t first = sizeof(digits);
-    do {
-      digits[--first] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-    add(" ");
-    add(key);
-    add("=");
-    add({digits + first, sizeof(digits) - first});
-  }
-};
-
-/// The FNV-1a hash.
-constexpr std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
+/// Mixes a number into a hash (FNV-1a, a number at a time).
+constexpr std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) { return (hash ^ number) * 0x100000001b3U; }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // GCC and Clang support offsetof for every structure
-/// The words of the fingerprint, separated by single spaces.
-consteval AbiText<4096> make_fingerprint() {
-  AbiText<4096> all;
-  all.add("c++=" WEIR_ABI_CXX " library=" WEIR_ABI_LIBRARY " debug-containers=" WEIR_ABI_DEBUG);
-  // Programs contain the numeric values of `Feature` and `Errc`, so these enumerations must be the same in the library.
+#define WEIR_ABI_SIZE(...) sizeof(__VA_ARGS__),
+#define WEIR_ABI_OFFSET(type, field) offsetof(type, field),
 #define WEIR_ABI_NAME(name, text) #name ","
-  all.add("features", feature_count);
-  all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
-#undef WEIR_ABI_NAME
-  all.add("errors", static_cast<std::uint64_t>(Errc::communicator_failed));
-#define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
-  WEIR_ABI_SIZES(WEIR_ABI_SIZE)
-#undef WEIR_ABI_SIZE
-#define WEIR_ABI_OFFSET(type, field) all.add(#type "::" #field, offsetof(type, field));
-  WEIR_ABI_OFFSETS(WEIR_ABI_OFFSET)
-#undef WEIR_ABI_OFFSET
-  return all;
+/// The hash of the C++ library's options and of all sizes and offsets. Programs contain the numeric values of `Feature` and
+/// `Errc`, so it also covers the names of features in their order, and the number of errors.
+consteval std::uint64_t layout_hash() {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : std::string_view(WEIR_ABI_OPTIONS WEIR_FEATURES(WEIR_ABI_NAME))) {
+    hash = mixed(hash, static_cast<unsigned char>(c));
+  }
+  hash = mixed(hash, static_cast<std::uint64_t>(Errc::communicator_failed));
+  for (const std::size_t number : {WEIR_ABI_SIZES(WEIR_ABI_SIZE) WEIR_ABI_OFFSETS(WEIR_ABI_OFFSET)}) {
+    hash = mixed(hash, number);
+  }
+  return hash;
 }
+#undef WEIR_ABI_NAME
 #pragma GCC diagnostic pop
 
-/// Returns the text in `all` in an array without unused bytes.
-template <auto all>
-consteval auto trimmed() {
-  AbiText<all.size + 1> exact;
-  exact.add({all.text, all.size});
-  return exact;
+/// A fingerprint: the C++ library and its options, and `layout` in hexadecimal.
+consteval auto make_fingerprint(std::uint64_t layout) {
+  constexpr std::string_view options = WEIR_ABI_OPTIONS " layout=";
+  std::array<char, options.size() + 17> text{};
+  std::size_t size = 0;
+  for (const char c : options) text[size++] = c;
+  for (int shift = 60; shift >= 0; shift -= 4) text[size++] = "0123456789abcdef"[layout >> shift & 15U];
+  return text;
 }
 
 // Not `inline`: each translation unit has its own copy, because units may be compiled with different options.
-static constexpr auto fingerprint = trimmed<make_fingerprint()>();
-static constexpr std::uint64_t fingerprint_hash = hash_of({fingerprint.text, fingerprint.size});
+static constexpr auto fingerprint = make_fingerprint(layout_hash());
 
 /// Throws `headers_incompatible` if the program was compiled with headers that do not fit the library.
 WEIR_IN_CALLER void check_headers() {
-  ::weir_check_headers(WEIR_VERSION, interface_revision, fingerprint_hash, fingerprint.text);
+  ::weir_check_headers(WEIR_VERSION, interface_revision, layout_hash(), fingerprint.data());
 }
 
 }  // namespace weir::detail

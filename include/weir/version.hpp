@@ -24,8 +24,8 @@ namespace weir {
 /// The version of the library at run time, which may be a later patch release than the headers.
 WEIR_API const char* version() noexcept;
 
-/// The library's build fingerprint, as words "key=value": the C++ standard library, and the sizes of the types that the
-/// library shares with programs. See docs/abi.md.
+/// The library's build fingerprint, as words "key=value": the C++ standard library, and a hash of the layouts of the
+/// types that the library shares with programs. See docs/abi.md.
 WEIR_API const char* abi() noexcept;
 
 /// The revision of the C++ interface. It is incremented for incompatible changes that no size shows. A program that was

@@ -42,21 +42,17 @@ namespace detail {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-/// The fingerprint of programs, followed by the words for plugins.
-consteval AbiText<4096> make_plugin_fingerprint() {
-  AbiText<4096> all = make_fingerprint();
-  all.add("operations", static_cast<std::uint64_t>(OperationKind::load_module));
-#define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
-  WEIR_PLUGIN_ABI_SIZES(WEIR_ABI_SIZE)
-#undef WEIR_ABI_SIZE
-#define WEIR_ABI_OFFSET(type, field) all.add(#type "::" #field, offsetof(type, field));
-  WEIR_PLUGIN_ABI_OFFSETS(WEIR_ABI_OFFSET)
-#undef WEIR_ABI_OFFSET
-  return all;
+/// The hash of the layouts that programs share with the library, and of those that only plugins do.
+consteval std::uint64_t plugin_layout_hash() {
+  std::uint64_t hash = mixed(layout_hash(), static_cast<std::uint64_t>(OperationKind::load_module));
+  for (const std::size_t number : {WEIR_PLUGIN_ABI_SIZES(WEIR_ABI_SIZE) WEIR_PLUGIN_ABI_OFFSETS(WEIR_ABI_OFFSET)}) {
+    hash = mixed(hash, number);
+  }
+  return hash;
 }
 #pragma GCC diagnostic pop
 
-static constexpr auto plugin_fingerprint = trimmed<make_plugin_fingerprint()>();
+static constexpr auto plugin_fingerprint = make_fingerprint(plugin_layout_hash());
 
 }  // namespace detail
 }  // namespace weir

@@ -57,7 +57,7 @@ struct PluginNoteImage {
 /// character.
 template <std::size_t NameSize, std::size_t VersionSize>
 consteval auto make_plugin_note(const char (&name)[NameSize], const char (&version)[VersionSize]) {
-  PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + plugin_fingerprint.size + 1> note;
+  PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + plugin_fingerprint.size()> note;
   std::size_t size = 0;
   const auto add = [&](std::string_view part) {
     for (const char c : part) note.text[size++] = c;
@@ -65,7 +65,7 @@ consteval auto make_plugin_note(const char (&name)[NameSize], const char (&versi
   add({name, NameSize});
   add({version, VersionSize});
   add(plugin_sanitizer);
-  add({plugin_fingerprint.text, plugin_fingerprint.size});
+  add({plugin_fingerprint.data(), plugin_fingerprint.size()});
   return note;
 }
 
