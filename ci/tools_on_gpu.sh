@@ -4,7 +4,7 @@
 # Measures the tools' cost there in less than a minute: tools_on_gpu.sh --cost [BUILD-TREE [BACKEND [ROUNDS]]]
 #
 # Runs the race detector's corpus, a program with a missing wait under `shake`, the entropy example with `timeline`, and the
-# sweep, which makes each driver call fail once. Build weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir
+# sweep, which makes each driver call fail once. Build weir_tool_programs, weir_tool_tests, weir_sweep, entropy, weir
 # and the tools first. Prints a line for each; the exit status is 0 if all pass.
 set -uo pipefail
 cost=
@@ -94,11 +94,11 @@ grep -E 'busy' "$folder/log"
 processes=$(($(nproc) < 8 ? $(nproc) : 8))
 for code in 999 2; do
   for i in $(seq "$processes"); do
-    timeout 500 "$tree/bin/weir_driver_sweep" "$backend" "--code=$code" "--first=$i" "--stride=$processes" > "$folder/sweep.$i" 2>&1 &
+    timeout 500 "$tree/bin/weir_sweep" "$backend" "--code=$code" "--first=$i" "--stride=$processes" > "$folder/sweep.$i" 2>&1 &
   done
   wait
   cat "$folder"/sweep.* | awk -v code="$code" -v processes="$processes" '
-    /^driver calls failed/ { gsub(",", ""); calls += $4; absorbed += $6; left += $11; leaks += $13; crashes += $15; wrong += $17; ends++ }
+    /^calls failed/ { gsub(",", ""); calls += $3; absorbed += $5; left += $10; leaks += $12; crashes += $14; wrong += $16; ends++ }
     /^error: / { errors[$0] = 1 }
     END { for (e in errors) n++
           printf "%-34s %d calls failed, %d absorbed, %d distinct errors, %d left behind and logged, %d leaks, %d crashes, %d wrong (%d processes)\n",
@@ -106,6 +106,6 @@ for code in 999 2; do
           exit ends != processes || leaks + crashes + wrong > 0 }' || failed=1
   grep -h '^call' "$folder"/sweep.* | head -n 20
 done
-timeout 500 "$tree/bin/weir_driver_sweep" "$backend" --cold > "$folder/cold" 2>&1 || failed=1
+timeout 500 "$tree/bin/weir_sweep" "$backend" --cold > "$folder/cold" 2>&1 || failed=1
 say "sweep: opening the device" "$(tail -n 1 "$folder/cold")"
 exit $failed

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator.hpp"
-
 #include <execinfo.h>
 #include <unistd.h>
 
@@ -9,23 +7,26 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <string>
 
-// Implements the program's `operator new`.
+#include "injector.hpp"
+
+// The program's `operator new`, also for the libraries that it loads. It counts calls, and fails on request.
 
 namespace {
 
-std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> counted{0};
 std::atomic<std::uint64_t> failing{0};
-std::atomic<bool> failed{false};
+std::atomic<bool> was_injected{false};
 std::atomic<std::int64_t> live{0};
 void* frames[48];
 std::atomic<int> frame_count{0};
 
 bool fails() noexcept {
   const std::uint64_t wanted = failing.load(std::memory_order_relaxed);
-  if (wanted == 0 || calls.fetch_add(1, std::memory_order_relaxed) + 1 != wanted) return false;
+  if (wanted == 0 || counted.fetch_add(1, std::memory_order_relaxed) + 1 != wanted) return false;
   frame_count = ::backtrace(frames, 48);
-  failed = true;
+  was_injected = true;
   return true;
 }
 
@@ -53,23 +54,42 @@ std::size_t number(std::align_val_t alignment) noexcept { return static_cast<std
 
 }  // namespace
 
-void sweep::fail_call(std::uint64_t n) noexcept {
-  [[maybe_unused]] static const int loaded = [] {  // backtrace loads a library at its first call
+namespace sweep {
+namespace {
+
+class Allocations final : public Injector {
+ public:
+  Allocations() {
     void* one;
-    return ::backtrace(&one, 1);
-  }();
-  if (n == go_on) return;
-  failing = 0;
-  calls = 0;
-  failed = false;
-  failing = n;
+    ::backtrace(&one, 1);  // loads a library at its first call
+  }
+  void arm(std::uint64_t n) noexcept override {
+    failing = 0;
+    counted = 0;
+    was_injected = false;
+    failing = n;
+  }
+  std::uint64_t calls() const noexcept override { return counted; }
+  bool has_failed() const noexcept override { return was_injected; }
+  const char* function() const noexcept override { return "operator new"; }
+  void print_stack() const noexcept override { ::backtrace_symbols_fd(frames, frame_count, STDOUT_FILENO); }
+  bool fits(const weir::Error*) const override { return true; }
+  // A free that needs memory itself may leak, with a line in the log.
+  bool may_leave_something(const std::string& logged, bool) const override {
+    return logged.find("leaked") != std::string::npos;
+  }
+};
+
+}  // namespace
+
+Injector& allocations() {
+  static Allocations all;
+  return all;
 }
 
-bool sweep::has_failed() noexcept { return failed; }
+std::int64_t live_blocks() noexcept { return live; }
 
-std::int64_t sweep::live_blocks() noexcept { return live; }
-
-void sweep::print_failed_call() noexcept { ::backtrace_symbols_fd(frames, frame_count, STDOUT_FILENO); }
+}  // namespace sweep
 
 // The standard's own forms for arrays call those for single objects.
 void* operator new(std::size_t size) { return allocate_or_throw(size); }
