@@ -519,6 +519,14 @@ TEST_CASE(
   CHECK(in_order(between_marks(o), {"cuStreamEndCapture", "cuStreamDestroy"}));
 }
 
+TEST_CASE("cuda graphs: a second executable of a graph with a condition is refused with the reason") {
+  const Outcome o = tell("fail=cuGraphInstantiateWithFlags:2:801",
+                         {"stream", "allocate", "graph-with-a-condition", "instantiate", "instantiate"});
+  CHECK_SAYS(o, "graph-with-a-condition: ok\ninstantiate: ok\n");
+  CHECK_SAYS(o, "instantiate: unsupported");
+  CHECK_SAYS(o, "one executable at a time of a graph with conditional nodes; drop the other one");
+}
+
 TEST_CASE("cuda graphs: a capture is asked with room for the data of its edges, which other code may have added") {
   CHECK_SAYS(tell("lossy=1", {"stream", "graph", "parent-graph"}), "parent-graph: ok");
   const Outcome old = tell("lossy=1 version=12020", {"stream", "graph", "parent-graph"});

@@ -135,6 +135,7 @@ struct Node {
   CUDA_HOST_NODE_PARAMS host{};
   std::shared_ptr<Graph> child;  // or this
   Word allocated = 0, freed = 0;  // or one of these
+  bool is_conditional = false;    // or this
 };
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
@@ -423,7 +424,10 @@ constexpr Function functions[] = {
        body = reinterpret_cast<CUgraph>(keep(std::make_shared<Graph>()));
        out<weir::cuda::ConditionalNodeParams>(c.f)->bodies = &body;
        out<Graph>(c.b)->bodies.push_back(reinterpret_cast<Graph*>(body));
-       return make(out<CUgraphNode>(c.a));
+       Node& node = *out<Graph>(c.b)->nodes.emplace_back(std::make_unique<Node>());
+       node.is_conditional = true;
+       *out<Node*>(c.a) = &node;
+       return CUDA_SUCCESS;
      }},
     {"cuGraphGetNodes",
      [](const Call& c) {
@@ -446,10 +450,11 @@ constexpr Function functions[] = {
      12030},
     {"cuGraphNodeGetType",
      [](const Call& c) {
-       *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->allocated != 0 ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
-                                    : out<Node>(c.a)->freed != 0   ? CU_GRAPH_NODE_TYPE_MEM_FREE
-                                    : out<Node>(c.a)->child        ? CU_GRAPH_NODE_TYPE_GRAPH
-                                                                   : CU_GRAPH_NODE_TYPE_HOST;
+       *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->allocated != 0   ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
+                                    : out<Node>(c.a)->freed != 0     ? CU_GRAPH_NODE_TYPE_MEM_FREE
+                                    : out<Node>(c.a)->child          ? CU_GRAPH_NODE_TYPE_GRAPH
+                                    : out<Node>(c.a)->is_conditional ? CU_GRAPH_NODE_TYPE_CONDITIONAL
+                                                                     : CU_GRAPH_NODE_TYPE_HOST;
        return CUDA_SUCCESS;
      }},
     {"cuGraphMemAllocNodeGetParams",

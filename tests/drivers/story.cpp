@@ -466,6 +466,10 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
+    {"graph-with-a-condition",
+     [](World& w) {
+       w.graph = w.stream->capture([&w](weir::Stream& s) { s.capture_if(w.memory.data(), [](weir::Stream&) {}); });
+     }},
     {"condition", [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream&) {}); }},
     {"pageable-copy",
      [](World& w) {
