@@ -197,7 +197,7 @@ TEST_CASE("a declaration stays, unless its kernel is defined with other paramete
 }
 
 TEST_CASE("the tokens of a line are found with their columns") {
-  const auto tokens = tokens_at("# 1 \"a.h\"\n\nx\n# 2 \"k.cu\"\n  int a;\n# 2 \"k.cu\"\n b\n", "k.cu", 2);
+  const auto tokens = tokens_at(tokenize("# 1 \"a.h\"\n\nx\n# 2 \"k.cu\"\n  int a;\n# 2 \"k.cu\"\n b\n"), "k.cu", 2);
   REQUIRE(tokens.size() == 4);
   CHECK(tokens[0].column == 2);
   CHECK(tokens[1].text == "a");

@@ -352,8 +352,10 @@ class Compilation {
 
   // A compiler's messages with the user's lines.
   std::string readable(std::string_view output) const {
-    return user_messages(output, [this](const std::string& file, std::size_t line) {
-      return SourceLine{nth_line(text_of(file), line), tokens_at(preprocessed_, file, line)};
+    std::optional<kernels::TokenizedSource> source;  // made for the first message
+    return user_messages(output, [&](const std::string& file, std::size_t line) {
+      if (!source) source = kernels::tokenize(preprocessed_);
+      return SourceLine{nth_line(text_of(file), line), tokens_at(*source, file, line)};
     });
   }
 

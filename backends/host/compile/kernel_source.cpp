@@ -343,9 +343,8 @@ std::string define_dynamic_memory(std::span<const std::string> symbols) {
   return text + fmt::format(".zero {}\n.section .note.GNU-stack,\"\",%progbits\n", most_shared_bytes);
 }
 
-std::vector<PlacedToken> tokens_at(std::string_view preprocessed, std::string_view name, std::size_t line) {
+std::vector<PlacedToken> tokens_at(const TokenizedSource& source, std::string_view name, std::size_t line) {
   std::vector<PlacedToken> placed;
-  const TokenizedSource source = tokenize(preprocessed);
   for (const Token& token : source.tokens) {
     if (token.line == line && file_name(source.files[token.file]) == name)
       placed.push_back({token.column, std::string(source.spelling(token))});

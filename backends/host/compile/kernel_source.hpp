@@ -49,7 +49,7 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
 /// An assembly file that places all the variables `symbols` at the block's dynamic shared memory.
 std::string define_dynamic_memory(std::span<const std::string> symbols);
 
-/// The tokens of a line of one file in a preprocessed unit.
-std::vector<PlacedToken> tokens_at(std::string_view preprocessed, std::string_view name, std::size_t line);
+/// The tokens of a line of one file in a preprocessed unit, which is tokenized once for all of its messages.
+std::vector<PlacedToken> tokens_at(const kernels::TokenizedSource& source, std::string_view name, std::size_t line);
 
 }  // namespace weir::host
