@@ -143,43 +143,6 @@ llvm::MDNode* with(llvm::MDNode* list, llvm::ArrayRef<llvm::Metadata*> more, llv
   return llvm::MDNode::concatenate(list, llvm::MDNode::get(context, more));
 }
 
-// Loads the kernel's arguments once for all threads, because they do not change. Does nothing in a function that does not
-// run blocks.
-void hoist_arguments(BlockFunction& block) {
-  if (!runs_blocks(*block.kernel)) return;
-  const llvm::Argument* const arguments = block.function->getArg(1);
-  const auto is_argument = [&](const llvm::Value* address) {
-    const llvm::Value* const object = llvm::getUnderlyingObject(address, 0);
-    const auto* const loaded = dyn_cast<llvm::LoadInst>(object);
-    return object == arguments || (loaded != nullptr && loaded->getParent() == block.top &&
-                                   llvm::getUnderlyingObject(loaded->getPointerOperand(), 0) == arguments);
-  };
-  llvm::SmallVector<llvm::LoadInst*> loads;
-  for (llvm::Instruction& instruction : llvm::instructions(*block.function)) {
-    if (auto* const load = dyn_cast<llvm::LoadInst>(&instruction); load != nullptr && load->isSimple())
-      loads.push_back(load);
-  }
-  for (llvm::LoadInst* load : loads) {
-    if (!is_argument(load->getPointerOperand())) continue;
-    // Accepts a load whose address is `arguments`, or an address loaded from there, plus constants.
-    llvm::SmallVector<llvm::Instruction*> chain{load};
-    const auto is_here = [&](llvm::Value* value) {
-      return !isa<llvm::Instruction>(value) || cast<llvm::Instruction>(value)->getParent() == block.top;
-    };
-    bool constant = true;
-    for (llvm::Value* address = load->getPointerOperand(); constant && !is_here(address);) {
-      auto* const step = dyn_cast<llvm::GetElementPtrInst>(address);
-      constant = step != nullptr && step->hasAllConstantIndices();
-      if (!constant) break;
-      chain.push_back(step);
-      address = step->getPointerOperand();
-    }
-    if (!constant) continue;
-    for (llvm::Instruction* instruction : llvm::reverse(chain)) instruction->moveBefore(block.top->getTerminator());
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
-  }
-}
-
 bool is_parameter(const BlockFunction& block, const llvm::Value* object) {
   const auto* const load = dyn_cast<llvm::LoadInst>(object);
   return isa<llvm::Argument>(object) || (load != nullptr && load->getParent() == block.top);
@@ -292,6 +255,40 @@ void lower_counts(BlockFunction& block) {
 
 }  // namespace
 
+void hoist_arguments(llvm::Function& function, llvm::BasicBlock& top) {
+  const llvm::Argument* const arguments = function.getArg(1);
+  const auto is_argument = [&](const llvm::Value* address) {
+    const llvm::Value* const object = llvm::getUnderlyingObject(address, 0);
+    const auto* const loaded = dyn_cast<llvm::LoadInst>(object);
+    return object == arguments || (loaded != nullptr && loaded->getParent() == &top &&
+                                   llvm::getUnderlyingObject(loaded->getPointerOperand(), 0) == arguments);
+  };
+  llvm::SmallVector<llvm::LoadInst*> loads;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (auto* const load = dyn_cast<llvm::LoadInst>(&instruction); load != nullptr && load->isSimple())
+      loads.push_back(load);
+  }
+  for (llvm::LoadInst* load : loads) {
+    if (!is_argument(load->getPointerOperand())) continue;
+    // Accepts a load whose address is `arguments`, or an address loaded from there, plus constants.
+    llvm::SmallVector<llvm::Instruction*> chain{load};
+    const auto is_here = [&](llvm::Value* value) {
+      return !isa<llvm::Instruction>(value) || cast<llvm::Instruction>(value)->getParent() == &top;
+    };
+    bool constant = true;
+    for (llvm::Value* address = load->getPointerOperand(); constant && !is_here(address);) {
+      auto* const step = dyn_cast<llvm::GetElementPtrInst>(address);
+      constant = step != nullptr && step->hasAllConstantIndices();
+      if (!constant) break;
+      chain.push_back(step);
+      address = step->getPointerOperand();
+    }
+    if (!constant) continue;
+    for (llvm::Instruction* instruction : llvm::reverse(chain)) instruction->moveBefore(top.getTerminator());
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+  }
+}
+
 BlockFunction make_block_function(llvm::Function& kernel) {
   BlockFunction block{};
   block.kernel = &kernel;
@@ -312,7 +309,7 @@ BlockFunction make_block_function(llvm::Function& kernel) {
     for (llvm::AllocaInst* variable : variables) variable->moveBefore(block.top->getTerminator());
     move_private_variables(block);
     load_sizes(block);
-    hoist_arguments(block);
+    if (runs_blocks(kernel)) hoist_arguments(*block.function, *block.top);
     replace_geometry(block);
     lower_counts(block);
     const Variables shared = shared_variables(*kernel.getParent());

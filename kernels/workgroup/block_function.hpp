@@ -41,6 +41,10 @@ inline constexpr const char* formed_block = "weir.formed";
 /// Thread indices and barriers stay.
 BlockFunction make_block_function(llvm::Function& kernel);
 
+/// Moves the loads of the arguments of a function that runs blocks (`runs_blocks`) to `top`, its first basic block, because
+/// arguments exist for every thread and do not change.
+void hoist_arguments(llvm::Function& function, llvm::BasicBlock& top);
+
 /// Loads the sizes of the block and the grid again, because LLVM's passes may have replaced the values loaded before.
 void load_sizes(BlockFunction& block);
 

@@ -11,6 +11,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -244,7 +245,12 @@ void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryI
     return;
   }
   // Makes `a && b` one branch, even if computing b takes several instructions, because the search for guards examines single
-// branches.
+  // branches. A load of an argument between the two would prevent that.
+  if (runs_blocks(kernel)) {
+    llvm::BasicBlock& top = kernel.getEntryBlock();
+    llvm::SplitBlock(&top, &*top.getFirstNonPHIOrDbgOrAlloca());
+    hoist_arguments(kernel, top);
+  }
   run_passes(kernel, llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().bonusInstThreshold(8)));
   const unsigned own_loops = count_own_loops(kernel);
   const Version others = form_version(kernel, std::nullopt, library);
